@@ -1,9 +1,13 @@
-"""Every way to an answer against every other, byte for byte, over generated messages on disk.
+"""Compares the answers of all interfaces to the same generated messages, byte for byte.
 
-``python bench/equality.py COUNT [WAY …]`` writes COUNT messages as JSON lines and as Parquet into a temporary folder, answers
-them in each way, and compares how many answers there are and the sum of their digests, which no lost, doubled or different
-one leaves as it was. ``RULEC`` names the program (built with the feature ``columns``) and ``ANSWER_LINES`` the example of
-``crates/datafusion``; ``RULEC_FOLDER`` a folder that is kept.
+``python bench/equality.py COUNT [WAY …]`` writes COUNT messages into a temporary folder, as JSON
+lines and as Parquet. Each way answers all of them: the program ``rulec``, Python, DataFusion and
+Spark. All ways must give the same number of answers, and the same sum of the answers' digests. A
+lost, doubled or different answer changes this sum.
+
+Three environment variables are read. ``RULEC`` is the path of the program, built with the feature
+``columns``. ``ANSWER_LINES`` is the path of the example ``answer_lines`` of ``crates/datafusion``.
+``RULEC_FOLDER`` is a folder for the messages in place of the temporary one; it is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ PART = 250_000
 
 
 class Sum:
-    """The sum of the digests of answers, each with its number."""
+    """The number of answers, and the sum of their digests, which include the line numbers."""
 
     def __init__(self) -> None:
         self.count, self.digests = 0, 0
@@ -45,7 +49,7 @@ class Sum:
         self.count += 1
 
     def lines(self, lines: Iterable[bytes], before: int = 0) -> Sum:
-        """Adds lines of ``rulec run``, whose numbers count on from ``before``."""
+        """Adds lines of ``rulec run``; ``before`` is added to their line numbers."""
         for line in lines:
             number, answer = line.split(b",", 1)
             self.add(int(number.removeprefix(b'{"line":')) + before, answer.rstrip())
@@ -114,7 +118,10 @@ def datafusion(folder: Path) -> Sum:
 
 
 def typed(array: Any, wanted: Any) -> Any:
-    """An array of a cluster with the types of the answers again, of which it has but the storage."""
+    """Converts an array of a cluster to the type ``wanted`` that the answers had before.
+
+    Clusters store dictionaries and extension types as plain types; see ``rulec._cluster.plain``.
+    """
     if isinstance(wanted, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(wanted, array)
     if pa.types.is_struct(wanted):
@@ -126,7 +133,7 @@ def typed(array: Any, wanted: Any) -> Any:
 
 
 def spark(folder: Path) -> Sum:
-    """Spark with several executors, one of which is killed on the way."""
+    """Answers by Spark with several executors, one of which is killed during the job."""
     from rulec import spark as clusters
 
     started = session(sql__files__maxPartitionBytes="16m")

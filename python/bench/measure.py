@@ -1,8 +1,8 @@
-"""What the package costs, against other ways to the same answers, in one run.
+"""Measures the times of the package, and of other ways to the same answers, in one run.
 
-``python bench/measure.py [PART …]`` prints times and ratios; build with ``maturin develop --release`` before, and
-``pip install 'rulec[peers,clusters]'`` for all parts. The part ``rust`` asks for the example ``timed`` of ``crates/arrow``,
-whose path is ``TIMED``.
+``python bench/measure.py [PART …]`` prints times and ratios. Build with ``maturin develop
+--release`` first; all parts also need ``pip install 'rulec[peers,clusters]'``. The part ``rust``
+needs the environment variable ``TIMED``, the path of the example ``timed`` of ``crates/arrow``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUTES = 100
 
 
 def best(work: Callable[[], Any], count: int, rounds: int = 5) -> float:
-    """The least time of one call, in microseconds."""
+    """Returns the time of one call in microseconds, from the fastest round of ``count`` calls."""
     times = []
     for _ in range(rounds):
         gc.disable()
@@ -39,7 +39,7 @@ def best(work: Callable[[], Any], count: int, rounds: int = 5) -> float:
 
 
 def desk(count: int = ROUTES) -> tuple[str, list[tuple[re.Pattern[str], int, str]]]:
-    """A hundred routes as rules, and as what a hand-written chain tries one by one."""
+    """Returns ``count`` routes as rules, and their conditions as the list that ``by_hand`` tries."""
     routes, chain = [], []
     for at in range(count):
         words = [f"topic{at}", f"matter {at}", f"issue-{at}"]
@@ -81,7 +81,7 @@ def chains() -> None:
 
 
 def peers() -> None:
-    """Ten conditions over numbers and texts, which the others can say as well."""
+    """Measures ten conditions that two other rule engines can express too."""
     conditions = [(f'ctx.n > {at * 10} and ctx.plan == "p{at}"', f"h{at}") for at in range(10)]
     rules = Rules.from_text("\n".join(f"route r{at} when {when} -> {to}" for at, (when, to) in enumerate(conditions)) + "\ndefault -> z")
     message = {"text": "hello", "ctx": {"n": 95, "plan": "p9"}}
@@ -127,7 +127,7 @@ def peers() -> None:
 
 
 def forms() -> None:
-    """A dict against JSON text and a message that was prepared: what reading it costs."""
+    """Measures decisions of one message as a dict, as JSON text, and prepared in advance."""
     from generate import RULES, messages
 
     rules = Rules.from_text(RULES)
@@ -170,7 +170,7 @@ def batches() -> None:
 
 
 def rust() -> None:
-    """The same batches decided from Python and by the program ``TIMED``, the example of ``crates/arrow``, in turn."""
+    """Measures the same batches alternately: decided from Python, and by the program ``TIMED``."""
     import os
     import subprocess
 
@@ -204,7 +204,7 @@ def rust() -> None:
                         bound.answer(piece)
                     return time.perf_counter() - start
 
-                # Whatever is made while a process decides its first thousands is made before.
+                # Warms up both processes: the engine compiles rules to machine code while it decides.
                 for _ in range(10):
                     here(), there()
                 pairs = [(here(), there()) for _ in range(40)]
@@ -215,7 +215,7 @@ def rust() -> None:
 
 
 def cluster() -> None:
-    """Spark with one executor of one core against this process on the same file, reading and answering."""
+    """Compares Spark on one core with this process; both read and answer the same file."""
     import os
 
     import pyarrow.parquet as parquet
@@ -256,7 +256,7 @@ def cluster() -> None:
 
 
 def memory() -> None:
-    """The pages of the process over 10,000 reloads."""
+    """Prints the resident memory of this process during 10,000 reloads of 100 routes."""
     text, _ = desk()
     pages = lambda: int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
     print("-- memory over 10,000 reloads of 100 routes")

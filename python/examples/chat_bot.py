@@ -1,4 +1,4 @@
-"""A chat bot whose messages are routed by rules: each goes to the handler that its text and its customer call for.
+"""A chat bot that routes messages by rules. A message's text and its customer select the handler.
 
 Run it: ``python examples/chat_bot.py``
 """
@@ -32,7 +32,7 @@ def escalation(request: Request) -> str:
 
 
 def bot() -> Router:
-    """The bot. Technicians are slow: after a moment the small talk takes over."""
+    """Returns the router. The technician is slow, so the small talk takes over after 0.1 s."""
     handlers = {"refund_desk": refund_desk, "technician": technician, "small_talk": small_talk, "escalation": escalation}
     policies = {"technician": Policy(time_limit=0.1, fallbacks=["small_talk"])}
     return Router(Rules.from_path(DESK), handlers, policies=policies)

@@ -1,7 +1,8 @@
-"""The same agent as a graph of LangGraph, whose conditional edge is decided by rules: the `router` statement says where the
-graph goes on, and nothing of it stands in Python.
+"""The agent of ``guarded_agent.py`` as a LangGraph graph.
 
-Run it: ``python examples/graph_agent.py`` (asks for ``pip install langgraph``)
+The conditional edge of the graph calls the rules: their `router` statement selects the next node.
+
+Run it: ``python examples/graph_agent.py`` (needs ``pip install langgraph``)
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class State(TypedDict):
 
 
 def graph(model: Model, *, balance: float) -> Any:
-    """The graph: the model speaks, the guard judges, and the rules say which node is next."""
+    """Returns the graph: the model calls a tool, the guard checks the call, the rules route it."""
     rules = Rules.from_path(DESK)
     guard = Guard(rules, inputs={"context": {"balance": balance}})
     definitions = tools.payloads(rules)

@@ -1,5 +1,7 @@
-"""An agent whose tool calls are held against rules before they are carried out. The model is scripted: it gets a name
-wrong, then an amount, and repairs each when it is told.
+"""An agent whose tool calls are checked by rules before they are executed.
+
+The model is scripted. Its first call has a wrong tool name, the second a wrong amount. It repairs
+each call after the guard's feedback.
 
 Run it: ``python examples/guarded_agent.py``
 """
@@ -21,12 +23,12 @@ DESK = Path(__file__).parent / "desk.rules"
 
 
 def call(number: int, name: str, **arguments: Any) -> dict[str, Any]:
-    """A tool call as a chat interface gives it."""
+    """Returns a tool call in the format of a chat API."""
     return {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
 
 
 def scripted() -> Model:
-    """A model that knows beforehand what it is going to say, but not what it will be told."""
+    """Returns a model that makes fixed tool calls in order, whatever messages it receives."""
     script: Iterator[dict[str, Any]] = iter(
         [
             call(1, "refnd", order="A-7", amount=20),
@@ -43,7 +45,7 @@ def scripted() -> Model:
 
 
 def agent(model: Model, text: str, *, balance: float, steps: int = 10) -> tuple[list[Message], list[dict[str, Any]]]:
-    """Lets the model call tools until it answers; returns the conversation and the refunds that were paid."""
+    """Lets the model call tools until it answers; returns the messages and the paid refunds."""
     rules = Rules.from_path(DESK)
     guard = Guard(rules, inputs={"context": {"balance": balance}})
     definitions = tools.payloads(rules)

@@ -78,7 +78,10 @@ def answers(rules: Rules, entry: str, messages: list[dict[str, Any]], typed: boo
 
 
 def limit_ints(answer: str) -> str:
-    """Returns an answer without an ``int`` argument that an Int64 column cannot hold; the argument is null there."""
+    """Returns an answer without each ``int`` argument that does not fit into an Int64 column.
+
+    Such an argument is null in the answer columns, and nulls are left out.
+    """
 
     def limited(match: re.Match[str]) -> str:
         return "" if int(match[1]) >= 2**63 else match[0]

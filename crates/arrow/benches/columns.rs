@@ -1,6 +1,7 @@
-//! Benchmarks decisions of record batches against decisions of JSON lines and against the bare loop
-//! of [`Session::choose`](rulec::Session::choose), on the same messages and rules. It prints the
-//! ratios first, measured alternately, then criterion's results.
+//! Compares the speed of decisions of record batches with decisions of JSON lines and with the bare
+//! loop of [`Session::choose`](rulec::Session::choose). All decide the same messages by the same
+//! rules. The benchmark first prints the ratios of alternating measurements, and then criterion's
+//! results.
 //!
 //! The command `columns count SIDE ROUTES TEXTS` decides one batch, so that callgrind
 //! (`--toggle-collect='*decide_all*'`) can count the instructions. SIDE is `lines`, `columns`,
@@ -92,8 +93,8 @@ enum TableVariant {
     Dictionary,
     /// All messages have distinct texts.
     Different,
-    /// All messages have distinct texts, but the rules read only other columns: dictionaries with
-    /// few distinct values.
+    /// All messages have distinct texts, but the rules do not read them. The columns that the rules
+    /// read are dictionaries with few distinct values.
     Few,
 }
 

@@ -19,8 +19,9 @@ use support::trials::seeds;
 const PROGRAM_COUNT: u64 = 120;
 const MESSAGES_PER_PROGRAM: usize = 60;
 
-/// Compiles rules for the reference evaluator, with two host functions. A test that reads the
-/// printed lines must define functions of the same names and results.
+/// Compiles rules for the reference evaluator, with two host functions (functions of the program
+/// that rules call). A test that reads the printed lines must define functions with the same names
+/// and results.
 fn compile(source: &str) -> Result<Rules, rulec::CompileError> {
     let is_long = |text: String| if text.contains('文') { Err("no opinion") } else { Ok(text.len() > 6) };
     let compiler = Compiler::new()

@@ -22,8 +22,8 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// For a table of routes: the dictionary keys of the texts in the answer of each rule and
-    /// default, computed once. Empty for a choice or another entry point.
+    /// The dictionary keys of the texts in answers, computed once for each rule and default of a
+    /// table of routes. Empty for a choice or another entry point.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -50,8 +50,8 @@ impl LazyColumn {
     }
 }
 
-/// Dictionary keys of the texts in the answers, computed once per rule. Empty unless the decisions
-/// are made by a table of routes.
+/// Dictionary keys for all answers of a table of routes. An answer column stores each distinct text
+/// once, in a dictionary, and a key per row. The struct is empty unless a table of routes decides.
 #[derive(Clone, Default)]
 struct PrecomputedKeys {
     rules: Vec<Keys>,
@@ -220,7 +220,7 @@ impl AnswerBuilder {
         self.push_json(&answer);
     }
 
-    /// Appends an answer given as JSON.
+    /// Appends an answer given as JSON. A member that has no column is left out.
     pub fn push_json(&mut self, answer: &Json) {
         let row = self.rows;
         for column in &mut self.columns {
@@ -263,8 +263,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, with the name of its column, such as `failures`. The part is empty in most
-    /// decisions, or in all decisions by routes.
+    /// Any other part, with the name of its column, such as `failures`. Most decisions, or all
+    /// decisions by routes, have no such part.
     Other(&'static str),
 }
 
@@ -298,8 +298,8 @@ impl ColumnRole {
     }
 }
 
-/// True if a decision has none of the parts that most decisions lack: missing arguments,
-/// violations, exceeded limits and failures.
+/// True if a decision has no missing arguments, violations, exceeded limits or failures. Most
+/// decisions have none of these parts.
 fn is_plain_decision(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()

@@ -14,8 +14,8 @@ use rulec_lang::ty::{Kind, KindSet};
 use rulec_vm::input::{InputPlan, PathId, ROOT_PATH};
 use std::collections::BTreeSet;
 
-/// Columns that are missing, or that have types which the rules cannot read. All of them are
-/// reported together.
+/// Reports columns that are missing, and columns whose types the rules cannot read. The error lists
+/// all of them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct BindError {
@@ -28,7 +28,7 @@ impl BindError {
         &self.problems
     }
 
-    /// Returns all problems as one translatable message, with a line for each problem.
+    /// Returns all problems as one localized message, with a line for each problem.
     pub fn to_message(&self) -> Message {
         rulec_base::diag::join_lines(&self.problems)
     }
@@ -50,7 +50,7 @@ pub enum ColumnsError {
 }
 
 impl ColumnsError {
-    /// Returns the message, which can be translated.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ColumnsError::Entry(error) => error.to_message(),
@@ -156,7 +156,8 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// The kinds list and dict, if the rules read the complete list or dict, not only parts of it.
+    /// Contains the kinds list and dict if the rules read a whole list or dict of this field. Empty
+    /// if the rules read only parts of it.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
@@ -166,7 +167,7 @@ pub(crate) struct BoundField {
     pub inside: Vec<BoundField>,
     /// The kinds of value that the column can contain.
     column_kinds: KindSet,
-    /// Whether all values of the column surely have the same type.
+    /// Whether the column type guarantees that all values of the column have the same type.
     uniform: bool,
 }
 
@@ -300,8 +301,8 @@ struct Binder<'s> {
 
 impl Binder<'_> {
     /// Returns the message fields with the columns that fill them, matched by name. A column with a
-    /// dotted name becomes part of an object if the rules read that object and no column has its
-    /// name.
+    /// dotted name, such as `ctx.n`, becomes part of the object `ctx` if the rules read that
+    /// object. If there is also a column `ctx`, that column is the object instead.
     fn map_columns(&mut self) -> Vec<(String, FieldSource)> {
         let mut sources = Vec::new();
         let names: BTreeSet<&str> = self.schema.fields().iter().map(|field| field.name().as_str()).collect();

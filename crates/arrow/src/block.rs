@@ -66,8 +66,8 @@ pub(crate) struct Cells<'c, 'v> {
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores the next value of `values`, all of the given kind, in the cell of each row that has a
-    /// value. If `kinds` lacks this kind, each value is first converted to one of `kinds`.
+    /// Stores one value in each row that has a value, in the order of the rows. `kind` is the kind
+    /// of all `values`. If `kinds` lacks it, each value is first converted to one of `kinds`.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

@@ -133,8 +133,8 @@ pub(crate) enum ColumnBuilder {
     Record { fields: Fields, names: Vec<String>, columns: Vec<ColumnBuilder>, nulls: NullBufferBuilder },
 }
 
-/// Builder of the keys of a dictionary column. Each row has several such columns, so appending must
-/// be cheap.
+/// Builder of the keys of a dictionary column. Each answer appends a key to several such columns,
+/// so appending must be cheap.
 pub(crate) struct KeyBuilder {
     keys: Vec<i32>,
     nulls: NullBufferBuilder,
@@ -276,7 +276,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a text.
+    /// Appends a text. In a column that is not of text, appends null instead.
     pub fn push_text(&mut self, text: &str) {
         match self {
             ColumnBuilder::Text(builder) => builder.append_value(text),
@@ -285,7 +285,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a list of texts.
+    /// Appends a list of texts. Does nothing if the column is not a column of lists.
     pub fn push_texts<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
         let ColumnBuilder::List { items, .. } = self else { return };
         let mut count = 0;

@@ -35,8 +35,8 @@ pub(crate) enum CellValue<'b> {
     /// An integer above the range of `i64`.
     Wide(u64),
     Float(f64),
-    /// A decimal number that a float would round, if the rules read it as a decimal. The parts are
-    /// the digits as an integer, and the number of digits after the point.
+    /// A number that the rules read as a decimal, and that a float would round. The parts are the
+    /// digits as an integer, and the number of digits after the point.
     Digits(i128, i8),
     Str(&'b str),
     /// A text that contains JSON.
@@ -104,7 +104,7 @@ enum ColumnValues<'b> {
     Time(&'b [i64], TimeUnit, Zone),
     Day32(&'b [i32]),
     Day64(&'b [i64]),
-    /// The keys and the dictionary values.
+    /// A dictionary column: the key of each row, and the distinct values that the keys select.
     Dictionary(Box<(TypedColumn<'b>, TypedColumn<'b>)>),
     List(ListOffsets<'b>, Box<TypedColumn<'b>>),
     Struct(Vec<(&'b str, TypedColumn<'b>)>),

@@ -5,7 +5,7 @@ use rulec_base::decimal::Decimal;
 use rulec_lang::value::Value;
 
 /// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
-/// float. Missing if the number is too large.
+/// float. Returns [`Value::Missing`] if the number is too large.
 pub(crate) fn nearest_number(value: i128, scale: i8) -> Value<'static> {
     let finite = |float: f64| if float.is_finite() { Value::Float(float) } else { Value::Missing };
     if scale <= 0 {

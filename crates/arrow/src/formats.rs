@@ -17,14 +17,15 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Number of rows per batch.
+/// Maximum number of rows in a batch that is read from Parquet or CSV.
 const ROWS_PER_BATCH: usize = 8_192;
 
 /// Uncompressed size in bytes up to which the compression ratio of a page or column is not checked.
 const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 
 /// Maximum compression ratio of a page or column that expands to more than [`MAX_UNCHECKED_BYTES`]
-/// bytes. LZ4 cannot exceed this ratio; Zstandard can exceed this ratio for constant data.
+/// bytes. It stops small files that would expand to fill the memory. LZ4 cannot exceed this ratio;
+/// Zstandard can exceed it for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
 /// A columnar file format.
@@ -74,7 +75,7 @@ impl FormatError {
         FormatError(message!("`{name}`: {}", self.0))
     }
 
-    /// Returns the message, which can be translated.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         self.0.clone()
     }
@@ -92,7 +93,7 @@ impl From<io::Error> for FormatError {
 
 /// A stream of batches of one schema.
 pub trait Source: Send {
-    /// Returns the schema.
+    /// Returns the schema that all batches of the stream have.
     fn schema(&self) -> SchemaRef;
 
     /// Returns the next rows; `None` at the end of the stream.
@@ -120,7 +121,7 @@ pub trait Source: Send {
     }
 }
 
-/// A writer of answers.
+/// A writer of answers, such as a file; see [`create_sink`].
 pub trait Sink {
     /// Writes a batch.
     ///

@@ -31,8 +31,8 @@ pub(crate) fn fill_row<'b>(
     Some(())
 }
 
-/// Fills the slots of an object's fields. Returns the number of present fields among those that the
-/// declared input requires. `None` if the row needs a JSON tree (a parsed JSON message).
+/// Fills the slots of an object's fields. Returns how many of the fields that the declared input
+/// requires are present. `None` if the row needs a JSON tree (a parsed JSON message).
 fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],
@@ -75,7 +75,8 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
-/// Returns the number of required fields that are present, or `None` if the row needs a JSON tree.
+/// Returns the number of required fields that are present. `None` if the row needs a JSON tree (a
+/// parsed JSON message).
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };
@@ -151,8 +152,8 @@ fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &
     })
 }
 
-/// Converts a row to a JSON tree. Numbers at the given places keep their digits. `masked` masks the
-/// private keys that an error names.
+/// Converts a row to a parsed JSON message. Numbers at the paths `places` keep all their digits.
+/// `masked` masks the private keys that an error names.
 ///
 /// # Errors
 /// Returns an error if a cell of a JSON column is not valid JSON.

@@ -18,7 +18,7 @@ pub(crate) fn scaled(argument: &Json, scale: u8) -> Option<i128> {
 }
 
 /// Returns the greatest number of digits that a decimal argument can have after its point. `None`
-/// if there is no limit, or if decimals with that number of digits do not fit into 38 digits.
+/// if there is no limit, or if such a decimal may need more than the 38 digits of an Arrow decimal.
 pub(crate) fn argument_scale(program: &Program, argument: &Expr) -> Option<u8> {
     let max_scale = usize::from(arrow_schema::DECIMAL128_MAX_PRECISION) - MAX_DIGITS;
     let scale = scale_of(program, argument)?;

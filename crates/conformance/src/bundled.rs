@@ -20,9 +20,9 @@ fn with_engine(compiled: &CompiledRules, tier: Tier) -> CompiledRules {
     super::with_engine(compiled.as_ref().map_err(Message::clone)?, tier)
 }
 
-/// Runs one payload case (`check_payload` also covers arbitration and intents). A payload is an
-/// object that a language model proposes. Arbitration selects which of several payloads is
-/// executed. An intent is a label that the rules map to a decision.
+/// Runs one case about a payload, arbitration or an intent. A payload is an object that a language
+/// model proposes. Arbitration selects which of several payloads is executed. An intent is a label
+/// that the rules map to a decision.
 pub(super) fn check_payload(case: &Json, setting: &RunSetting) -> Verdict {
     static RULES: LazyLock<CompiledRules> = LazyLock::new(|| compile_bundled(bundled::DECISIONS));
     let context = setting.context.as_ref().unwrap_or(&Json::Null);

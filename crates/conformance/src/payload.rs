@@ -1,5 +1,5 @@
-//! Runs conformance cases of payloads, arbitration and intents. The name of a case does not affect
-//! its result.
+//! Runs conformance cases of payloads, of arbitration (the selection of one payload among several)
+//! and of intents. The name of a case does not affect its result.
 
 use super::workflow;
 use rulec::payload::{Judge, arbitrate};
@@ -82,8 +82,8 @@ fn serialize_error(error: serde_json::Error) -> Message {
 }
 
 /// Compares the actual with the expected result, and describes the first difference; `None` if
-/// there is none. Numbers are compared by value. `actual` may have further members, except members
-/// of the verdict such as `violations` or `outcome`.
+/// there is none. Numbers are compared by value. Members that only `actual` has are ignored, except
+/// members that describe the validation, such as `violations` or `outcome`.
 fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     let answer_keys = ["violations", "outcome", "corrections", "remaining", "corrected", "fallback"];
     let (Json::Object(expected_members), Json::Object(actual_members)) = (expected, actual) else {

@@ -146,8 +146,9 @@ fn vote_decisions(case: VoteCase) -> Result<Value, Message> {
     Ok(case.inputs.iter().map(|input| json!(vote(input, case.threshold))).collect())
 }
 
-/// Describes the first path at which `actual` lacks a value of `expected` or has another value.
-/// `None` if there is no such path. `place` is the path of both values.
+/// Describes the first place where `actual` differs from `expected`; `None` if there is none.
+/// Members that only `actual` has are ignored. `place` is the path of both values, which the
+/// description names.
 pub(super) fn first_difference(expected: &Value, actual: &Value, place: &str) -> Option<Message> {
     match (expected, actual) {
         (Value::Object(expected), Value::Object(actual)) => {

@@ -74,7 +74,8 @@ impl RouteFunction {
         RouteFunction { rules, names: Some(names), signature, idle: Arc::clone(&self.idle) }
     }
 
-    /// Returns the column arguments: all arguments but the first.
+    /// Returns the column arguments: all arguments but the first, which names the entry (such as a
+    /// table).
     fn columns(&self, fields: &[FieldRef]) -> Vec<FieldRef> {
         // Nullability is ignored, because it may differ between the plan and a batch.
         let nullable_field = |(index, field): (usize, &FieldRef)| {

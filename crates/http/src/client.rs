@@ -32,7 +32,8 @@ pub(super) type BodySink<'s> = dyn FnMut(&[u8]) + Send + 's;
 /// Why one attempt of a call failed.
 struct AttemptFailure {
     failure: HttpFailure,
-    /// False if the failure came before a part of the request was sent.
+    /// Whether a part of the request was sent before the failure, so that the server may have acted
+    /// on it.
     was_sent: bool,
 }
 

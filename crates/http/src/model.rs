@@ -1,5 +1,5 @@
 //! A language model at an OpenAI-compatible chat-completions endpoint. The model picks one id from
-//! a list: an intent flow, or the branch of a choice.
+//! a list: a flow that fits the meaning of a message, or the branch of a choice.
 
 mod answer;
 mod node;

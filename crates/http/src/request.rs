@@ -79,8 +79,8 @@ impl Request {
         Request { method, url, headers, body, is_repeatable }
     }
 
-    /// Allows retries of a POST or PATCH that the server may have processed. Without it, such a
-    /// call is sent again only if the server has certainly not processed it.
+    /// Allows retries of a POST or PATCH that the server may have processed. Without this setting,
+    /// such a request is sent again only if the server has certainly not processed it.
     #[must_use]
     pub fn repeatable(mut self) -> Request {
         self.is_repeatable = true;

@@ -1,5 +1,5 @@
-//! A secret that must not be printed. `{:?}` hides it, and it is masked in texts of a server that
-//! repeat it.
+//! A secret that must not be printed. Its `{:?}` form hides it, and error messages mask it in texts
+//! that a server sent back.
 
 use std::fmt;
 

@@ -6,7 +6,7 @@
 //! brace or `#` is literal. `{{name}}` and `##name##` are escapes for the literal texts `{name}`
 //! and `#name#`.
 //!
-//! - A placeholder that is a whole string of the body keeps the type of its value. Inside a longer
+//! - If a whole string of the body is one placeholder, the value keeps its type. Inside a longer
 //!   text, in a header and in the URL, the value is written as text. Strings are unchanged, numbers
 //!   and bools are as in JSON, and lists and dicts are compact JSON. In these positions null is an
 //!   error.

@@ -47,7 +47,8 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
 /// A choice in a document: a list of branches, or an object that has one.
 struct ChoiceNode<'j> {
     node: JsonNode<'j>,
-    /// The name of the step in which the choice is; empty if the document has no name for the step.
+    /// Name of the workflow step that contains the choice; empty if the document has no name for
+    /// it.
     step: String,
 }
 

@@ -72,8 +72,8 @@ pub(super) struct ConditionFindings {
 }
 
 impl ConditionFindings {
-    /// Adds the members of an object that were not read to the findings. The original system
-    /// ignores such members.
+    /// Records the members of an object that the importer did not read. The original system ignores
+    /// such members.
     fn record_unread(&mut self, object: &ObjectReader<'_>) {
         let unread = object.unread_members();
         self.unread_members

@@ -1,6 +1,6 @@
 //! Reads the conditions of message routes as formulas. A formula is written as text only after all
-//! conditions of the file are read. Only then is it known whether conditions read a field at
-//! several types, so that each read must declare its type.
+//! conditions of the file are read. Only then is it known which fields the conditions compare with
+//! values of several types. Each access to such a field must declare a type.
 
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
 use super::regex;
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// Maximum width of a condition on one line.
+/// Maximum width of a condition on one line, in characters, with its indentation.
 const MAX_CONDITION_WIDTH: usize = 92;
 
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub(super) enum JoinOperator {
 /// Facts about the conditions of a file that are known only after all conditions are read.
 #[derive(Default)]
 pub(super) struct ConditionFacts {
-    /// The types at which the conditions read each context field.
+    /// For each field of `ctx`, the types that the conditions expect of it.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
     /// Whether a condition read so far uses the length of the message.
     pub(super) reads_length: bool,
@@ -63,8 +63,8 @@ impl ConditionFacts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True if conditions read this field of the context at several types. Each access must then
-    /// declare a type.
+    /// True if the conditions expect several types of this field of `ctx`. Each access to the field
+    /// must then declare a type.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }

@@ -128,8 +128,8 @@ impl RulesDocument {
         ));
     }
 
-    /// Writes the members of an object that were not read as comments, and returns the comments.
-    /// For each such member, also adds a note for the author. `of` names the object in the note.
+    /// Returns comments with the members of an object that the importer did not read. For each such
+    /// member, also adds a note for the author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -139,7 +139,8 @@ impl RulesDocument {
         comments
     }
 
-    /// Adds the members of the document that were not read as comments to the header of the file.
+    /// Adds a comment to the header of the file for each member of the document that the importer
+    /// did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -181,8 +182,8 @@ impl RulesDocument {
         (text, ends)
     }
 
-    /// Compiles the rules file and returns the result of the import. Suppresses each warning by a
-    /// comment before the statement that causes it, with a reason.
+    /// Compiles the rules file and returns the result of the import. A comment with a reason before
+    /// each statement suppresses the warnings that the statement causes.
     pub(super) fn finish(self) -> Result<Imported, ImportError> {
         let compile = |text: &str| {
             Compiler::new()

@@ -14,7 +14,7 @@ pub(super) const EXECUTOR_NAME: &str = "flow_executor";
 const FLOW_ID_PARAMETER: &str = "flow_id";
 
 /// Returns the statement that declares the tool for executing flows, read from the member `tools`.
-/// `None` if no tool has the name [`EXECUTOR_NAME`]. Other tools are kept as comments.
+/// `None` if no tool has the name [`EXECUTOR_NAME`]. Each other tool becomes a comment.
 pub(super) fn read_statement(
     object: &ObjectReader<'_>,
     document: &mut RulesDocument,
@@ -31,8 +31,8 @@ pub(super) fn read_statement(
     Ok(statement)
 }
 
-/// Reads one tool. If the tool executes flows and is the first of this name, returns its statement.
-/// Any other tool is kept as a comment, and the result is `None`.
+/// Reads one tool. Returns its statement if it is the first tool named [`EXECUTOR_NAME`]. Any other
+/// tool becomes a comment, and the result is `None`.
 fn read_tool(
     node: &JsonNode<'_>,
     is_first: bool,

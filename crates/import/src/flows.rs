@@ -1,6 +1,6 @@
-//! Imports keyword and intent flows:
-//! `[{"flow_id", "description", "type", "trigger_patterns", "match_type"}, …]`, or an object with
-//! `flows`, and optionally `tools`, one of which executes the flows.
+//! Imports flows, which are found by keywords or by intent: `[{"flow_id", "description", "type",
+//! "trigger_patterns", "match_type"}, …]`, or an object with `flows`, and optionally `tools`, one
+//! of which executes the flows.
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, ReadResult};
@@ -49,10 +49,10 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// The kinds of patterns that keyword flows have.
+/// Records which kinds of patterns occur in the keyword flows of a document.
 #[derive(Default)]
 struct PatternKinds {
-    /// Patterns of `exact` and `contains`.
+    /// Whether a flow has patterns of the kind `exact` or `contains`, which are literal texts.
     literals: bool,
     regexes: bool,
 }

@@ -112,9 +112,9 @@ impl Options {
         Options { is_strict: true, ..self }
     }
 
-    /// Compares the patterns of keyword flows literally, as the document's `==`, `in` and
-    /// `re.search` do: case and white space count. Without it, both are ignored. Other documents
-    /// have no such patterns.
+    /// Compares the patterns of keyword flows literally, as `==`, `in` and `re.search` do in the
+    /// original system: case and white space count. Without this option, both are ignored.
+    /// Documents without keyword flows are not affected.
     #[must_use]
     pub fn literal(self) -> Options {
         Options { is_literal: true, ..self }
@@ -318,7 +318,7 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// Returns the message, which can be translated.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ImportError::Json(error) => error.to_message(),

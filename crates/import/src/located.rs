@@ -36,8 +36,8 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps }
     }
 
-    /// Returns the node's name: the text of the first of the members `keys` that has one; empty if
-    /// none has.
+    /// Returns the node's name: the text of the first member, in the order of `keys`, that has a
+    /// text. Empty if there is none.
     pub(super) fn name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }
@@ -245,8 +245,8 @@ fn locate_below(
     }
 }
 
-/// Converts byte offsets of a text to lines and columns. Offsets in increasing order take linear
-/// time together.
+/// Converts byte offsets of a text to lines and columns. If the offsets are in increasing order,
+/// the text is read only once.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
     /// The offset that was converted last, with the number of line breaks before it and the offset

@@ -1,5 +1,5 @@
 //! The operators in conditions of workflow branches: their names in JSON, their operand types, and
-//! the comparison of the rule language for each.
+//! how the rule language writes each comparison.
 
 use rulec::Message;
 use rulec_base::message;

@@ -6,7 +6,7 @@ pub(super) use rulec_syntax::write::{
 };
 use std::collections::HashSet;
 
-/// Maximum width of a line. Only a line that cannot be broken is wider.
+/// Maximum width of a line, in characters. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
 /// Allocates unique names for the statements of a rules file. A name is kept if possible, and is

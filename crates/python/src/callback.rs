@@ -1,5 +1,5 @@
-//! Python functions that a router calls with a message: they return permissions, or the scope of
-//! errors.
+//! Calls the Python functions that a router uses to read a message. One returns the permissions of
+//! its sender, the other the scope in which its errors are counted.
 
 use super::shutdown::with_gil;
 use pyo3::prelude::*;
@@ -28,8 +28,9 @@ pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permiss
     })
 }
 
-/// Returns the scope of a message's errors. If the function raises, the scope is the empty text,
-/// and `sys.unraisablehook` receives the exception.
+/// Returns the scope of a message, such as its conversation, in which handler errors are counted.
+/// If the function raises, the scope is the empty text, and `sys.unraisablehook` receives the
+/// exception.
 pub fn call_scope_function(function: &Py<PyAny>, message: &Json) -> String {
     with_gil(|py| {
         let scope = call_with_message(py, function, message)

@@ -1,4 +1,4 @@
-//! Decisions and explanations.
+//! Python classes for decisions and for their explanations.
 
 use super::error::library_error;
 use super::message::args_to_python;

@@ -74,7 +74,7 @@ impl ReportItem {
     }
 }
 
-/// Returns the default options, or strict ones.
+/// Returns the import options. With `strict`, an item that cannot be translated is an error.
 pub fn options(strict: bool) -> Options {
     if strict { Options::default().strict() } else { Options::default() }
 }

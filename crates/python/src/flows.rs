@@ -60,8 +60,8 @@ impl Flows {
         })
     }
 
-    /// Returns the intent flows that are most similar to a text, best first. Empty if `find`
-    /// returns a flow for the text.
+    /// Returns the intent flows (flows found by meaning) most similar to a text, best first. Empty
+    /// if `find` returns a flow for the text.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         without_gil(py, || match self.0.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
@@ -69,20 +69,21 @@ impl Flows {
         })
     }
 
-    /// The section of a language model's prompt that lists the intent flows; empty if there are
-    /// none.
+    /// The section of a language model's prompt that lists the intent flows (flows found by
+    /// meaning); empty if there are none.
     #[getter]
     fn prompt(&self) -> String {
         self.0.prompt()
     }
 
-    /// The definition of the tool that a language model calls to select an intent flow.
+    /// The definition of the tool that a language model calls to select an intent flow (a flow
+    /// found by meaning).
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)
     }
 
-    /// The ids of the intent flows.
+    /// The ids of the intent flows, which are found by the meaning of a text.
     #[getter]
     fn intents(&self) -> Vec<&str> {
         self.0.intents().iter().map(|flow| &*flow.id).collect()

@@ -10,7 +10,8 @@ use pythonize::pythonize;
 use rulec::Compiler;
 use serde_json::Value as Json;
 
-/// Registers host functions with the compiler. `functions` maps their names to Python functions.
+/// Registers Python functions with the compiler as host functions, which rules can call.
+/// `functions` maps the names that rules use to the functions.
 pub fn register_functions(
     mut compiler: Compiler,
     functions: Option<&Bound<'_, PyMapping>>,

@@ -1,4 +1,4 @@
-//! Python classes that check payloads, which are proposals of a language model, by rules.
+//! Python classes that check payloads by rules. A payload is a proposal of a language model.
 
 use super::decision::json_text;
 use super::message::{MessageError, tree};

@@ -1,6 +1,6 @@
 //! Converts Python values to messages. Dicts, lists and scalars are read directly into the engine's
-//! slots, without a JSON tree and without running Python code. Other values that represent JSON
-//! (models, dataclasses, times, enumerations) become a tree first.
+//! slots (its variables for message fields). This needs no JSON tree and runs no Python code. Other
+//! values that represent JSON (models, dataclasses, times, enumerations) become a tree first.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,7 +20,7 @@ create_exception!(
     "A message that cannot be decided on, with the place of what is wrong."
 );
 
-/// A Python dict, list or scalar that the engine reads directly, without an intermediate JSON tree.
+/// A Python dict, list or scalar that the engine reads directly. It is not converted to JSON first.
 pub struct DirectValue<'a, 'py> {
     value: &'a Bound<'py, PyAny>,
     depth: usize,
@@ -140,7 +140,7 @@ pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json>
     }
 }
 
-/// Converts the arguments of a handler to a Python dict. At the given places, numbers become
+/// Converts the arguments of a handler to a Python dict. Numbers at the paths `places` become
 /// `decimal.Decimal`.
 pub fn args_to_python<'py>(
     py: Python<'py>,

@@ -93,8 +93,8 @@ impl RoutedMessage {
     }
 }
 
-/// The messages that are being routed. A message's key is the address of its JSON tree, which the
-/// router passes to handlers.
+/// The messages that are being routed. A message's key is the address of the parsed JSON message
+/// that the router passes to handlers.
 #[derive(Clone, Default)]
 struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
 
@@ -147,7 +147,8 @@ impl Drop for CancelOnDrop {
 }
 
 /// Calls a Python function on the event loop of the message's caller. `argument` builds the only
-/// argument of the function. The error has the name of the exception's class as its type.
+/// argument of the function. If the function raises, the class name of the exception becomes the
+/// type of the error.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,
@@ -180,7 +181,7 @@ async fn call_python(
     })
 }
 
-/// Calls a Python handler with its request.
+/// Calls a Python handler with its request, and returns its reply.
 async fn call_handler(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -194,7 +195,7 @@ async fn call_handler(
     .await
 }
 
-/// Calls a hook before a decision.
+/// Calls a Python hook with a message before the message is decided, and returns the hook's result.
 async fn call_before(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -204,7 +205,7 @@ async fn call_before(
     call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py))).await
 }
 
-/// Calls a Python hook with the message and its outcome.
+/// Calls a Python hook with the message and its outcome, and returns the hook's result.
 async fn call_after(
     function: Arc<Py<PyAny>>,
     calls: RoutedMessages,
@@ -284,8 +285,8 @@ pub struct Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open` or
-    /// `no_route`.
+    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
+    /// `invalid` or `no_route`.
     #[getter]
     fn kind(&self) -> &str {
         self.outcome.result.kind()

@@ -23,12 +23,12 @@ use std::path::PathBuf;
 const UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
-/// as an artifact.
+/// as an artifact, which is its compiled form as bytes.
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The host functions that the rules call; `None` without such functions. Kept so that pickled
-    /// rules can include them.
+    /// The Python functions that the rules call, by name; `None` if the program gave none. Kept so
+    /// that pickled rules can include them.
     functions: Option<Py<PyMapping>>,
     /// The JSON document from which the rules were loaded, with the report on it; `None` for other
     /// rules.
@@ -36,10 +36,11 @@ pub struct Rules {
 }
 
 /// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
-/// arguments are the artifact, the host functions, and the payload context as JSON text.
+/// arguments are the compiled rules as bytes, the Python functions that they call, and the value of
+/// the input `context` as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Registers the host functions, then runs `compile` without the GIL.
+/// Registers the Python functions that the rules call, then runs `compile` without the GIL.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -119,8 +120,8 @@ impl Rules {
         compile_rules(py, functions, |compiler| compiler.compile_with(&loader, UNNAMED_TEXT))
     }
 
-    /// Loads an artifact of `rulec build` or `to_artifact`, from bytes or a file. `trusted` are
-    /// public keys as PEM text; if given, one of them must have signed the artifact.
+    /// Loads an artifact (compiled rules) of `rulec build` or `to_artifact`, from bytes or a file.
+    /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
@@ -140,9 +141,9 @@ impl Rules {
         compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
     }
 
-    /// Loads keyword and intent flows from their JSON: text, or Python values. An item that cannot
-    /// be used is skipped; `report` names it. With `strict`, it is an error. With `literal`,
-    /// patterns match literally, as `==` and `in` of Python do.
+    /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
+    /// values. An item that cannot be used is skipped; `report` names it. With `strict`, it is an
+    /// error. With `literal`, patterns match literally, as `==` and `in` of Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(
@@ -169,7 +170,7 @@ impl Rules {
         load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the bundled rules for decision payloads with a context, given as JSON like in
+    /// Loads the bundled rules for decision payloads with a context, given as JSON as in
     /// `from_flows`. Judges of these rules use the context.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
@@ -194,7 +195,8 @@ impl Rules {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
 
-    /// Returns the rules as an artifact; `sign` is a private key as PEM text.
+    /// Returns the compiled rules as an artifact, which `from_artifact` loads. `strip_source`
+    /// leaves out the text of the rules. `sign` is a private key as PEM text.
     #[pyo3(signature = (*, strip_source = false, sign = None))]
     fn to_artifact<'py>(
         &self,
@@ -277,7 +279,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords, urgency and context score.
+    /// Analyses a text: its intent, entities, keywords and urgency, and the context score, which
+    /// the rules compute from `ctx`.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,
@@ -369,7 +372,8 @@ impl Rules {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
     }
 
-    /// Creates a finder of flows, which uses the built-in classifier for intent flows.
+    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
+    /// built-in classifier.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
     }
@@ -423,8 +427,8 @@ impl Rules {
     }
 }
 
-/// Converts a message to a JSON tree. The message may be a prepared message or any other Python
-/// value. Numbers at the given places keep all their digits.
+/// Converts a message to JSON. The message may be a prepared message or any other Python value.
+/// Numbers at the paths `places` keep all their digits.
 fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),

@@ -111,11 +111,11 @@ pub struct Proposal {
     /// passed on unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// The kinds of the decisions that were rejected before. This decision was proposed in place of
-    /// the last of them. Empty if this decision replaces no rejected decision.
+    /// Payload kinds of the decisions that were rejected before this proposal, the earliest first.
+    /// This decision replaces the last of them. Empty if it replaces no decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
-    /// The node failure from which this decision recovers; `None` if it is no recovery.
+    /// The node failure from which this decision recovers; `None` if the decision is no recovery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<NodeFailure>>,
 }
@@ -232,10 +232,10 @@ pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
     /// The value of the rules' input `context`, such as the known workflows; `None` if it is not
-    /// set. All judges share this value.
+    /// set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
-    /// The numbers of HTTP requests and the costs of all plans (workflows that a language model
-    /// writes) that the coordinator ran. They are added to the context of each validation. `None`
+    /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
+    /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`
     /// outside a coordinator.
     usage: Option<Arc<Usage>>,
 }

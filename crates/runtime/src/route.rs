@@ -160,7 +160,8 @@ impl Router {
     /// set, the sender has no permissions.
     ///
     /// A message that is not an object is not decided; see [`HandlerOutcome::Invalid`]. Async host
-    /// functions are awaited; see [`rulec::decide_async`].
+    /// functions (functions of the program that rules call) are awaited; see
+    /// [`rulec::decide_async`].
     ///
     /// Must run inside a tokio runtime with its timer enabled. If the returned future is dropped,
     /// the handler is aborted and the decision is logged as `cancelled`.

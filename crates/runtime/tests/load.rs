@@ -1,7 +1,7 @@
 //! Tests a router under load: slow, failing and panicking handlers; a decision log on a disk that
 //! fills up; rule files that change all the time. Each message must have exactly one outcome, by
-//! the rules of its generation. Lost log lines must be counted. `RULEC_TIMES=500` sends ten million
-//! messages.
+//! the version of the rules that decided it. Lost log lines must be counted. `RULEC_TIMES=500`
+//! sends ten million messages.
 
 #[path = "../../../tests/support/trials.rs"]
 mod trials;
@@ -35,7 +35,7 @@ handler rescued()
 handler plain(n: int)
 ";
 
-/// A disk with room for this number of bytes.
+/// A disk with room for this number of bytes, which then refuses all writes.
 struct SlowDisk(usize);
 
 impl Write for SlowDisk {

@@ -1,4 +1,4 @@
-//! `DATABASE` nodes: queries of SQLite files.
+//! Plan nodes of the type `DATABASE`, which query SQLite files.
 
 use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use rusqlite::config::DbConfig;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 const FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
 /// The config fields with the values of a query's parameters. Both names mean the same.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
-/// Maximum size of the rows of one answer, in bytes of text and numbers.
+/// Maximum size of all rows that one query returns, in bytes of text and numbers.
 const ROW_BYTES: usize = 16 << 20;
 
 /// What queries may do with a database.
@@ -34,10 +34,9 @@ pub struct Database {
 }
 
 impl Database {
-    /// Names a file. The file must exist.
+    /// Creates a database from the path of an existing file. Opens the file once to check it.
     ///
-    /// # Errors
-    /// If the file cannot be opened, or is no SQLite file.
+    /// # Errors If the file cannot be opened, or is no SQLite file.
     pub fn new(path: impl AsRef<Path>, access: Access) -> Result<Database, ProcessError> {
         let database = Database { path: path.as_ref().to_owned(), access };
         let count_tables = "SELECT count(*) FROM sqlite_schema";
@@ -60,11 +59,13 @@ impl Database {
 }
 
 /// Returns the factory of `DATABASE` nodes, for `CoordinatorBuilder::node_kind`. `databases` maps
-/// the names that plans write as `config.connection` to files. A plan need not name the only one.
+/// the names that plans write as `config.connection` to files. If there is only one file, a plan
+/// may omit the name.
 ///
 /// `config.query` is one SQL statement. `config.params` gives the values of its parameters: a list
 /// for `?`, or an object for `:name`. The output has the rows as `data`, each an object, and their
-/// number as `row_count`. For a statement that changes rows, `changes` counts these.
+/// number as `row_count`. For a statement that changes rows, `changes` is the number of changed
+/// rows.
 pub fn database_node(
     databases: BTreeMap<String, Database>,
 ) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Clone + Send + Sync + 'static {

@@ -1,4 +1,4 @@
-//! `PYTHON` nodes: the code runs in a process of its own, without a shell.
+//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell.
 
 use rulec_runtime::workflow::{Node, ProcessError, ProcessResult, Processor, from_fn};
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub struct Python {
 }
 
 impl Python {
-    /// Names the interpreter: a path, or a program that is looked up once in `PATH`.
+    /// Sets the interpreter: a path, or the name of a program, which is looked up once in `PATH`.
     ///
     /// # Errors
     /// If there is no such program.
@@ -75,11 +75,12 @@ fn find_program(name: &Path) -> io::Result<PathBuf> {
 /// Returns the factory of `PYTHON` nodes, for `CoordinatorBuilder::node_kind`.
 ///
 /// The code is the body of a function. Its variables are the fields of the node's input and of
-/// `config.inputs`; `inputs` holds all of them. What it returns is the output, or else the variable
-/// `result`. A value that is not an object becomes the field `result` of the output.
+/// `config.inputs`; `inputs` holds all of them. The output is the value that the code returns.
+/// Without a `return`, it is the value of the variable `result`. A value that is not an object
+/// becomes the field `result` of the output.
 ///
-/// Each call starts a process in an empty folder that is removed afterwards. The process, and all
-/// processes of its group, are ended with the call: at the time limit, too.
+/// Each call starts a process in an empty folder that is removed afterwards. When the call ends,
+/// also at its time limit, the process and all processes of its group are killed.
 /// ```no_run
 /// use rulec_runtime::payload::{Coordinator, Judges};
 /// use rulec_workers::{Python, python_node};
@@ -123,14 +124,14 @@ pub fn python_node(
     }
 }
 
-/// A process whose whole group is ended when the value is dropped.
+/// A process, which is killed together with its process group when the value is dropped.
 struct Running {
     child: Child,
 }
 
 impl Running {
     fn kill_group(&mut self) {
-        // After the child was waited for, its id may belong to another process.
+        // The id of a process that has ended and was waited for may belong to another process.
         #[cfg(unix)]
         if let Some(group) =
             self.child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?))

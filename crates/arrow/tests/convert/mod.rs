@@ -56,8 +56,8 @@ pub fn remove_nulls(messages: &mut [Json]) {
     }
 }
 
-/// Returns an answer as its columns say it: an `int` argument that an `Int64` column cannot hold is
-/// null there. The `int` arguments of the tests are named `n` and `count`.
+/// Returns an answer in the form that answer columns give it: an `int` argument outside the range
+/// of an `Int64` column becomes null. The tests name their `int` arguments `n` and `count`.
 pub fn limit_ints(answer: &str) -> String {
     let mut limited = answer.to_owned();
     for key in ["\"n\":", "\"count\":"] {
@@ -90,7 +90,7 @@ fn remove_object_conflicts(mut objects: Vec<&mut Json>, path: &str) {
         for value in objects.iter().filter_map(|object| object.get(&key)) {
             counts[usize::from(kind_number(value))] += 1;
         }
-        // `extra` may have any type, so all its values are removed (no kind is 8).
+        // `extra` may have any type, so all its values are removed: 8 is the number of no kind.
         let most = if key == "extra" {
             8
         } else {

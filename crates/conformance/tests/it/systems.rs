@@ -44,8 +44,8 @@ fn all_cases_hold_on_every_engine() {
     }
 }
 
-/// Workflow cases are stored with the workflow tests of `runtime`; payload cases run in
-/// `tests/payload.rs`.
+/// The cases of workflows are stored with the workflow tests of `runtime`. The cases of payloads
+/// run in `payload.rs`.
 #[test]
 fn workflow_cases_hold_on_every_engine() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/tests/it/workflow/cases");

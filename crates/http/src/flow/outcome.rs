@@ -54,7 +54,8 @@ pub enum FoundBy {
     },
 }
 
-/// How finding and executing the flow (a conversation) that a message starts ended.
+/// How the search for a message's flow (a conversation) ended, or how the execution of that flow
+/// ended.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FlowEnding {

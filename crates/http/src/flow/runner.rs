@@ -64,7 +64,8 @@ impl SearchFacts {
 }
 
 impl FlowRunner {
-    /// Creates a runner that calls no language model if no flow is found.
+    /// Creates a runner that searches by `matcher` alone. [`FlowRunner::with_model`] adds a
+    /// language model.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }
@@ -132,8 +133,8 @@ impl FlowRunner {
         self.execute_found(search, SearchFacts::starting_at(Instant::now()), arguments, context).await
     }
 
-    /// Calls the language model to select an intent flow. Without a model or without intent flows,
-    /// the result is the error [`FlowEnding::NoFlow`].
+    /// Calls the language model to select an intent flow (a flow that is found by meaning). Without
+    /// a model or without intent flows, the result is the error [`FlowEnding::NoFlow`].
     async fn ask_model(&self, text: &str, history: &[Turn<'_>]) -> SearchResult {
         let Some(model) = self.model.as_ref().filter(|_| !self.matcher.intents().is_empty()) else {
             return Err(Box::new(FlowEnding::NoFlow { said: None }));

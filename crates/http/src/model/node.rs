@@ -1,4 +1,5 @@
-//! `LLM` nodes of plans that a language model writes.
+//! Plan nodes of the type `LLM`, which send a prompt to a language model. A plan is a workflow that
+//! a language model writes.
 
 use super::answer::ModelError;
 use super::{ChatModel, HttpError, Request};
@@ -6,7 +7,7 @@ use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// The config fields that are sent as they are.
+/// Config fields of an `LLM` node whose values are copied unchanged into the request to the model.
 const SENT_FIELDS: [&str; 7] = [
     "temperature",
     "max_tokens",
@@ -16,7 +17,7 @@ const SENT_FIELDS: [&str; 7] = [
     "presence_penalty",
     "response_format",
 ];
-/// All other config fields of a node. The engine that runs the plan enforces `timeout`.
+/// All other config fields of an `LLM` node. The engine that runs the plan enforces `timeout`.
 const OTHER_FIELDS: [&str; 5] = ["model", "prompt", "messages", "system_prompt", "timeout"];
 
 /// Returns the factory of `LLM` nodes, for `CoordinatorBuilder::node_kind`. A node sends its

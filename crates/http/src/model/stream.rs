@@ -64,7 +64,7 @@ impl StreamedResponse {
         }
         for call in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             let index = call.get("index").and_then(Value::as_u64).unwrap_or(0);
-            // An index beyond the end starts a new tool call.
+            // Any index beyond the calls so far starts a new tool call.
             let index = usize::try_from(index).unwrap_or(usize::MAX).min(self.calls.len());
             if index == self.calls.len() {
                 self.calls.push(Default::default());

@@ -20,7 +20,7 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Long time limits and short pauses.
+/// Returns limits with long times, so that no test exceeds them, and with short pauses.
 fn long_limits() -> Limits {
     Limits {
         attempt: LONG_LIMIT,

@@ -234,7 +234,7 @@ fn a_model_that_finds_nothing_or_fails_executes_nothing() {
     for (reply, expected) in [
         (text_reply("which order?"), FlowEnding::NoFlow { said: Some(text("which order?")) }),
         (pick_reply("drop_tables"), FlowEnding::Refused { id: text("drop_tables") }),
-        // The id of a keyword flow is not in the list either.
+        // The list of ids that the model may pick contains no keyword flow.
         (pick_reply("greeting"), FlowEnding::Refused { id: text("greeting") }),
         (other, FlowEnding::ModelFailed(ModelError::WrongTool { name: text("delete_everything") })),
     ] {

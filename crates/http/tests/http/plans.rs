@@ -1,5 +1,5 @@
-//! Tests of plans from payload to finished workflow, with a real server: validation, running,
-//! failure, recovery and resuming.
+//! Tests of plans (workflows that a language model writes), from payload to finished workflow, with
+//! a real server: validation, running, failure, recovery and resuming.
 
 use super::server::{Reply, SeenRequest, Server};
 use rulec::Rules;
@@ -57,8 +57,8 @@ fn rows_reply() -> Reply {
     Reply::json(200, json!({"rows": [1, 2, 3], "id": "a/b"}))
 }
 
-/// Sets a recovery strategy that answers the failures with these decisions, one after another. Also
-/// returns the list to which the strategy adds each failure.
+/// Sets a recovery strategy (a function that is called for each failed node) that returns these
+/// decisions, one after another. Also returns the list to which the strategy adds each failure.
 fn with_recoveries(
     builder: CoordinatorBuilder,
     answers: impl IntoIterator<Item = Json>,

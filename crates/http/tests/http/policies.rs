@@ -136,7 +136,7 @@ async fn a_new_version_of_the_rules_is_put_in_force_while_serving() {
     }
     let status = watch.status();
     assert_eq!((status.loaded, status.refused, status.error), (2, 2, None));
-    // Every message had a reply, by the rules of its generation.
+    // Every message got a reply, by the version of the rules that decided it.
     let seen = tokio::time::timeout(LONG_LIMIT, sender).await.unwrap().unwrap();
     let expected = |generation| if generation == first { json!("main") } else { json!("spare") };
     assert!(seen.iter().all(|(generation, reply)| *reply == expected(*generation)), "{seen:?}");

@@ -1,7 +1,8 @@
 //! An HTTP server on loopback for tests. It records requests and sends scripted replies, some of
 //! them as a broken server would.
 //! ```ignore
-//! let server = Server::replies([Reply::status(503), Reply::json(200, json!({"ok": true}))]);
+//! let replies = [Reply::status(503), Reply::json(200, json!({"ok": true}))];
+//! let server = Server::replying_in_turn(replies);
 //! // … call server.url("/path") …
 //! assert_eq!(server.requests()[0].json(), json!({"text": "hello"}));
 //! ```
@@ -16,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// A request received.
+/// A request that the server has received.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SeenRequest {
     pub method: String,
@@ -152,7 +153,7 @@ impl Server {
         })
     }
 
-    /// Returns `127.0.0.1:port`.
+    /// Returns the address of the server, as `127.0.0.1:port`.
     pub fn host(&self) -> String {
         self.address.to_string()
     }
@@ -167,7 +168,7 @@ impl Server {
         self.state.seen.lock().unwrap().clone()
     }
 
-    /// Returns the only request received.
+    /// Returns the only request received. Panics if the server received none or several.
     #[track_caller]
     pub fn only_request(&self) -> SeenRequest {
         match &self.requests()[..] {

@@ -41,7 +41,8 @@ fn decide_choice(replies: Vec<Reply>) -> (ChoiceAnswer, Vec<String>, Vec<SeenReq
     (answer, told, server.requests())
 }
 
-/// Returns a stream of events with these arguments, one character per event.
+/// Returns a streamed response in which the model calls the tool with these arguments. Each event
+/// has one character of the arguments.
 fn stream_reply(arguments: &str) -> Reply {
     let delta = |delta: Value| format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}));
     let call = |function: Value| delta(json!({"tool_calls": [{"index": 0, "function": function}]}));

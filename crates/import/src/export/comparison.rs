@@ -169,8 +169,8 @@ fn literal(ty: ValueType, value: Json) -> Json {
     json!({"type": ty.name(), "value": value})
 }
 
-/// Returns `text` in the form in which Python reads it as this text. If Python would read the plain
-/// text as another value, the form is a Python literal.
+/// Returns the form of `text` that the original system, a Python program, reads as this text. If it
+/// would read the plain text as another value, such as a number, the form is a Python literal.
 fn python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),

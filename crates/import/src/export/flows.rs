@@ -32,8 +32,8 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
     document
 }
 
-/// Writes a flow as JSON. `is_literal` is whether the patterns in the document are compared
-/// literally; `None` until the first pattern is written.
+/// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
+/// literally. It is `None` until the first pattern is written.
 fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
@@ -100,8 +100,8 @@ fn write_patterns(
     Ok((operator, patterns))
 }
 
-/// True if a test compares a message with a pattern literally or, for `literal == false`, without
-/// case and white space.
+/// True if a test compares the message with this pattern in the given mode. A `literal` comparison
+/// respects case and white space; the other mode ignores case and outer white space.
 fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);

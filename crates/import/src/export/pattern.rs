@@ -50,7 +50,7 @@ fn python_candidates(pattern: &str) -> Vec<String> {
 }
 
 /// True if the translation of the Python expression `candidate` has the same meaning as `pattern`.
-/// `written` selects the text of the translation.
+/// `written` returns the form of the translation that is compared, such as the anchored form.
 fn has_same_meaning(
     candidate: &str,
     pattern: &str,

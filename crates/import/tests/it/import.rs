@@ -304,7 +304,7 @@ fn names_that_had_to_change_are_known_by_the_originals() {
     }
 }
 
-/// Routes used to keep permissions as unenforced metadata only.
+/// Regression test: the permissions of a route were kept as metadata, which nothing enforces.
 #[test]
 fn permissions_of_routes_become_those_of_their_handlers() {
     let route = |name: &str, handler: &str, metadata: Json| {
@@ -348,7 +348,7 @@ fn permissions_of_routes_become_those_of_their_handlers() {
 }
 
 /// The documented format spells operators, types and logic in capitals, and uses the key `name`.
-/// Such conditions used to be left out, and `AND` was an error.
+/// Regression test: such conditions were left out, and `AND` was an error.
 #[test]
 fn the_documents_own_spelling_means_the_same() {
     let branches = |logic: &str, ty: &str, key: &str, operate: &str, right: Json| {
@@ -419,7 +419,7 @@ fn a_choice_for_the_user_stays_one() {
     assert_eq!(refused.to_string(), "expected true or false, found a text, at `to_user`");
 }
 
-/// The executor tool used to be kept as a comment only, so programs could not use it.
+/// Regression test: the executor tool was kept only as a comment, so programs could not use it.
 #[test]
 fn the_tool_of_the_flows_is_kept() {
     let import = |tools: Json| {

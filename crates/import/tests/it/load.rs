@@ -1,5 +1,6 @@
-//! Documents as they are stored, loaded without a file between. Each has one bad item of each kind;
-//! everything else is served, and the report names the bad items and their places.
+//! Tests of loading JSON documents as rules, without a rules file on disk. Each document has one
+//! bad item of each kind. All other items are loaded, and the report names the bad items with their
+//! positions.
 
 use rulec::Rules;
 use rulec_import::{ImportError, Imported, ItemKind, Options, Outcome, RulesFromJson, System};
@@ -176,7 +177,7 @@ fn choices_without_the_bad_branches_and_conditions() {
             (ItemKind::Branch, "flag", "/6/is_default"),
         ]
     );
-    // The reason names the operator, not the type that is spelled in its manner.
+    // The operator is unknown. Its capitals must not lead to a message about the types instead.
     let item = loaded.report.skipped().next().expect("there is one");
     assert_eq!(item.notes[0].to_string(), "there is no operator `LIKE`");
     assert_refused(System::Choice, &document, "a branch's logic must be `and` or `or`");
@@ -277,7 +278,8 @@ fn documents_are_recognized_by_their_shape() {
     }
 }
 
-/// Former gap: `==` and `in` of the document could not be imported as it writes them.
+/// Former gap: the importer could not compare patterns as the original system does, with case and
+/// white space.
 #[test]
 fn patterns_match_literally_by_choice() {
     let document = json!([
@@ -304,16 +306,16 @@ fn patterns_match_literally_by_choice() {
     }
     let pointers: Vec<&str> = loaded.report.skipped().map(|item| &*item.pointer).collect();
     assert_eq!(pointers, ["/0/trigger_patterns/3", "/2/trigger_patterns/1"]);
-    // The JSON that is written again is the same, without the pattern that was skipped.
+    // Writing the rules as JSON again keeps every pattern except the skipped ones.
     let exported = System::Flows.export(&loaded.rules);
     let again = System::Flows.import_value(&exported.document, options.strict()).expect("it is loaded");
     assert_eq!(again.rules.program().rules.len(), loaded.rules.program().rules.len());
     assert!(exported.report.messages().any(|note| note.to_string().contains("`--literal`")));
-    // Only regular expressions have no white space around them.
+    // With regular expressions only, one setting for the whole file states that case counts.
     let regexes = json!([flow("regex", json!(["Bye"]), "regex")]);
     let text = System::Flows.import_value(&regexes, options).expect("it is loaded").text;
     assert!(text.contains("settings { case: sensitive }"), "{text}");
-    // A document compares all patterns in one way.
+    // All patterns of a document are compared in one way, so the second flow cannot be written.
     let mixed = "flow a keyword exact [\"A\"] -> \"a\"\nflow b keyword exact [\"B\"] matching case -> \"b\"";
     let exported = System::Flows.export(&Rules::from_text(mixed).expect("it compiles"));
     let skipped: Vec<String> = exported.report.skipped().map(|item| item.name.clone()).collect();

@@ -176,8 +176,8 @@ fn import(system: System, document: &Json) -> Imported {
         .unwrap_or_else(|error| panic!("{error}\n{document}"))
 }
 
-/// Returns the rules of a file without its comments, which are not written to the document. A
-/// branch without conditions is never chosen, and not written either.
+/// Returns the lines of a rules file that an export writes to JSON. It writes neither comments nor
+/// branches without conditions, which are never chosen.
 fn without_comments(text: &str) -> Vec<&str> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut kept: Vec<&str> = Vec::new();
@@ -192,8 +192,8 @@ fn without_comments(text: &str) -> Vec<&str> {
     kept
 }
 
-/// Exports the rules and imports the document. Every rule must be written, and the second import
-/// must give the same rules, but for another form of the same regular expression.
+/// Exports the rules and imports the document again. Every rule must be written, and the second
+/// import must give the same rules. Only regular expressions may be written in another form.
 fn assert_round_trip(system: System, seed: u64, document: &Json) {
     let first = import(system, document);
     let exported = system.export(&first.rules);

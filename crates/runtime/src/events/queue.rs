@@ -2,7 +2,7 @@
 //!
 //! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
 //! event and rounds its capacity up. None of them reports where in the stream events are missing.
-//! This queue stores the position of each gap among its events, so it is a plain `VecDeque`.
+//! This queue is a `VecDeque` that stores with each event how many events were dropped before it.
 //! Tokio's semaphore makes publishers wait in their order of arrival, and its `Notify` wakes the
 //! subscriber.
 

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The program's function that returns a recovery decision for a failed node, and the payload kind
+/// The program's function that decides how to recover from a node's failure, and the payload kind
 /// of these decisions.
 struct RecoveryStrategy {
     kind: String,
@@ -51,7 +51,7 @@ pub(super) struct CoordinatorInner {
 pub struct RetryRequest {
     /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of times that the agent was called to replace this decision, including this call.
+    /// Number of this call of the agent, among its calls to replace this decision. The first is 1.
     pub attempt: u32,
 }
 
@@ -112,8 +112,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of the function that was set by [`CoordinatorBuilder::recovery`].
-    /// Default: no limit.
+    /// Sets the time limit of the function that [`CoordinatorBuilder::recovery`] sets and that is
+    /// called for a failed node. Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.recovery_limit = Some(limit);
         self
@@ -186,8 +186,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Allows `LOOP` nodes, with at most this number of rounds each. A loop repeats the node in its
-    /// `body`; a body is judged as a node of the plan, and its type must be registered.
+    /// Allows `LOOP` nodes, each with at most this number of rounds. A loop runs the node in its
+    /// config field `body` once per round. The rules validate that node like any other node of the
+    /// plan, and its type must be registered.
     pub fn loops(mut self, max_rounds: u64) -> Self {
         self.settings_mut().kinds.insert(LOOP_KIND.to_owned(), NodeWork::Loop { max_rounds });
         self
@@ -200,21 +201,22 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of one attempt at a node whose config has no `timeout`. Default: 60
+    /// Sets the time limit of one attempt to run a node whose config has no `timeout`. Default: 60
     /// seconds.
     pub fn node_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().node_limit = limit;
         self
     }
 
-    /// Sets the time limit of one run of a plan. A plan can only shorten it. Default: no limit.
+    /// Sets the time limit of one run of a plan (a workflow that a language model writes). A plan
+    /// can only shorten it. Default: no limit.
     pub fn run_limit(mut self, limit: Duration) -> Self {
         self.settings_mut().run_limit = Some(limit);
         self
     }
 
-    /// Sets the maximum number of attempts in one run of a plan, rounds of loops included. Default:
-    /// 10,000.
+    /// Sets how many times one run of a plan (a workflow that a language model writes) may run
+    /// nodes in total. Retries and rounds of loops count, too. Default: 10,000.
     pub fn step_limit(mut self, steps: u64) -> Self {
         self.settings_mut().step_limit = steps;
         self
@@ -242,8 +244,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Registers a callback that runs after each attempt at a node of a plan, for example to log
-    /// it. The run waits for the callback, so the callback must be quick.
+    /// Registers a callback that runs after each attempt to run a node of a plan, for example to
+    /// log it. The run waits for the callback, so the callback must be quick.
     pub fn on_attempt(mut self, callback: impl Fn(&Attempt) + Send + Sync + 'static) -> Self {
         self.settings_mut().on_attempt = Some(Arc::new(callback));
         self

@@ -30,14 +30,14 @@ use tokio::time::Instant;
 pub(super) type ProcessorFactory =
     Arc<dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync>;
 
-/// Who does the work of a node.
+/// How the nodes of one type do their work.
 #[derive(Clone)]
 pub(super) enum NodeWork {
-    /// A processor.
+    /// A processor does the work. This function creates the processor for each attempt.
     Processor(ProcessorFactory),
-    /// The engine, which evaluates a condition.
+    /// The engine evaluates the node's condition.
     Condition,
-    /// The engine, which repeats another node, at most `max_rounds` times.
+    /// The engine repeats the node in the config field `body`, at most `max_rounds` times.
     Loop { max_rounds: u64 },
 }
 
@@ -49,26 +49,28 @@ pub(super) struct RunSettings {
     pub values: Map<String, Json>,
     /// Time limit of one attempt to run a node, if the node sets no time limit.
     pub node_limit: Duration,
-    /// Time limit of a whole run. A plan can only shorten it.
+    /// Time limit of a whole run of a plan. The plan itself can only shorten it; `None` for no
+    /// limit.
     pub run_limit: Option<Duration>,
-    /// Maximum number of attempts in one run, rounds of loops included.
+    /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
+    /// attempt.
     pub step_limit: u64,
     /// Maximum size of one output, in bytes of JSON.
     pub byte_limit: usize,
-    /// Maximum number of recovery decisions that one run may request after failures of its nodes.
+    /// Maximum number of recovery decisions (how to continue after a node's failure) in one run.
     pub recoveries: u64,
-    /// Counts of the HTTP requests and costs of all runs.
+    /// Counts HTTP requests and adds up costs over all runs.
     pub usage: Arc<Usage>,
     /// Called after each node with the serialized run; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
-    /// Called after each attempt.
+    /// Called after each attempt to run a node; `None` if the program set no callback.
     pub on_attempt: Option<AttemptCallback>,
 }
 
-/// A callback that receives each attempt.
+/// A callback of the program that receives each finished attempt to run a node.
 pub(super) type AttemptCallback = Arc<dyn Fn(&Attempt) + Send + Sync>;
 
-/// A finished attempt at a node of a plan.
+/// One finished attempt to run a node of a plan, as a callback or a log receives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Attempt {
@@ -95,7 +97,7 @@ type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 pub enum RunStatus {
     /// The run reached its end: each node that was reached has an output or was skipped.
     Completed,
-    /// A node failed, and no recovery helped.
+    /// A node failed, and no recovery decision (how to continue after a failure) helped.
     Failed,
     /// A recovery decision (how to continue after a node's failure) ended the run.
     Aborted,
@@ -148,8 +150,8 @@ pub(super) struct PlanRun {
     /// Name of the run's status, such as `RUNNING`. The rules can read it in the context of the
     /// payload validators.
     status: Mutex<&'static str>,
-    /// Lock that a failed node holds while it requests a recovery decision, so that requests happen
-    /// one after another.
+    /// Lock that a failed node holds while it requests a recovery decision (how to continue). So
+    /// these requests happen one after another.
     recovery_lock: tokio::sync::Mutex<()>,
 }
 
@@ -157,9 +159,10 @@ pub(super) struct RunState {
     pub plan: Plan,
     pub progress: RunProgress,
     early_end: Option<EarlyEnd>,
-    /// Number of recovery decisions that the nodes of this run have requested.
+    /// Number of recovery decisions (how to continue after a node's failure) requested in this run.
     recovery_requests: u64,
-    /// Number of attempts in this run.
+    /// Number of attempts to run nodes so far in this run. Each round of a loop counts as an
+    /// attempt.
     attempts: u64,
     /// A failed node, and how to recover from its failure when the run resumes. Set by a recovery
     /// decision that arrived while the plan was not running; `None` otherwise.
@@ -251,7 +254,7 @@ impl PlanRun {
     pub fn make_report(&self, status: RunStatus, reason: Option<String>) -> RunReport {
         let state = self.lock_state();
         let RunProgress { outputs, failures, mut skipped, mut unreached, .. } = state.progress.clone();
-        // Sorted in the plan's order, independent of which node ended first.
+        // The order of the plan makes the report independent of which node ended first.
         let plan_position = |id: &String| state.plan.nodes.iter().position(|node| node.id == *id);
         skipped.sort_by_cached_key(plan_position);
         unreached.sort_by_cached_key(plan_position);
@@ -259,9 +262,10 @@ impl PlanRun {
         RunReport { workflow_id: self.id.clone(), status, reason, outputs, failures, skipped, unreached }
     }
 
-    /// Converts the plan to a workflow whose nodes run as soon as they are ready. The workflow
-    /// delivers each output along every edge, without conditions. When a node runs, it evaluates
-    /// the conditions of its incoming edges itself.
+    /// Converts the plan (a workflow that a language model wrote) to a [`Workflow`], whose nodes
+    /// run as soon as they are ready. The [`Workflow`] delivers each output along every edge,
+    /// without conditions. When a node runs, it evaluates the conditions of its incoming edges
+    /// itself.
     fn build_workflow(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,
@@ -306,8 +310,8 @@ impl PlanRun {
     }
 }
 
-/// Checks that the nodes can run; returns an error for the first node whose type is not registered,
-/// or whose config makes no sense to the engine.
+/// Checks that the nodes can run. Returns an error for the first node whose type is not registered,
+/// or whose `CONDITION` or `LOOP` config is invalid.
 pub(super) fn check_kinds(plan: &Plan, run_settings: &RunSettings) -> Result<(), PlanError> {
     plan.nodes.iter().try_for_each(|node| match run_settings.kinds.get(&node.kind) {
         None => Err(unknown_kind_error(&node.kind, &node.id, run_settings)),

@@ -1,5 +1,5 @@
-//! Built-in execution of decisions about plans: plans become workflows, which are run, changed and
-//! resumed.
+//! Built-in execution of decisions about plans, which are workflows that a language model writes.
+//! Runs, changes and resumes the workflows.
 
 use super::coordinator::Coordinator;
 use super::execute::{LOOP_KIND, PlanRun, PlanValidator, RecoveryFn, RunReport, RunStatus, check_kinds};
@@ -30,7 +30,7 @@ impl UnknownWorkflow {
     }
 }
 
-/// The result of executing a decision. If the decision ran a workflow, also the report of the run.
+/// The result of executing a decision, and the report of the run if the decision ran a workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
     pub result: Option<Result<Json, String>>,
@@ -80,8 +80,9 @@ impl Coordinator {
         self.admit_plan(plan?).map(drop)
     }
 
-    /// Checks that a plan can run, and judges the bodies of its loops. A payload's own judgement
-    /// does not include these. Returns the plan with corrected bodies.
+    /// Checks that a plan can run, and validates the bodies of its loops by the rules. The
+    /// validation of the payload itself does not include these bodies. Returns the plan with
+    /// corrected bodies.
     fn admit_plan(&self, plan: Plan) -> Result<Plan, PlanError> {
         check_kinds(&plan, &self.inner.run_settings)?;
         if plan.nodes.iter().all(|node| node.kind != LOOP_KIND) {
@@ -90,7 +91,8 @@ impl Coordinator {
         validate_plan(&self.judges(), &plan).map_err(|feedback| PlanError(Message::verbatim(feedback)))
     }
 
-    /// Stores a plan as a new workflow and runs it.
+    /// Stores a plan as a new workflow and runs it. The error is the reason why the plan is
+    /// invalid.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
@@ -121,8 +123,8 @@ impl Coordinator {
         Ok(None)
     }
 
-    /// Applies a recovery decision that arrives while the plan is not running. Resumes the run,
-    /// unless the decision aborts it.
+    /// Applies a recovery decision (how to continue after a node's failure) that arrives while the
+    /// plan is not running. Resumes the run, unless the decision aborts it.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;
@@ -294,8 +296,8 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns the recovery that an accepted decision requests. `None` if the event is no accepted
-/// decision, or if the decision requests no recovery.
+/// Returns how to recover from a node's failure, as an accepted decision requests it. `None` if the
+/// event is no accepted decision, or if the decision requests no recovery.
 fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
     match handled.event? {
         DecisionEvent::Validated(validated) => {

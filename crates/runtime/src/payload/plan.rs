@@ -178,7 +178,8 @@ impl Plan {
         let mut inputs = Map::new();
         for node in &self.nodes {
             let mapping = node.input_mapping.as_ref();
-            // The config reads the names that the mapping defines; the mapping itself does not.
+            // Values of the mapping may fill placeholders in the config, but not in the mapping
+            // itself.
             let parts = [(Some(&node.config), mapping), (mapping, None)];
             for (fields, defined) in parts {
                 let text = fields.map_or_else(String::new, |fields| json!(fields).to_string());
@@ -283,8 +284,8 @@ impl PlanNode {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns how often a failed node runs again before a recovery decision is requested, and the
-    /// pause between two attempts.
+    /// Returns how often a failed node runs again before a recovery decision is requested. Also
+    /// returns the pause between two attempts.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
@@ -294,7 +295,8 @@ impl PlanNode {
 
 /// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts to run a node that a plan or a recovery decision can request at once.
+/// Maximum number of attempts to run a node that a plan, or a decision after a failure, can request
+/// at once.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
@@ -365,8 +367,8 @@ pub(super) struct RunProgress {
 }
 
 impl RunProgress {
-    /// Builds the failure of a node. The failure includes facts about the run, for the rules and
-    /// for the recovery strategy.
+    /// Builds the failure of a node. The failure includes facts about the run. The rules and the
+    /// program's recovery function read them.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let no_failure = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);

@@ -1,6 +1,6 @@
-//! Counts the HTTP requests and costs of all plan runs of a coordinator. Rules that limit rates or
-//! costs read these counts. So such rules work even if the program sets no counts in the context,
-//! or outdated ones.
+//! Counts the HTTP requests and costs of all plans (workflows that a language model writes) that a
+//! coordinator runs. Rules that limit rates or costs read these counts. So such rules also work if
+//! the program puts no counts, or outdated counts, into the context.
 
 use serde_json::{Map, Value as Json, json};
 use std::collections::VecDeque;

@@ -51,7 +51,7 @@ pub(super) struct RegisteredHandler {
     pub policy: Policy,
     pub circuit: Option<Circuit>,
     /// Checks that the arguments in the rules fit the type of the handler's arguments. `None` if
-    /// the handler takes any arguments.
+    /// the handler takes its arguments as JSON.
     check_args: Option<ArgsCheck>,
 }
 

@@ -1,4 +1,4 @@
-//! The hooks of a router that is being built.
+//! Settings of a [`RouterBuilder`] that add functions called before and after each decision.
 
 use super::RouterBuilder;
 use super::handler::HandlerResult;
@@ -62,7 +62,8 @@ impl RouterBuilder {
     /// If a handler fails, the next messages of the scope have three more fields. They are
     /// `ctx.last_error` (a record of `type`, `handler`, `route` and `count`), `ctx.last_error_type`
     /// and `ctx.error_counts` (a count for each type). A field that the caller sets is kept. A
-    /// reply ends the count. [`TypedError`](super::TypedError) sets the type of an error.
+    /// reply of a handler resets the counts. [`TypedError`](super::TypedError) sets the type of an
+    /// error.
     pub fn error_scope(mut self, scope: impl Fn(&Json) -> String + Send + Sync + 'static) -> Self {
         self.error_scope = Some(Box::new(scope));
         self

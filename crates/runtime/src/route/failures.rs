@@ -10,8 +10,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes whose failures are kept. Bound on memory, not tuned. The oldest scope
-/// is forgotten.
+/// Maximum number of scopes whose failures are kept. It limits memory and was not tuned. If the
+/// limit is reached, the failures of the scope whose last failure is the oldest are removed.
 const MAX_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
@@ -19,9 +19,9 @@ const CONTEXT_FIELD: &str = "ctx";
 /// Returns the scope of a message, such as its conversation.
 pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
 
-/// An error of a handler with a type of its own, which rules compare:
-/// `when ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the
-/// outcome, such as `failed` or `timed_out`.
+/// An error of a handler, with a type that the handler names and that rules can compare: `when
+/// ctx.last_error_type == "Timeout"`. Without this wrapper, the type is the kind of the outcome,
+/// such as `failed` or `timed_out`.
 ///
 /// ```
 /// use rulec_runtime::route::{Request, TypedError};
@@ -37,7 +37,7 @@ pub struct TypedError {
 }
 
 impl TypedError {
-    /// Gives an error a type.
+    /// Wraps an error and gives it the type `kind`, which rules can compare.
     pub fn new(kind: impl Into<String>, error: impl Into<HandlerError>) -> TypedError {
         TypedError { kind: kind.into(), error: error.into() }
     }
@@ -60,9 +60,9 @@ impl std::error::Error for TypedError {
     }
 }
 
-/// The failures of one scope since its last reply.
+/// The failures of one scope, such as a conversation, since its last reply.
 struct ScopeFailures {
-    /// The number of the scope's last failure among all failures. The oldest scope has the lowest.
+    /// Sequence number of the scope's last failure, counted over all scopes.
     order: usize,
     last_type: String,
     last_handler: String,
@@ -70,12 +70,13 @@ struct ScopeFailures {
     counts: BTreeMap<String, u64>,
 }
 
-/// The failures of all scopes.
+/// The failures of all scopes, such as conversations, and the function that returns a message's
+/// scope.
 #[derive(Default)]
 pub(super) struct FailureMemory {
     scope: Option<ScopeFn>,
     scopes: Mutex<HashMap<String, ScopeFailures>>,
-    /// Number of scopes with failures. Usually 0, so that a message takes no lock.
+    /// Number of scopes with failures. If it is 0, as usual, a message need not take the lock.
     scope_count: AtomicUsize,
     failure_count: AtomicUsize,
 }
@@ -85,8 +86,8 @@ impl FailureMemory {
         FailureMemory { scope, ..FailureMemory::default() }
     }
 
-    /// Returns the scope of a message. All messages have one scope if the user set no function, or
-    /// if the function panics.
+    /// Returns the scope of a message, such as its conversation. All messages have one scope if the
+    /// user set no function, or if the function panics.
     pub fn scope_of(&self, message: &Json) -> String {
         let Some(scope) = &self.scope else { return String::new() };
         task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
@@ -95,8 +96,8 @@ impl FailureMemory {
         })
     }
 
-    /// Returns the message with the failures of its scope in `ctx`. A field that the message has
-    /// already is kept. The message is unchanged if its `ctx` is not an object.
+    /// Returns the message with the failures of `scope` in the field `ctx`. A field that the
+    /// message has already is kept. The message is unchanged if its `ctx` is not an object.
     pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
         if self.scope_count.load(Ordering::Acquire) == 0 {
             return message;
@@ -116,8 +117,8 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how a handler ended. A reply forgets the failures of the scope. An ending that is no
-    /// failure of a handler, such as a missing permission, changes nothing.
+    /// Records how a handler ended. A reply removes the failures of the scope. An outcome that is
+    /// no failure of a handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(&scope),

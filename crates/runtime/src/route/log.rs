@@ -126,7 +126,8 @@ impl DecisionLogBuilder {
     }
 
     /// Sets whether lines contain the full explanation. Default: false. For the explanation, the
-    /// writer's thread decides the message again, which includes calls of host functions.
+    /// writer's thread decides the message again. This also repeats the calls of the program's
+    /// functions that the rules use.
     pub fn explanation(mut self, included: bool) -> Self {
         self.options.explanation = included;
         self

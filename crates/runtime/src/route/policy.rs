@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// Maximum pause between two attempts to call a handler.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Maximum duration in a policy. This duration has no practical effect, but is small enough that
-/// the current time plus this duration cannot overflow.
+/// Maximum duration in a policy, to which longer durations are reduced. A year is practically
+/// unlimited, but small enough to be added to the current time without overflow.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and

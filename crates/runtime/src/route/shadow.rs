@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Maximum number of pairs of routes (chosen by the active and by the shadow rules) whose
-/// differences are counted separately.
+/// differences are counted separately. It limits memory, because edits can add new routes without
+/// end.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
 /// Rules that decide every message for comparison only.
@@ -92,16 +93,16 @@ pub struct Generations {
 pub enum SwitchError {
     /// There are no shadow rules.
     NoShadow,
-    /// The shadow rules have another generation than the caller named, for example because another
-    /// caller replaced them.
+    /// The shadow rules have another generation (version number) than the caller named, for example
+    /// because another caller replaced them.
     OtherShadow {
         /// The generation (version number) that the caller named.
         asked: u64,
         /// The generation (version number) of the current shadow rules.
         is: u64,
     },
-    /// No kept rule set has this generation. The rule set was never active, is no longer kept, or
-    /// was edited since.
+    /// No kept rule set has this generation (version number). The rule set was never active, is no
+    /// longer kept, or was edited since.
     NotKept {
         /// The generation (version number) that the caller named.
         asked: u64,
@@ -186,8 +187,8 @@ impl ShadowRules {
 
 impl Router {
     /// Sets the shadow rules, and replaces earlier shadow rules. After this call, the shadow rules
-    /// also decide every message: on the caller's task, after the decision of the active rules. No
-    /// handler is called for a shadow decision, but host functions are.
+    /// also decide every message: on the caller's task, after the decision of the active rules. A
+    /// shadow decision calls no handler. It does call the program's functions that the rules use.
     ///
     /// Differences from the active rules are counted per route; see [`Router::shadow_stats`]. The
     /// decision log also records the difference in the line of each message that differs.
@@ -217,8 +218,8 @@ impl Router {
         self.shared.shadow.swap(None).map(|shadow| shadow.stats())
     }
 
-    /// Makes the shadow rules active. The caller names their generation, so that the call fails if
-    /// another caller has replaced the shadow rules.
+    /// Makes the shadow rules active. The caller names their generation (version number), so that
+    /// the call fails if another caller has replaced the shadow rules.
     ///
     /// # Errors
     /// If there are no shadow rules, if they have another generation, or if the edited rules no
@@ -235,9 +236,9 @@ impl Router {
         Ok(self.activate(next, &mut previous))
     }
 
-    /// Makes the earlier rule set of this generation active again. [`Router::generations`] returns
-    /// the generations that are kept, and [`RouterBuilder::keep`](super::RouterBuilder::keep) sets
-    /// their number.
+    /// Makes the earlier rule set of this generation (version number) active again.
+    /// [`Router::generations`] returns the generations that are kept, and
+    /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets their number.
     ///
     /// # Errors
     /// If no rule set of this generation is kept, or if the edited rules no longer pass the checks
@@ -252,7 +253,7 @@ impl Router {
         Ok(self.activate(next, &mut previous))
     }
 
-    /// Returns the generations of the active, shadow and earlier rules.
+    /// Returns the generations (version numbers) of the active, shadow and earlier rules.
     pub fn generations(&self) -> Generations {
         let previous = self.lock_switching();
         Generations {

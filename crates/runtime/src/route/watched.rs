@@ -17,7 +17,7 @@ use tokio::sync::watch;
 /// program acts on the decisions itself. Cheap to clone; clones share everything except what
 /// [`WatchedRules::changed`] has returned.
 ///
-/// A file is a rule text or an artifact, and is watched as by
+/// A file is a rule text or an artifact (a file of compiled rules). It is watched as by
 /// [`Router::watch`](super::Router::watch): a version that cannot be loaded is refused, and the
 /// last good version stays active.
 ///
@@ -30,8 +30,9 @@ use tokio::sync::watch;
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = tempfile::tempdir()?;
 /// # let path = folder.path().join("support.rules");
-/// std::fs::write(&path, "route refund when text contains \"refund\" -> billing\ndefault ->
-/// chat")?; let rules = WatchedRules::open(Compiler::new(), &path).await?;
+/// let text = "route refund when text contains \"refund\" -> billing\ndefault -> chat";
+/// std::fs::write(&path, text)?;
+/// let rules = WatchedRules::open(Compiler::new(), &path).await?;
 /// assert_eq!(rules.decide(&json!({"text": "a refund"})).target(), Some("billing"));
 /// assert_eq!((rules.status().loaded, rules.stats().messages.decided), (1, 1));
 /// # Ok(())
@@ -113,12 +114,13 @@ impl std::fmt::Debug for WatchedRules {
 }
 
 impl WatchedRules {
-    /// Starts to build watched rules from a rule file or an artifact.
+    /// Starts to build watched rules from a rule file or an artifact (a file of compiled rules).
     pub fn builder(compiler: Compiler, path: impl AsRef<Path>) -> WatchedRulesBuilder {
         WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), log: None }
     }
 
-    /// Loads a rule file or an artifact and watches it, without a decision log.
+    /// Loads a rule file or an artifact (a file of compiled rules) and watches it, without a
+    /// decision log.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
@@ -147,7 +149,8 @@ impl WatchedRules {
         Ok(self.record(rules, message, decision, time, start))
     }
 
-    /// Like [`WatchedRules::decide`], and awaits async host functions; see [`rulec::decide_async`].
+    /// Like [`WatchedRules::decide`], and awaits the async functions of the program that rules
+    /// call; see [`rulec::decide_async`].
     pub async fn decide_async(&self, message: &Json) -> Decision {
         let (rules, time, start) = (self.rules(), OffsetDateTime::now_utc(), Instant::now());
         let decision = rulec::decide_async(|| rules.decide(message)).await;

@@ -69,7 +69,8 @@ pub struct WorkflowBuilder {
     processors: HashMap<NodeId, Arc<dyn Processor>>,
     routers: HashMap<NodeId, Arc<dyn ConditionalRouter>>,
     merge: Arc<dyn MergeStrategy>,
-    /// The strategies of single nodes.
+    /// Merge strategies of single nodes, set by [`WorkflowBuilder::merge_at`]. They override
+    /// `merge`.
     merges: HashMap<NodeId, Arc<dyn MergeStrategy>>,
     step_limit: usize,
     byte_limit: usize,

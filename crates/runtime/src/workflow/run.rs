@@ -81,7 +81,8 @@ pub(super) struct RunState {
     rounds: RoundCounter,
     /// Failed nodes to run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
-    /// The inputs of the failed nodes. Each number is the index of the failure in the report.
+    /// The failed nodes with their inputs. Each number is the index of the node's failure in the
+    /// report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }

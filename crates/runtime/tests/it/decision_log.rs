@@ -53,7 +53,7 @@ impl SharedBuffer {
     }
 }
 
-/// A writer that follows a script, one step per call; the last step repeats.
+/// A writer that follows a script: each step says how one `write` call ends. The last step repeats.
 struct ScriptedWriter {
     kept: SharedBuffer,
     script: Vec<WriteStep>,
@@ -206,8 +206,9 @@ async fn a_decision_whose_caller_gave_up_is_recorded() {
 #[tokio::test]
 async fn a_writer_that_fails_costs_no_decision_and_every_line_is_accounted_for() {
     use WriteStep::*;
-    // The writer's script, the lines written and failed of five, the last error, and the `n` of the
-    // complete lines.
+    // One case: the script of the writer, and the expected results for five lines. These are the
+    // number of written lines, the number of failed lines, the last error, and `n` of each complete
+    // line.
     type Case = (&'static [WriteStep], u64, u64, Option<&'static str>, &'static [i64]);
     let cases: &[Case] = &[
         (&[Take], 5, 0, None, &[0, 1, 2, 3, 4]),

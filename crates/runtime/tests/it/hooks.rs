@@ -44,17 +44,17 @@ async fn a_router_knows_its_own_failures() {
         let outcome = route("a", "no").await;
         assert_eq!(outcome.result.error(), Some("the bank refused"));
     }
-    // Another conversation knows nothing of these failures.
+    // The failures of conversation `a` do not appear in conversation `b`.
     assert_eq!(route("b", "fine").await.reply(), Some(&json!("paid")));
     let outcome = route("a", "fine").await;
     let error = json!({"type": "Declined", "handler": "pay", "route": "default", "count": 2});
     assert_eq!((outcome.route.as_deref(), outcome.reply()), (Some("recovery"), Some(&error)));
-    // The reply ended the count.
+    // The reply removed the failures of the conversation.
     assert_eq!(route("a", "fine").await.route.as_deref(), Some("default"));
-    // An error without a type of its own has the kind of the outcome.
+    // Without a `TypedError`, the type of an error is the kind of the outcome.
     route("a", "plain").await;
     assert_eq!(route("a", "fine").await.route.as_deref(), Some("slow"));
-    // What the caller sets is kept.
+    // A field that the caller sets is kept.
     route("a", "plain").await;
     let message = json!({"text": "fine", "ctx": {"conversation": "a", "last_error_type": "Other"}});
     assert_eq!(router.route(message).await.route.as_deref(), Some("default"));

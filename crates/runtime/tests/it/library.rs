@@ -60,7 +60,8 @@ async fn values_are_routed_and_replied() {
     let outcome = router.route_value_as(&big, &Permissions::all()).await;
     assert_eq!(outcome.reply(), Some(&json!({"text": "big", "total": 2.5})));
 
-    // A value that is no message reaches no handler, not even the default's, and is counted.
+    // A message that is not an object reaches no handler, not even the default's. It is counted as
+    // invalid.
     for outcome in [
         router.route_value("text").await,
         router.route(json!(["text"])).await,
@@ -179,7 +180,7 @@ mod watched {
         let mut watch = router.watch(Compiler::new(), &path).await.unwrap();
         replace_file(&path, artifact("default -> b"));
         assert_eq!((wait(watch.changed()).await.error, target().await), (None, "b".to_owned()));
-        // A cut file, and one with another target, are refused.
+        // A truncated artifact is refused, and so is one that targets an unregistered handler.
         let whole = artifact("default -> a");
         for content in [whole[..whole.len() - 3].to_vec(), artifact("default -> c"), Vec::new()] {
             replace_file(&path, content);

@@ -204,7 +204,7 @@ async fn a_decision_is_not_explained_by_later_rules() {
 }
 
 /// Two threads send messages while routes are inserted, replaced and removed. Each reply must match
-/// the rules of its generation.
+/// the version of the rules that decided the message.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_message_is_answered_by_its_generations_rules() {
     const EDITS: u64 = 300;

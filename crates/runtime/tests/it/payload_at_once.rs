@@ -1,5 +1,6 @@
-//! Tests of concurrent plan nodes, also when some of them fail. The clock is paused and advances
-//! only for sleeping nodes, so the order of completion is deterministic.
+//! Tests of plans (workflows that a language model writes) with concurrent nodes, also when some of
+//! them fail. The clock is paused and advances only for sleeping nodes, so the order of completion
+//! is deterministic.
 
 use rulec::Rules;
 use rulec_runtime::payload::{
@@ -69,7 +70,7 @@ fn recovery_answer(failure: &NodeFailure, action: &str) -> Json {
     })
 }
 
-/// Run sequentially, the first `meet` node would wait for the second forever.
+/// In a sequential run, the first `meet` node would wait forever for the second one.
 #[tokio::test(start_paused = true)]
 async fn branches_that_do_not_wait_for_each_other_run_side_by_side() {
     let (builder, _) = coordinator_builder();

@@ -44,8 +44,8 @@ fn handled_names(handled: &[Handled]) -> Vec<String> {
     handled.iter().map(|one| one.event.as_ref().map_or("stopped".to_owned(), name)).collect()
 }
 
-/// Publishes a node failure to a coordinator with this recovery strategy. Returns the received
-/// events and the results.
+/// Publishes a node failure to a coordinator that calls `recovery` for failed nodes. Returns the
+/// received events and the results.
 async fn publish_failure<F, Fut>(recovery: F) -> (Vec<String>, Vec<Handled>)
 where
     F: Fn(NodeFailure) -> Fut + Send + Sync + 'static,

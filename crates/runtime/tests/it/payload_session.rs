@@ -1,4 +1,5 @@
-//! Tests of sessions: arbitration, running plans, and recovery from failed nodes.
+//! Tests of sessions: the order in which decisions are executed, runs of plans, and recovery from
+//! failed nodes.
 
 use rulec::Rules;
 use rulec_runtime::payload::{
@@ -59,7 +60,7 @@ fn respond_proposal(text: &str) -> Proposal {
     Proposal::new("respond", json!({"response": text, "intent": "greeting", "confidence": 1})).id(text)
 }
 
-/// Sets a recovery strategy that always answers with this plan.
+/// Lets the coordinator answer every node failure with this plan.
 fn with_recovery_plan(builder: CoordinatorBuilder, plan: Json) -> Coordinator {
     let strategy = move |failure: NodeFailure| {
         let answer = json!({
@@ -352,8 +353,7 @@ async fn nodes_are_made_changed_and_workflows_run_again() {
     assert!(turn.done[0].result.as_ref().unwrap_err().contains("was not made here"), "{turn:#?}");
 }
 
-/// A program that gives no numbers, or old ones, does not switch off the rules about rates and
-/// budgets.
+/// The rules about rates and budgets apply even if the program gives no counts, or outdated counts.
 #[tokio::test(start_paused = true)]
 async fn the_coordinator_counts_requests_and_cost() {
     let options = json!({"max_requests_per_minute": 3, "max_api_calls": 5, "max_cost": 2.5});

@@ -52,7 +52,8 @@ impl HandlerScript {
     }
 }
 
-/// Builds a router to `main`, with the fallbacks `second` and `third`.
+/// Builds a router whose only route leads to the handler `main`. The handlers `second` and `third`
+/// can be fallbacks; `third` is already a fallback of `second`.
 fn build_router(
     policy: Policy,
     main: &HandlerScript,
@@ -133,7 +134,7 @@ async fn another_handler_takes_over() {
     .await;
 }
 
-/// Regression test: a chain had no limit except the sum of the limits of its calls and pauses.
+/// Regression test: a handler and its fallbacks had no common time limit.
 #[tokio::test(start_paused = true)]
 async fn a_chain_ends_at_its_limit() {
     let limit = PAUSE * 5 / 2;

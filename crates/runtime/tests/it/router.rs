@@ -346,7 +346,7 @@ async fn swaps_under_load_lose_and_mix_nothing() {
     let handled = Arc::new(AtomicUsize::new(0));
     let counter = handled.clone();
     let first = version(0);
-    // Maps each generation to its version.
+    // Maps the generation of each rule set to the `n` of its `version(n)`.
     let versions = Arc::new(Mutex::new(HashMap::from([(first.generation(), 0)])));
     let router = Router::builder(first)
         .handler("tell", move |request: Request| {

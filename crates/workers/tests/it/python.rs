@@ -52,7 +52,7 @@ async fn the_process_sees_no_environment_and_an_empty_folder() {
     let seen = output(json!({"code": code})).await;
     assert_eq!(seen["files"], json!([]));
     let names = seen["names"].as_array().unwrap();
-    // Cargo sets this variable. The interpreter may set some, such as the one of the encoding.
+    // Cargo sets this variable. The interpreter itself may set some variables, such as `LC_CTYPE`.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
     assert!(!names.contains(&json!("CARGO_MANIFEST_DIR")), "{names:?}");
     let report = run(
@@ -101,8 +101,7 @@ async fn limits_of_memory_output_and_time_hold() {
     assert!(reason.contains("longer than 1s"), "{reason}");
 }
 
-/// Code that starts a program leaves nothing running: neither after its answer nor at the time
-/// limit.
+/// Processes that the code starts are killed after its answer, and also at the time limit.
 #[tokio::test]
 async fn processes_that_the_code_started_end_with_it() {
     let folder = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use std::io::{Error, ErrorKind, Read, Result};
 /// Maximum nesting of records, lists and maps; valid files stay below it.
 const MAX_DEPTH: usize = 64;
 
-/// Thrift field ids of a page header.
+/// Field ids in the Thrift record of a page header: the two sizes, and the dictionary header.
 const UNCOMPRESSED_SIZE_ID: i16 = 2;
 const COMPRESSED_SIZE_ID: i16 = 3;
 const DICTIONARY_HEADER_ID: i16 = 7;

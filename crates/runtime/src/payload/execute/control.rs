@@ -1,5 +1,5 @@
-//! The node types that the engine itself carries out: `CONDITION` evaluates a condition, and `LOOP`
-//! runs the node in its `body` several times.
+//! Runs the two node types that need no processor of the program. A `CONDITION` node evaluates a
+//! condition, and a `LOOP` node runs the node in its `body` several times.
 
 use super::super::plan::{Plan, PlanError, PlanNode};
 use super::{RunSettings, RunState};
@@ -18,7 +18,7 @@ pub(in super::super) const LOOP_KIND: &str = "LOOP";
 const BODY_FIELD: &str = "body";
 /// The config fields that contain a condition. Both names mean the same.
 const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
-/// The config fields that contain the list of a loop. Both names mean the same.
+/// Config fields for the list whose items a loop visits one by one. Both names mean the same.
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
 /// The config fields that limit the rounds of a loop.
 const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
@@ -105,7 +105,8 @@ fn read_body(node: &PlanNode) -> Result<PlanNode, Message> {
     Ok(PlanNode { id: node.id.clone(), kind, config, input_mapping, ..PlanNode::default() })
 }
 
-/// Evaluates a `CONDITION` node. The output has the fields of the input and the `result`.
+/// Evaluates a `CONDITION` node. Returns the fields of the input, and the field `result` with true
+/// or false. An error if the condition is missing or does not compile.
 pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json) -> Result<Json, String> {
     let condition = read_condition(node).map_err(|error| error.to_string())?;
     let condition = condition.ok_or("it has no condition")?;
@@ -138,11 +139,11 @@ impl LoopSettings {
         Ok(LoopSettings { body, items, bound, condition })
     }
 
-    /// Returns the number of rounds after which the loop ends at the latest. The caller ends a loop
-    /// with a condition after `limit` rounds.
+    /// Returns the number of rounds that the config allows. A loop that only a condition ends has
+    /// no such number, so the result is `u64::MAX`. The caller ends every loop after `limit`
+    /// rounds.
     ///
-    /// # Errors
-    /// If a loop without a condition has more than `limit` rounds.
+    /// # Errors If the config of a loop without a condition allows more than `limit` rounds.
     pub fn rounds(&self, limit: u64) -> Result<u64, String> {
         match self.bound {
             Some(bound) if bound > limit && self.condition.is_none() => {
@@ -152,7 +153,8 @@ impl LoopSettings {
         }
     }
 
-    /// Returns the input of a round: the loop's input with `index`, `item` and `last`.
+    /// Returns the input of a round: the loop's input with three more fields. `index` is the number
+    /// of the round from 0, `item` its list item, and `last` the output of the round before.
     pub fn round_input(&self, input: &Json, index: u64, last: Option<&Json>) -> Json {
         let mut fields = input.as_object().cloned().unwrap_or_default();
         fields.insert("index".to_owned(), index.into());
@@ -162,7 +164,7 @@ impl LoopSettings {
         Json::Object(fields)
     }
 
-    /// True if the loop goes on after a round: its condition holds, or it has none.
+    /// True if the loop continues after this round: its condition holds, or it has no condition.
     pub fn goes_on(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
         let mut fields = round_input.as_object().cloned().unwrap_or_default();
         fields.insert("last".to_owned(), output.clone());
@@ -172,8 +174,8 @@ impl LoopSettings {
 }
 
 impl Plan {
-    /// Returns the plan as a payload in which the body of each loop is also a node, after the loop.
-    /// So the rules judge a body as they judge any node.
+    /// Returns the plan as a payload that lists the body of each loop as a node after the loop. In
+    /// this form, the rules validate a body like any other node.
     pub fn to_payload_with_bodies(&self) -> Json {
         let mut payload = self.to_payload();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
@@ -210,7 +212,8 @@ impl Plan {
         Plan::from_payload(&payload)
     }
 
-    /// Returns the id under which the rules judge the body of a loop. No node has this id.
+    /// Returns the id that the body of a loop has while the rules validate it. No other node has
+    /// this id.
     fn body_id(&self, node: &PlanNode) -> String {
         let mut id = format!("{}.body", node.id);
         while self.node(&id).is_some() {

@@ -1,4 +1,5 @@
-//! Runs one node of a plan: its attempts, and the recovery from its failures.
+//! Runs one node of a plan (a workflow that a language model writes): the attempts to run the node,
+//! and the recovery from its failures.
 
 use super::super::plan::{PlanNode, RecoveryAction};
 use super::control::{LoopSettings, evaluate_condition, without_control_fields};
@@ -89,8 +90,9 @@ impl PlanStep {
         Ok(input)
     }
 
-    /// Changes the run as a recovery decision requires. Without a decision, the plan's retry
-    /// settings apply. Returns the attempts to make; `None` if the node is skipped.
+    /// Changes the run as a recovery decision (how to continue after a failure) requires. Without a
+    /// decision, the plan's retry settings apply. Returns the attempts to make; `None` if the node
+    /// is skipped.
     fn apply_recovery(&self, recovery: Option<RecoveryAction>) -> Result<Option<AttemptSeries>, String> {
         let mut state = self.run.lock_state();
         if state.early_end.is_some() {
@@ -188,7 +190,7 @@ impl PlanStep {
         false
     }
 
-    /// Makes an attempt and reports it to the program.
+    /// Makes one attempt, and passes its duration and error to the program's callback.
     async fn make_reported_attempt(
         &self,
         alternative_node: Option<&str>,
@@ -265,8 +267,8 @@ impl PlanStep {
         Ok(output)
     }
 
-    /// Runs the body of a loop in rounds. Each round is an attempt at the body, whose placeholders
-    /// may name the round's `item`, `index` and `last` output.
+    /// Runs the body of a loop once per round. Each round counts as one attempt. Placeholders in
+    /// the body may refer to the round's `item` and `index`, and to the `last` output.
     async fn run_rounds(
         &self,
         node: &PlanNode,
@@ -317,7 +319,8 @@ impl PlanStep {
         work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())
     }
 
-    /// Counts one attempt or round; an error if the run has reached its limit.
+    /// Counts one attempt or one round of a loop. An error if the run has made all allowed
+    /// attempts.
     fn count_step(&self) -> Result<(), String> {
         let mut state = self.run.lock_state();
         let limit = self.run_settings.step_limit;
@@ -338,8 +341,8 @@ impl PlanStep {
         }
     }
 
-    /// Requests a recovery decision for the node's failure. If no decision is accepted, ends the
-    /// run and returns the reason as an error.
+    /// Requests a recovery decision: how to continue after the node's failure. If no decision is
+    /// accepted, ends the run and returns the reason as an error.
     async fn request_recovery(&self) -> Result<RecoveryAction, String> {
         let _one_at_a_time = self.run.recovery_lock.lock().await;
         let failure = {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use time::OffsetDateTime;
 
-/// Whether a log line contains the message, and whether it contains the explanation.
+/// Selects the optional parts of each log line; see [`super::DecisionLogBuilder`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineOptions {
     pub message: bool,
@@ -128,7 +128,8 @@ impl QueuedEntry {
 }
 
 impl DecisionRecord {
-    /// Analyses the message. Without a result if the intents of the rules cannot be learned.
+    /// Returns the analysis of the message's text. `None` if the classifier cannot be trained on
+    /// the examples of the rules' intents.
     fn analyze(&self) -> Option<Json> {
         let rules = self.rules.rules();
         let analysis = rules.analyze_message(&self.message).ok()?;
@@ -192,7 +193,7 @@ impl<'a> DecidedMessage<'a> {
         DecidedMessage { explanation, ..self }
     }
 
-    /// Adds the analysis of the message, such as [`rulec::Rules::masked_analysis`] returns it.
+    /// Adds the analysis of the message's text, which [`rulec::Rules::masked_analysis`] returns.
     #[must_use]
     pub fn analysis(self, analysis: Option<Json>) -> Self {
         DecidedMessage { analysis, ..self }
@@ -202,7 +203,7 @@ impl<'a> DecidedMessage<'a> {
     /// Values of `@private` fields are masked.
     ///
     /// # Errors
-    /// If a number of the message is none in JSON.
+    /// If the message contains a number that is not valid JSON.
     pub fn to_log_line(self) -> Result<Vec<u8>, serde_json::Error> {
         let mut outcome = Outcome { elapsed: self.elapsed, ..Outcome::from_decision(self.decision) };
         if let Some(flow) = self.flow {
@@ -226,7 +227,7 @@ impl<'a> DecidedMessage<'a> {
     }
 }
 
-/// Returns the `result` of a decision without a handler.
+/// Returns the `result` of a decision without a handler: `decided`, `no_route` or `invalid`.
 pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -> &'static str {
     match (&outcome.route, decision.refusal()) {
         (_, Some(_)) => "invalid",

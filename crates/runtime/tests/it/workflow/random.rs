@@ -1,5 +1,6 @@
-//! Random workflows: compares the engine with a direct implementation of the requirement, and
-//! checks that joins reported as impossible never fill.
+//! Random workflows: compares the engine with a second, simpler implementation of the same
+//! specification. Also checks that a join never runs if the graph check reports that it cannot get
+//! all its inputs.
 
 use super::support::router;
 use rulec_conformance::workflow::run_case;
@@ -68,14 +69,15 @@ fn case(seed: u64) -> Value {
                 json!({"approved": random.below(2) == 0, "should_exit": random.below(3) > 0, "next": picks}),
             );
         }
-        // The last output repeats, and must not loop forever.
+        // A node that has used all its outputs repeats the last one. So the last output must end
+        // every loop.
         given.push(json!({"approved": random.below(2) == 0, "should_exit": true, "next": []}));
         outputs.insert(*id, given);
     }
     json!({"kind": "workflow", "start": "a", "nodes": nodes, "outputs": outputs})
 }
 
-/// A direct recursive implementation of the requirement.
+/// A direct recursive implementation of workflow runs, with which the engine is compared.
 struct Plain<'c> {
     case: &'c Value,
     runs: BTreeMap<String, usize>,
@@ -110,7 +112,8 @@ impl<'c> Plain<'c> {
         next.iter().map(|id| id.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Number of incoming edges, without edges that a loop declares as loop-backs.
+    /// Returns the number of incoming edges, without the loop-backs (edges to an earlier node) that
+    /// a loop declares.
     fn incoming(&self, id: &str) -> usize {
         let nodes = self.case["nodes"].as_object().unwrap();
         let edges = nodes.keys().flat_map(|from| {

@@ -66,7 +66,8 @@ async fn a_workflow_of_a_rules_file_runs_and_so_does_that_of_its_artifact() {
     assert_eq!(error.to_string(), "there is no workflow `reviev`; the workflows are `review`");
 }
 
-/// `says` returns only its configuration, so the session is in its output only through passthrough.
+/// The processor `says` returns only its configuration. So its output contains the session's fields
+/// only because the engine passes them through.
 #[tokio::test]
 async fn session_values_pass_through_whatever_processors_answer() {
     let report = review(&Rules::from_text(REVIEW).unwrap()).run(json!({"session": {"id": 7}})).await;
@@ -105,7 +106,7 @@ async fn a_join_merges_as_its_rules_say() {
     assert_eq!(merged_by("").await, first);
 }
 
-/// Every way to ask a router gives the same next nodes.
+/// The rule set and the router object select the same next nodes for an output.
 #[test]
 fn next_nodes_are_those_of_the_route() {
     let rules = Rules::from_text(REVIEW).unwrap();

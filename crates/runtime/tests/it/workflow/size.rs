@@ -7,7 +7,8 @@ use rulec_runtime::workflow::{ByNode, FailureKind, Node, Processor, Workflow, fr
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// A council of two debaters, who return all that they got and a speech of their own.
+/// Builds a loop in which two debaters run at once. Each returns its whole input and a speech.
+/// `largest` receives the greatest size of the merged inputs, in bytes of JSON.
 fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> Workflow {
     let debater = |name: &'static str| -> Arc<dyn Processor> {
         from_fn(move |mut input: Value| {
@@ -58,7 +59,7 @@ async fn a_node_beyond_the_byte_limit_fails_with_the_remedy() {
     let message =
         "its output has 1000 bytes, and the limit is 999; let nodes return less, or merge in another way";
     assert_eq!(failure.message, message);
-    // The merged input of a join has the limit, too.
+    // The byte limit also applies to the merged input of a join.
     let large = from_fn(|_| async { Ok(json!({"x": "x".repeat(500)})) });
     let join = workflow("s > a b; a > j; b > j").processor("a", large.clone()).processor("b", large);
     let report = join.byte_limit(900).build().unwrap().run(json!({})).await;
@@ -77,7 +78,7 @@ async fn only_the_named_voters_vote() {
     let named = json!({"threshold": 0.5, "voters": ["a", "b", "c"]});
     assert_eq!(run(named, input.clone()).await, (json!(false), json!(1), json!(3)));
     assert_eq!(run(json!({"threshold": 0.5}), input).await, (json!(true), json!(2), json!(3)));
-    // Nodes as voters.
+    // The voters may be nodes; each vote is then the field `vote` of a node's output.
     let said = |vote: &'static str| from_fn(move |_| async move { Ok(json!({"vote": vote, "text": "YES"})) });
     let flow = workflow("s > a b; a > v; b > v").processor("a", said("YES")).processor("b", said("NO"));
     let config = json!({"threshold": 0.6, "voters": ["a", "b"]});

@@ -6,7 +6,7 @@ use rulec_runtime::workflow::{ConditionalRouter, Node, RulesRouter, Workflow, Wo
 use serde_json::Value;
 use std::sync::{Arc, LazyLock};
 
-/// Returns a router of the rules file that the project ships.
+/// Returns the router named `rule` from the rules file that the project ships.
 pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Message> {
     static RULES: LazyLock<Rules> = LazyLock::new(|| {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../rules/workflow.rules");
