@@ -151,7 +151,7 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a named value in payload rules, read as certain kinds.
+    /// A field of the message or of a named value in payload rules, converted to certain kinds.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),

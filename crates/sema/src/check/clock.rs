@@ -23,8 +23,8 @@ pub(super) struct ClockConversion {
 }
 
 impl Checker<'_> {
-    /// Returns the call of `date` or `time` from which the value of an expression comes; `None` if
-    /// there is no such call.
+    /// Returns how the value of an expression was converted if it comes from a call of `date` or
+    /// `time`, directly or through a `let`. `None` for any other expression.
     pub(super) fn clock_conversion(&self, expr: &Expr) -> Option<ClockConversion> {
         match &expr.kind {
             ExprKind::Call(function @ (Function::Date | Function::Time), args) => {

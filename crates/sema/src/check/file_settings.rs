@@ -1,6 +1,6 @@
 //! Settings that apply to one file. A definition that another file imports keeps the settings of
-//! its own file. A warning is reported where these settings give the definition another meaning
-//! than the settings of the importing file.
+//! its own file. If the importing file has other settings, under which the definition would mean
+//! something else, the checker warns.
 
 use super::Checker;
 use super::settings::Setting;
@@ -57,7 +57,7 @@ pub(super) struct SettingUses<'a> {
     current: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
-    /// The settings that the files write, except limits.
+    /// The settings that the files contain, except limits. Each has its file and its span.
     written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
     /// The definitions that a warning was already given for, each with the file that uses it.

@@ -1,9 +1,10 @@
 //! Proves that a value is present wherever a condition is true. The arguments of a route are
-//! computed only after the condition of the route was true, so such a value needs no `??`.
+//! computed only if the route's condition is true. So an argument that this proof covers needs no
+//! default by `??`.
 //!
-//! The proof follows the three-valued logic. A comparison that is true or false has all its
-//! operands, because a missing operand makes it unknown. The value that must be proven present is
-//! the *goal*.
+//! The proof follows the three-valued logic: a missing operand makes a comparison unknown. A
+//! comparison that is known to be true or false therefore has all its operands. The value that must
+//! be proven present is the *goal*.
 
 use super::Checker;
 use super::capture::{always_captures, effective_pattern};
@@ -48,9 +49,11 @@ struct PresenceProof<'p> {
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of an expression, which is present if an equal expression is present.
+    /// The value of this expression. A known condition proves it by reading an equal expression,
+    /// because equal expressions have equal values.
     Value(&'g Expr),
-    /// A match of this regular expression in this text.
+    /// A match in the text (first) of the regular expression (second). The match proves that
+    /// `capture` returns a text.
     Match(&'g Expr, &'g str),
 }
 
@@ -191,8 +194,8 @@ impl<'p> PresenceProof<'p> {
             CondKind::NotTrue(inner) => !truth && self.proves(inner, true, goal),
             CondKind::And(parts) | CondKind::Or(parts) => {
                 // One false operand makes a conjunction false, and one true operand makes a
-                // disjunction true. The deciding operand is unknown, so the proof must hold for
-                // each operand.
+                // disjunction true. The proof cannot know which operand decides, so it must succeed
+                // for each one.
                 let all_have_the_truth = matches!(cond.kind, CondKind::And(_)) == truth;
                 let mut parts = parts.iter();
                 match all_have_the_truth {

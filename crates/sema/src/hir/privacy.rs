@@ -103,8 +103,9 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a field of a payload that contains a list or dict of unknown element type, because
-    /// its elements may be private. False if the program declares no private field.
+    /// True if a slot (field read) may contain private elements that no declared type shows. Such a
+    /// slot reads a list or dict of a named value in payload rules, other than the payload itself.
+    /// False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);

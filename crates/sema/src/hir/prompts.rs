@@ -101,7 +101,7 @@ pub enum TemplatePart<'t> {
     Unclosed,
 }
 
-/// Splits a template into its parts. `{{` and `}}` are braces.
+/// Splits a template into its parts. A doubled brace, `{{` or `}}`, is one literal brace.
 pub fn template_parts(template: &str) -> impl Iterator<Item = TemplatePart<'_>> {
     let mut rest = template;
     std::iter::from_fn(move || {

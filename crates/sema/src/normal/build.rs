@@ -362,7 +362,7 @@ impl<'a> NormalBuilder<'a> {
         levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))
     }
 
-    /// Builds two conditions: that `cond` is true, and that it is false.
+    /// Builds two conditions, and returns their ids: that `cond` is true, and that it is false.
     fn build_both_polarities(&mut self, cond: &Cond) -> (CondId, CondId) {
         let key = (std::ptr::from_ref(cond), self.depth);
         // Both polarities visit the values inside; without this cache, every nesting level would

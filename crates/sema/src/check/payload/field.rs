@@ -58,7 +58,8 @@ impl<'a> DeclaredField<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Makes the fields that `items` declare usable by name in the rules that follow.
+    /// Adds the fields that `items` declare to the scope, so that the rules of the payload can use
+    /// their names.
     pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
         let diagnostics_before = self.diagnostics.len();
         let mut first_spans: HashMap<&str, Span> = HashMap::new();

@@ -119,8 +119,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns if the settings of the file compare texts otherwise than the values of a field, which
-    /// are always compared exactly.
+    /// Warns if a setting of the file, such as ignoring case, does not apply to the allowed values
+    /// of a field. Allowed values are always compared exactly.
     pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
         let Some(Limits::OneOf(values)) = limits else { return };
         let settings = self.settings_of(span.file);
@@ -192,7 +192,7 @@ impl Shape {
 }
 
 impl Object {
-    /// Returns the record type as which an object with these fields is read.
+    /// Returns the record type of an object with these fields, for rules that read the object.
     pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),
