@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    /// Compares with the definition for lengths around block boundaries, with few letters and one
-    /// shared scratch.
+    /// Compares the result with the definition, for texts of few different letters and up to five
+    /// blocks of 64 characters. All calls share one scratch memory.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;
