@@ -71,8 +71,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
     }
 
-    /// Returns every enabled rule of the table whose condition is true, in evaluation order. A rule
-    /// with a `goto` needs only its own condition to be true; the target table is not searched.
+    /// Returns every enabled rule of the table whose condition is true, in evaluation order. For a
+    /// rule with a `goto`, only its own condition counts; the target table is not searched.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let rules = self.enabled_rules(entry);
         rules.filter(|(_, rule)| self.eval_cond(&rule.condition).holds()).map(|(id, _)| id).collect()

@@ -33,7 +33,7 @@ impl Default for RenderOptions {
     }
 }
 
-/// Width in columns of the titles above the tree, such as `metadata`, including the space after
+/// Width in terminal columns of the titles above the tree, such as `metadata`, with the space after
 /// them.
 const TITLE_WIDTH: usize = 10;
 
@@ -49,7 +49,7 @@ struct TreeLine {
     result_mark: Option<Mark>,
     text: String,
     is_bold: bool,
-    /// Text after the main text, shown in a dim colour.
+    /// Text that follows the main text in a dim colour.
     dim_suffix: String,
     /// The notes in the right column.
     notes: Vec<String>,
@@ -326,7 +326,7 @@ impl TreeRenderer {
                     _ => None,
                 };
                 // The source text of a condition after `unless` does not contain the word `unless`,
-                // so it is added here.
+                // so the title adds it.
                 let title = match (node.kind, single_test) {
                     (NodeKind::Unless, None) => "unless".to_owned(),
                     (NodeKind::Unless, Some(_)) => format!("unless {text}"),
