@@ -1,4 +1,4 @@
-//! Foreign syntax: spellings from other programming languages, and what replaces them in this
+//! Foreign syntax: spellings from other programming languages, and their replacements in this
 //! language.
 
 mod values;
