@@ -32,7 +32,8 @@ use error::Refusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
 pub use exact::DecimalPaths;
 
-/// Maximum nesting depth of lists and objects, including the outermost.
+/// Maximum nesting depth of lists and objects, including the outermost. Deeper nesting could
+/// exhaust the stack of the recursive reader.
 pub const MAX_DEPTH: usize = 128;
 
 /// Maximum length of a message in bytes: 16 MiB.

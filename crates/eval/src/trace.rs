@@ -55,7 +55,7 @@ impl<'a, 's> Tracer<'a, 's> {
         self
     }
 
-    /// Decides by the table `entry`. Returns the choice and the trace of the search.
+    /// Decides the message by the table `entry`. Returns the choice and the trace of the search.
     pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())

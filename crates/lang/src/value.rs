@@ -366,7 +366,7 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Parses a date and time as in RFC 3339; `None` if the text is none. White space around it is
+/// Parses a date and time as in RFC 3339; `None` for any other text. White space around it is
 /// ignored.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text.trim(), &Rfc3339).ok()

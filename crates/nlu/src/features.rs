@@ -241,7 +241,7 @@ fn is_symbol(c: char) -> bool {
         | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe6f}' | '\u{fff0}'..='\u{ffff}')
 }
 
-/// FNV-1a over characters, with MurmurHash3's finalizer at the end.
+/// A hash of characters: FNV-1a, mixed at the end by the finalizer of MurmurHash3.
 #[derive(Clone, Copy)]
 struct FeatureHash(u64);
 

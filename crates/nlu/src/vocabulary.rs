@@ -116,8 +116,8 @@ const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
 const _: () = assert!(GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
 
 /// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
-/// platform, which `f64::ln` does not guarantee. The error is a few units in the last place of the
-/// result at most.
+/// platform, which `f64::ln` does not guarantee. The result differs from the exact value by at most
+/// a few units in its last place.
 fn portable_ln(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
     const MANTISSA: u64 = (1 << 52) - 1;

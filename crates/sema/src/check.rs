@@ -443,8 +443,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused definitions of the main file. Reports nothing if the file has no
-    /// statements that make decisions, such as routes, because such a file is meant to be imported.
+    /// Warns about unused definitions of the main file and, for a whole program, about settings
+    /// without effect. Reports nothing for a file without decisions, which is meant to be imported.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

@@ -457,8 +457,8 @@ impl Program {
         }
     }
 
-    /// Returns the table with this name. Tables of requirements are not found, because they are
-    /// evaluated per object and not as an entry point.
+    /// Returns the table with this name. Tables of requirements are not found, because no decision
+    /// starts with them.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
         let has_name = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
         self.tables.iter().position(has_name).map(|index| TableId(index as u32))

@@ -336,7 +336,7 @@ impl ImportLoader<'_> {
 }
 
 impl ImportLoader<'_> {
-    /// Warns of invisible characters in the lines of a list file.
+    /// Warns about invisible characters in the lines of a list file.
     fn check_list_lines(&mut self, list: &Spanned<String>, text: &str) {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !invisible_runs(line).is_empty());
         for (number, line) in lines.take(MAX_LINE_WARNINGS) {

@@ -1,5 +1,5 @@
 //! Characters without a visible shape. A reader does not see them in a keyword, and two texts that
-//! look alike differ by them.
+//! look the same may differ by such a character.
 
 use std::ops::Range;
 

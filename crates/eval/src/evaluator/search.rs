@@ -18,8 +18,8 @@ struct SearchState {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
-    /// Chooses nothing if the message is not an object.
+    /// Decides the message by the table `entry`: chooses the first rule whose condition is true,
+    /// otherwise the default. Chooses nothing if the message is not an object.
     pub fn decide(&mut self, entry: TableId) -> Choice {
         if !self.message.is_object() {
             return Choice::none_chosen();

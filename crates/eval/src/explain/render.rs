@@ -20,8 +20,8 @@ pub struct RenderOptions {
     pub color: bool,
     /// The width of the output in columns.
     pub width: usize,
-    /// The greatest number of routes per table that are shown although they were not chosen.
-    /// Further routes are only counted.
+    /// Maximum number of routes per table that are shown although they were not chosen. Further
+    /// routes are only counted.
     pub max_routes: usize,
     /// The language of generated texts.
     pub language: Language,

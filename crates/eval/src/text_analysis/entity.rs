@@ -19,7 +19,7 @@ pub struct EntityFinder {
 /// A part of a text that is an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityMatch {
-    /// The part of the text, in bytes.
+    /// The byte range of the entity in the text.
     pub range: Range<usize>,
     /// The named groups that matched.
     pub fields: Map<String, Json>,

@@ -32,8 +32,8 @@ impl ConditionCoverage {
         self.0.get(&span).copied().unwrap_or_default()
     }
 
-    /// Decides by a table and counts the results of all conditions that the decision evaluates.
-    /// Conditions in arguments of the chosen outcome are included.
+    /// Decides the message by the table `entry`, and counts the results of all conditions that the
+    /// decision evaluates. Conditions in arguments of the chosen outcome are included.
     pub fn count_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
         self.count_evaluation(evaluator, |eval| {
             let program = eval.program();

@@ -122,7 +122,8 @@ impl ConstantSet {
         }
     }
 
-    /// Reports whether a value is in the list; `None` if the elements must be compared.
+    /// Reports whether a value is in the list; `None` if the value must be compared with the
+    /// elements one by one.
     fn contains(&self, value: Value<'_>) -> Option<bool> {
         let found = match Key::new(value) {
             Key::Text(text) => self.texts.contains(&*self.mode.prepare(text)),

@@ -45,7 +45,7 @@ pub enum RightOperand {
     /// The operands are compared as texts, because the type of at least one of them is surely a
     /// text. Operands that may both be numbers or times use [`RightOperand::Same`].
     SomeText,
-    /// The right operand is an element of the left operand, which is a list.
+    /// The left operand is a list. The right operand has the type of its elements.
     Element,
     /// The right operand is a string; with `any`, `all` or `none`, a list of strings.
     Text,

@@ -182,7 +182,7 @@ impl<'a> Checker<'a> {
         self.convert_to_decimals(function, &mut values, span)?;
         for (index, value) in values.into_iter().enumerate() {
             let (param, kinds) = row.params[index.min(row.params.len() - 1)];
-            // Without a value, this optional argument is omitted, but a later argument is given.
+            // This optional argument is omitted, but a later one is given.
             let Some(arg) = value else {
                 args.push(constant_expr("".into(), span));
                 continue;

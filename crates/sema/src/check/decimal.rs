@@ -186,8 +186,8 @@ impl Checker<'_> {
         self.fail(Code::ComputedFloat, arg.span, message, help)
     }
 
-    /// Warns of `==`, `!=` and `in` if an operand is a computed float. Rounding makes such a test
-    /// of equality unreliable.
+    /// Warns about `==`, `!=` and `in` if an operand is a computed float. Rounding makes such a
+    /// test of equality unreliable.
     pub(super) fn warn_computed_float(&mut self, op: Op, operator: Span, left: &Expr, right: &Expr) {
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
             return;

@@ -52,8 +52,7 @@ const SETTING_NAMES: [(SettingSet, &str); 5] =
 /// else in another file.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
-    /// The settings that the definition which is being checked depends on, as far as they are
-    /// known.
+    /// The settings that are known so far to affect the definition which is being checked.
     current: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
@@ -75,7 +74,7 @@ impl SettingUses<'_> {
         }
     }
 
-    /// Records that a file writes a setting.
+    /// Records that a file contains a setting.
     pub fn record_written(&mut self, file: FileId, setting: &'static Setting, span: Span) {
         self.written.push((file, setting, span));
     }
@@ -86,8 +85,8 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).cloned().unwrap_or_default()
     }
 
-    /// Calls `check`, which checks the definition `name`. Stores the settings that the definition
-    /// turned out to depend on.
+    /// Calls `check`, which checks the definition `name`, and stores the settings that the
+    /// definition depends on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.setting_uses.current.set(0);
         let checked = check(self);
@@ -128,7 +127,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns of each setting that no statement depends on.
+    /// Warns about each setting that no statement depends on.
     pub(super) fn warn_settings_without_effect(&mut self) {
         for (file, setting, span) in std::mem::take(&mut self.setting_uses.written) {
             if self.has_effect(file, setting.name) {

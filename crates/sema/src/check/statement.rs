@@ -102,7 +102,7 @@ impl<'a> Checker<'a> {
         self.fields.begin_route();
         let condition_and_outcome = self.with_locals(&route.locals, |this| {
             let condition = this.check_rule_cond(&route.condition);
-            // After an error in the condition, the condition counts as false. Then no argument is
+            // After an error in the condition, the false condition replaces it. Then no argument is
             // reported as possibly missing.
             let never = Cond { kind: CondKind::Const(false), span: statement.span };
             let outcome = this.lower_target(&route.target, table, Some(condition.as_ref().unwrap_or(&never)));

@@ -95,7 +95,7 @@ impl PromptTemplate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplatePart<'t> {
     Text(&'t str),
-    /// `{name}`
+    /// A placeholder: `{name}`.
     Placeholder(&'t str),
     /// A brace that is not closed.
     Unclosed,

@@ -171,8 +171,8 @@ impl<'p> Verifier<'p> {
         max_nodes: u64,
     ) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
-        // A value may be twice as deep as a condition. It may itself have the greatest depth, and
-        // use a definition of the greatest depth at its deepest node.
+        // A value may be twice as deep as a condition: it may have the maximum depth, and at its
+        // deepest node use a definition of the maximum depth.
         ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)

@@ -159,8 +159,8 @@ impl<'a> NormalBuilder<'a> {
         &self.normal
     }
 
-    /// Builds the condition "`cond` is definitely `want`" and returns its id. Precondition: the
-    /// tree does not move while the builder lives, because the builder caches nodes by address.
+    /// Builds the condition that `cond` is `want`, and not unknown. Returns its id. Precondition:
+    /// the tree does not move while the builder lives, because the builder caches nodes by address.
     pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),

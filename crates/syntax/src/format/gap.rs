@@ -4,7 +4,7 @@ use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;
 use unicode_width::UnicodeWidthStr;
 
-/// The position of a possible line break.
+/// Where a line may break. The position decides about blank lines and the indentation of comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakKind {
     /// A line break after an opening bracket.

@@ -113,7 +113,7 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
     }
 }
 
-/// Warns of invisible characters in a string or a name. The characters that change the display
+/// Warns about invisible characters in a string or a name. The characters that change the display
 /// order have warnings of their own.
 fn check_invisible(token: Span, slice: &str, diagnostics: &mut Vec<Diagnostic>) {
     for run in invisible_runs(slice) {

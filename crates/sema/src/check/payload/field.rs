@@ -21,9 +21,9 @@ use serde_json::Value as Json;
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
-    /// The field's value, read as any type.
+    /// The field's value, whatever its type is.
     any: Expr,
-    /// The field's value, read as its declared type.
+    /// The field's value if it has the declared type, otherwise missing.
     typed: Expr,
     place: ObjectPath,
     repair: Message,
@@ -36,8 +36,8 @@ impl<'a> DeclaredField<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the condition that the parent of the field is an object. `None` if the parent is
-    /// surely an object.
+    /// Returns the condition that the parent of the field is an object. `None` if it is known to be
+    /// one.
     fn object_test(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
@@ -291,8 +291,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks the default that `correction` writes against the field's type. Returns the correction
-    /// to use, or `None` if `correction` writes no default.
+    /// Checks that the default of a field has the field's type. Returns the correction to apply, or
+    /// `None` if `correction` is not a default.
     fn check_default(
         &mut self,
         field: &FieldItem,
@@ -387,13 +387,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the condition that the object has the field, whatever its value.
+/// Returns the condition that the object has a key for the field, even with the value null.
 fn has_key_condition(declared: &DeclaredField<'_, '_>) -> Cond {
     let DeclaredField { field, site, .. } = declared;
     let span = field.name.span;
     let key = constant_expr(Json::from(field.name.node.as_str()), span);
-    // The object is read as a dict, not as its record type, because hashing each condition would
-    // otherwise hash all fields of the record.
+    // The condition reads the object as a dict, not as its record type. Otherwise each hash of the
+    // condition would hash all fields of the record.
     let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
     test_condition(Op::HasKey, object, Operand::Value(key), span)
 }

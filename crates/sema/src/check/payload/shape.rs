@@ -15,7 +15,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The name by which payload rules read the name of the `payload` that is being validated.
+/// The variable from which payload rules read which `payload` is being validated. Its value is the
+/// name of this `payload`.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
