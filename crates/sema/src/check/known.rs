@@ -1,4 +1,4 @@
-//! Constant texts that must be valid: time zones, versions, networks, and the names of hash
+//! Checks constant texts that must be valid: time zones, versions, networks, and the names of hash
 //! functions for `bucket`. An invalid text in a message makes the result missing or unknown; an
 //! invalid constant is an error.
 

@@ -1,4 +1,4 @@
-//! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
+//! Checks paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};

@@ -1,4 +1,4 @@
-//! Conditions and values as typed trees.
+//! Conditions and values as trees whose nodes have types and source spans.
 
 use super::{ExternId, LetId, SlotId, VarId};
 use rulec_base::decimal::Decimal;

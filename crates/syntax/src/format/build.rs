@@ -1,6 +1,6 @@
 //! Converts a statement into layout events. The events describe which tokens form a group, and
-//! where a line may break. The lines of a condition break before its operators of lowest
-//! precedence. The lines of a route break before `when`, `where` and `->`.
+//! where a line may break. A condition that does not fit on one line breaks before its operators of
+//! lowest precedence. A route breaks before `when`, `where` and `->`.
 
 use super::gap::{BreakKind, Gaps};
 use super::layout::LayoutEvent;

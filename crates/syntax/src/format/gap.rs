@@ -1,4 +1,5 @@
-//! The gap between two tokens: the author's line breaks and comments, and the correct spacing.
+//! The gaps between tokens. A gap has the author's line breaks and comments, which the formatter
+//! reads here, and the spacing that the formatter writes.
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;

@@ -1,5 +1,5 @@
-//! The context for building the tree of one statement: its tokens and their spans, its text, and
-//! the diagnostics.
+//! Everything that a builder needs to build the syntax tree of one statement: its tokens and their
+//! spans, its text, and the diagnostics.
 
 use super::stream::SignificantToken;
 use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};

@@ -1,5 +1,5 @@
-//! The statement splitter. It uses only tokens, so that an error in one statement leaves all others
-//! readable.
+//! Splits a file into statements. It reads only tokens and no grammar, so that an error in one
+//! statement leaves all others readable.
 //!
 //! A statement starts with its keyword outside all brackets. If such a keyword starts a line at
 //! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies

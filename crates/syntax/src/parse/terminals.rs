@@ -1,7 +1,7 @@
 //! The table of all terminals of the language: keywords, symbols and kinds of tokens. Everything
 //! about terminals is derived from this table: the keyword map, the statement keywords, the codes
-//! that pest reads, and the phrases in messages. A test also generates `grammar/tokens.pest` from
-//! the table and compares it.
+//! that pest reads, and the phrases in messages. A test generates the text of `grammar/tokens.pest`
+//! from the table and compares it with the file.
 //!
 //! pest reads a statement as a string of *codes*: one ASCII character per token, without white
 //! space and comments. A route with two hundred characters thus has about thirty codes, and the

@@ -1,4 +1,5 @@
-//! Lowers payload fields: the rules that a field declaration implies.
+//! Lowers the fields of a payload. Each declaration implies rules, such as that a required field is
+//! present and has the declared type.
 
 use super::super::constant::{constant_expr, constant_json_of};
 use super::super::{Binding, Checked, Checker};
