@@ -131,7 +131,7 @@ impl InputViolation {
     }
 }
 
-/// Adds the violations in a record to `violations`; `path` is the path of the record in the
+/// Adds to `violations` the violations in a record; `path` is the path of the record in the
 /// message. The keys of a private record are not shown.
 fn find_record_violations<'r>(
     record_type: &'r RecordType,

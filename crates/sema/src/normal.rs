@@ -179,8 +179,8 @@ pub enum NExpr {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for the element; `fails` is the condition that the
-        /// body is false.
+        /// The condition that the body is true for the element. The field `fails` has the condition
+        /// that the body is false.
         holds: CondId,
         fails: CondId,
         level: u32,

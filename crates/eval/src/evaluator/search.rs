@@ -88,7 +88,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         choices
     }
 
-    /// Adds the statements that a table may choose to `choices`. Returns true if the table
+    /// Adds to `choices` the statements that a table may choose. Returns true if the table
     /// certainly chooses one of these statements.
     fn collect_possible_choices(
         &mut self,

@@ -469,8 +469,8 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
             let _ = write!(out, "  {}", paint.dim(&line.dim_suffix));
         }
         let text_end = left_width(line);
-        // Notes are packed into rows. The first row follows the text if it fits; further rows are
-        // below it.
+        // Each row takes as many notes as fit. The first row follows the text if it fits; further
+        // rows are below it.
         let first_row_start = column.max(text_end + 2);
         let later_row_start = (3 * line.depth + 6).min(column);
         let mut rows: Vec<String> = Vec::new();

@@ -58,8 +58,7 @@ pub(super) struct StepFrame<'a> {
     /// `Some` if the table's default was reached. If the default is a `goto`, the inner value is
     /// the search of the target table.
     default: Option<Option<Box<TableTrace>>>,
-    /// The search of a table that was started by the step. In the outermost frame, the finished
-    /// trace.
+    /// The search of a table that this step started. In the outermost frame, the finished trace.
     pub(super) table: Option<TableTrace>,
 }
 

@@ -67,8 +67,8 @@ pub enum FindingKind {
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// One route declares an edge a loop-back (an edge back to an earlier node), and another route
-    /// does not.
+    /// Two routes use the same edge, but only one of them declares it a loop-back (an edge back to
+    /// an earlier node).
     MixedLoopBack,
 }
 

@@ -42,8 +42,8 @@ pub enum RightOperand {
     Kinds(KindSet),
     /// The right operand has the same kind as the left operand, or both are numbers of any kind.
     Same,
-    /// The operands are compared as texts, because the type of at least one of them is surely a
-    /// text. Operands that may both be numbers or times use [`RightOperand::Same`].
+    /// The operands are compared as texts, because at least one of them is known to be a text.
+    /// Operands that may both be numbers or times use [`RightOperand::Same`].
     SomeText,
     /// The left operand is a list. The right operand has the type of its elements.
     Element,

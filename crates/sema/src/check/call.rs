@@ -338,7 +338,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns a help text if the name is an operator of this language or of another language.
+/// Returns a help text if an author called an operator of this or another language as a function.
+/// `None` for other names.
 fn operator_help(name: &str) -> Option<Message> {
     let lowercase = name.to_lowercase();
     let help = match lowercase.as_str() {

@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// The settings of a file that change how its conditions are read.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
-    /// `None` if the file does not set the case. Conditions then match case, and flows ignore it.
+    /// Whether the file ignores case. If `None`, the file does not say; then conditions match case,
+    /// and flows ignore it.
     pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,

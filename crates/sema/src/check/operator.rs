@@ -175,8 +175,8 @@ impl<'a> Checker<'a> {
         let (left, start) = self.fit_clock_operands(Op::Ge, left, start)?;
         let (left, end) = self.fit_clock_operands(Op::Lt, left, end)?;
         let read = self.clock_conversion(&left);
-        // If only `end` is a date or a time of day, then `left` was converted after `start` was
-        // checked, so `start` must be converted too.
+        // If only `end` is a date or a time of day, then `left` is converted only now, after it was
+        // checked with `start`. So `start` must be converted too.
         let start = match &read {
             Some(read) => self.convert_like(read, start)?,
             None => start,

@@ -267,8 +267,8 @@ impl<'a> Checker<'a> {
     }
 
     /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
-    /// field `key` of that slot's value. Otherwise returns `None`. Reading one slot is faster than
-    /// reading a slot and looking up a field.
+    /// field `key` of that slot's value. Otherwise returns `None`. A read of one slot is faster
+    /// than a read of a slot and then of a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);

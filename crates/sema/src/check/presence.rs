@@ -166,7 +166,7 @@ impl<'p> PresenceProof<'p> {
             ty = field.ty;
             let is_last = length == path.len();
             // If the declared type only has kinds that the read accepts, the contract guarantees
-            // the field. Otherwise a known condition must prove the kind.
+            // that the read finds a value. Otherwise a known condition must prove the kind.
             let has_read_kinds = ty.kinds.is_subset(kinds.with_accepted_kinds());
             let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
             let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;

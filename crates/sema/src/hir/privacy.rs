@@ -140,7 +140,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, false),
                 }
             }
-            // All payload kinds share the slot of a path, so the path is looked up in each kind.
+            // All payload kinds share the slot of a path, so the field is looked up in each kind.
             Some(root) if root.id == PAYLOAD_BINDING => {
                 let mut found = self.payloads.iter().map(in_record);
                 found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))

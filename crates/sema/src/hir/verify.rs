@@ -297,8 +297,8 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lowers the number of bindings (named values) that a value may read to `bindings` if it is
-/// higher. So a value that is used in several places gets the minimum.
+/// Lets a value read only bindings (named values) with ids below `bindings`, or below its earlier
+/// limit if that is lower. So a value that is used in several places gets the lowest limit.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     let binding_limit = &mut values[value.index()];
     *binding_limit = bindings.min(*binding_limit);

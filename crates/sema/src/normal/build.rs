@@ -192,8 +192,9 @@ impl<'a> NormalBuilder<'a> {
                     (polarities, body)
                 });
                 match (self.normal.cond(body), *all == want, polarities) {
-                    // No element satisfies the body. Nothing else is constant: `all` is true over
-                    // an empty list, and both are false over a missing list.
+                    // An `any` whose body is false for every element is itself false. No other
+                    // quantifier is constant: `all` is true over an empty list, and both are false
+                    // over a missing list.
                     (NCond::Const(false), false, _) => body,
                     (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
                     (.., Some((holds, fails))) => {

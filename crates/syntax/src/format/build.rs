@@ -194,7 +194,8 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
-    /// Both extend to the end of the range that contains them.
+    /// Both extend to the end of the range, so no operator after them belongs to the outer
+    /// expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
         self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }

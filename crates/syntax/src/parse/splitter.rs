@@ -129,7 +129,7 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token is spelled exactly like the terminal with this code. Other spellings may
+    /// True if the token has the exact spelling of the terminal with this code. Other spellings may
     /// share the code: `==` has the code of `=`, and `=>` the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text

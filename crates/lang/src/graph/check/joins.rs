@@ -61,7 +61,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         // Find a router whose choice excludes some of the branches. The router dominates these
-        // branches, so no other node can feed them.
+        // branches: every path to them passes the router, so no other node can feed them.
         let mut dominated_sources: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for source in delivering.into_iter().filter(|_| has_router) {
             for dominator in dominators.dominators(NodeIndex::new(source)).into_iter().flatten() {

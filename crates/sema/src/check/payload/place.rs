@@ -50,8 +50,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the path of an expression in the validated object; `None` if the expression is not
-    /// such a path.
+    /// Returns the path that an expression reads in the validated object; `None` if it reads
+    /// anything else.
     pub(super) fn object_path_of(&mut self, expr: &'a ast::Expr) -> Option<ObjectPath> {
         match &expr.kind {
             ExprKind::Name(name) => {
