@@ -60,7 +60,7 @@ pub(super) struct SettingUses<'a> {
     /// The settings that the files contain, except limits. Each has its file and its span.
     written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
-    /// The definitions that a warning was already given for, each with the file that uses it.
+    /// The definitions about which the checker has already warned, each with the file that uses it.
     reported: HashSet<(FileId, &'a str)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True if a statement depends on a setting that a file writes.
+    /// True if a statement depends on a setting that a file contains.
     fn has_effect(&self, file: FileId, setting: &str) -> bool {
         let program = &self.program;
         if let Some((bit, _)) = SETTING_NAMES.iter().find(|(_, name)| *name == setting) {

@@ -230,7 +230,7 @@ impl<'a> Checker<'a> {
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
-    /// Returns the analysis of which expressions read private values.
+    /// Returns an analysis that decides which expressions read private values.
     fn private_reads(&self) -> PrivateReads<'_> {
         PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }

@@ -187,7 +187,7 @@ impl<'a> Checker<'a> {
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
-        // Handlers are in the order of their symbols.
+        // The program has its handlers in the order in which they are declared.
         let declared_handler = symbols.handlers.position(&name.node).and_then(|index| handlers.get(index));
         if let Some(handler) =
             declared_handler.filter(|handler| symbols.is_visible(name.span.file, handler.span))

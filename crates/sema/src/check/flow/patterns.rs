@@ -30,7 +30,8 @@ impl PatternMode {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns the form of a text in which this mode compares it.
+    /// Returns a text as this mode compares it: normalized and case-folded by the mode, and trimmed
+    /// if white space is ignored.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.searched(text)).into_owned()
     }

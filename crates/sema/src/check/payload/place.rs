@@ -10,7 +10,8 @@ use rulec_syntax::ast::{self, ExprKind};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers the path after the keyword `at` of a rule, at which a violation is reported.
+    /// Lowers the path after the keyword `at` of a rule. A violation of the rule is reported at
+    /// this path.
     pub(super) fn lower_object_path(&mut self, path_expr: &'a ast::PathExpr) -> Checked<ObjectPath> {
         let span = path_expr.path.span;
         let Some(place) = self.object_path_of(&path_expr.path) else {
