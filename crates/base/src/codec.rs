@@ -69,7 +69,8 @@ impl TableCounts {
     }
 }
 
-/// Maximum nesting depth of decoded values: twice the depth that the compiler allows.
+/// Maximum nesting depth of decoded values, which bounds the stack of the recursive decoder. It is
+/// twice the depth that the compiler allows.
 const MAX_NESTING_DEPTH: u32 = 512;
 
 /// A buffer of encoded values, called *parts*. Each part is decoded separately and on demand.
@@ -382,7 +383,8 @@ macro_rules! impl_codec {
             }
         }
     };
-    // A type that is encoded as one byte, with a function for each direction.
+    // A type that is encoded as one byte. `$to` converts a value to its byte. `$from` returns the
+    // value of a byte, or `None` for an unknown byte.
     (byte $name:ident, $to:expr, $from:expr) => {
         impl $crate::codec::Codec for $name {
             fn write(&self, writer: &mut $crate::codec::Writer) {

@@ -32,7 +32,8 @@ use error::Refusal;
 pub use error::{JsonError, JsonErrorKind, PathStep};
 pub use exact::DecimalPaths;
 
-/// Maximum nesting depth of lists and objects, including the outermost.
+/// Maximum nesting depth of lists and objects, including the outermost. Deeper nesting could
+/// exhaust the stack of the recursive reader.
 pub const MAX_DEPTH: usize = 128;
 
 /// Maximum length of a message in bytes: 16 MiB.
@@ -107,15 +108,15 @@ struct ParseState<'t> {
     text: &'t str,
     /// Number of numbers read so far.
     numbers: usize,
-    /// Progress of the search for number texts: the count of searched bytes, and the count of
-    /// numbers found in these bytes.
+    /// Progress of the search for the digits of numbers in the source text: the number of searched
+    /// bytes, and how many numbers these bytes contain.
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,
     /// Number of non-empty objects read so far.
     objects: usize,
-    /// Reason why this reader stopped the parse. `None` if the parse succeeded or `serde_json`
-    /// stopped it.
+    /// The reason why this reader stopped the parse. `None` if the parse succeeded, or if
+    /// `serde_json` stopped it.
     refusal: Option<Refusal>,
     /// Path to the faulty value, innermost step first. Steps are added only after an error, while
     /// the recursion unwinds. Without an error, the path is empty.

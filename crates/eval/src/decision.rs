@@ -12,7 +12,8 @@ use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The statement that a decision chose, and the rules that led to it; `R` is the type of rule ids.
+/// The result of a decision: the statement that it chose, and the rules that led to this statement.
+/// `R` is the type of rule ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
@@ -53,9 +54,9 @@ pub struct Details {
 }
 
 impl Details {
-    /// Adds the record of host calls to `details`: the failures and the elapsed time of `calls`,
-    /// and the exceeded limits of `arena`. A failure that `details` already lists is not added
-    /// again.
+    /// Adds to `details` what happened in host functions: the failures and the elapsed time of
+    /// `calls`. Also adds the limits that `arena` recorded as exceeded. A failure that `details`
+    /// already lists is not added again.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -116,8 +117,8 @@ impl Choice {
     }
 }
 
-/// The tables that a decision searched: from the entry table (the first one), through the `goto`s,
-/// to the table of the chosen statement.
+/// The tables that a decision searched, in order: from the entry table (the first one), through the
+/// `goto`s, to the table of the chosen statement.
 pub type TableTrail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of

@@ -46,11 +46,12 @@ pub struct Evaluator<'a, O = ()> {
     /// Cache of host function calls; also lists the failed calls.
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
-    /// The quantifier variables in scope with their current elements, innermost last. The elements
-    /// are as in the message, not converted to the expected kinds.
+    /// The quantifier variables in scope with their current elements, innermost last. Each element
+    /// is the value in the message, before its conversion to the expected kinds.
     elements: Vec<(&'a Var, Value<'a>)>,
-    /// Number of entries at the start of `elements` that are out of scope for now. Not 0 only while
-    /// a loop-invariant subexpression is evaluated, because it is evaluated as if outside the loop.
+    /// Number of entries at the start of `elements` that are hidden because they are out of scope.
+    /// It is above 0 only during the evaluation of a loop-invariant subexpression, which is
+    /// evaluated as if outside the loop.
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
@@ -199,7 +200,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// True if a node is inside a quantifier but does not read the quantifier's element.
+    /// True if a node is inside a quantifier but does not read the quantifier's element, so that
+    /// its value is the same for all elements.
     fn is_loop_invariant(&mut self, part: Part<'a>) -> bool {
         self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
     }
@@ -232,8 +234,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Runs `run_loop`, which evaluates the quantifier for the elements of `list`. Returns `None`
-    /// without running it if `list` is not a list or if the work would exceed a limit.
+    /// Evaluates a quantifier: calls `run_loop` with the elements of `list`. Returns `None` without
+    /// running it if `list` is not a list or if the work would exceed a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -281,7 +283,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the quantifier variable with this id and its current element, or `None` if it is not
-    /// in scope. The element is as in the message, not converted to the expected kinds.
+    /// in scope. The element is the value in the message, before its conversion to the expected
+    /// kinds.
     pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
@@ -384,7 +387,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             ExprKind::Var(id) => self
                 .variable_with_element(*id)
                 .map_or(Value::Missing, |(var, value)| value.read_as(var.kinds)),
-            // Checking replaced each parameter by its argument, so this is never reached.
+            // The checker replaced each parameter by its argument, so no parameter is left to
+            // evaluate.
             ExprKind::Param(_) => Value::Missing,
             ExprKind::Field(base, name) => self.eval_expr(base).field(name),
             ExprKind::Index(base, index) => {
@@ -439,8 +443,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.program.slots[id.index()].read(self.raw_slot_value(id))
     }
 
-    /// Returns the value of the field that a slot (a field read as certain kinds) reads. The value
-    /// is as in the message, not converted to these kinds.
+    /// Returns the value of the field that a slot reads. The value is as in the message, before its
+    /// conversion to the kinds of the slot.
     pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {

@@ -39,8 +39,8 @@ impl Host {
     }
 }
 
-/// Returns the size of a result in bytes, as the limit
-/// [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes) counts it.
+/// Returns the size of a function's result in bytes, for comparison with the limit
+/// [`Limit::ValueBytes`](rulec_lang::limits::Limit::ValueBytes).
 fn result_bytes(json: &Json) -> u64 {
     match json {
         Json::String(text) => text.len() as u64,
@@ -89,7 +89,7 @@ impl<'a> HostCalls<'a> {
         let hash = hash_call(id, args);
         let is_same_call = |(_, call): &(u64, CachedCall<'a>)| call.is_call_of(id, args);
         if let Some((_, call)) = self.cached_calls.find(hash, is_same_call) {
-            // Inside a quantifier, less memory may be used than outside. So a result that was
+            // A call inside a quantifier may use less memory than one outside. So a result that was
             // cached outside may exceed the limit here.
             if !arena.allows_value_bytes(call.bytes) {
                 return Value::Missing;
@@ -164,15 +164,15 @@ impl CachedCall<'_> {
     }
 }
 
-/// Hashes a call. The key is random because a sender of messages could otherwise cause hash
+/// Hashes a call by a random key. With a known key, a sender of messages could cause hash
 /// collisions.
 fn hash_call(id: ExternId, args: &[Value<'_>]) -> u64 {
     static KEY: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     args.iter().fold(id.0.into(), |sum, arg| KEY.hash_one((sum, hash_value(&KEY, *arg))))
 }
 
-/// Hashes a value. The cache relies on equal hashes for [`is_identical`] values. Only a decimal and
-/// a text that equals it differ in hash, so such calls are made twice.
+/// Hashes a value so that [`is_identical`] values have equal hashes, as the cache requires. The
+/// exception is a decimal and a text that equals it: calls with these arguments are made twice.
 fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     match value {
         Value::Missing => 0,
@@ -181,8 +181,8 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
         Value::Int(value) => key.hash_one((value as f64 + 0.0).to_bits()),
         Value::Wide(value) => key.hash_one((value as f64).to_bits()),
         Value::Float(value) => key.hash_one((value + 0.0).to_bits()),
-        // A decimal may be identical to a number. It may be identical to a text too, whose hash
-        // differs: such calls are not shared.
+        // A decimal may be identical to a number, so it is hashed like one. It may also be
+        // identical to a text, whose hash differs: such calls share no result.
         Value::Decimal(value) => key.hash_one(value.to_float().to_bits()),
         // A text may be identical to the date-time that it spells.
         Value::Str(text) => match parse_datetime(text) {

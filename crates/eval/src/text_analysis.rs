@@ -33,7 +33,7 @@ use rulec_sema::request::{Analysis, Feature};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// How texts and search words are compared.
+/// How texts and search words are compared: in NFKC form, and without regard to case.
 const COMPARISON_MODE: TextMode = TextMode { fold: true, full: false, form: NormalizationForm::Nfkc };
 
 /// Builds the host function that computes a feature, such as the intent; called once per rule set.
@@ -59,8 +59,8 @@ pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, D
     })
 }
 
-/// Returns the maximum work of a feature for each byte of text. The work counts towards the work
-/// limit of a decision.
+/// Returns the maximum work that a feature does for each byte of text. It is the number of intents,
+/// or of states of the regular expressions. The work counts towards the work limit of a decision.
 pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,

@@ -47,15 +47,15 @@ impl<'a, 's> Tracer<'a, 's> {
         Tracer { eval: eval.observed_by(TraceRecorder::new(source, privacy)) }
     }
 
-    /// Returns this tracer, changed so that all named values of payload rules are masked. Changes
-    /// nothing if private values are shown.
+    /// Returns this tracer with all named values of payload rules masked. Changes nothing if
+    /// private values are shown.
     #[must_use]
     pub fn hiding_bindings(mut self) -> Self {
         self.eval.observer.privacy.hide_bindings();
         self
     }
 
-    /// Decides by the table `entry`. Returns the choice and the trace of the search.
+    /// Decides the message by the table `entry`. Returns the choice and the trace of the search.
     pub fn decide(&mut self, entry: TableId) -> (Choice, TableTrace) {
         let choice = self.eval.decide(entry);
         (choice, self.eval.observer.frame.table.take().unwrap_or_default())

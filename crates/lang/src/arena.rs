@@ -8,7 +8,7 @@ use bumpalo::collections::String as BumpString;
 use std::cell::Cell;
 
 /// Maximum number of bytes that an arena keeps from one decision to the next. A larger arena is
-/// freed.
+/// freed, so that one large message does not take memory permanently.
 const MAX_RETAINED_BYTES: usize = 1 << 20;
 
 /// The memory for the values of one decision. Also holds the limits of the decision, and records
@@ -17,8 +17,8 @@ const MAX_RETAINED_BYTES: usize = 1 << 20;
 pub struct Arena {
     bump: Bump,
     limits: Limits,
-    /// Maximum number of times that the current expression is evaluated: the product of the list
-    /// lengths of all enclosing quantifiers and `each` blocks.
+    /// Upper bound for the number of times that the current expression is evaluated: the product of
+    /// the list lengths of all enclosing quantifiers and `each` blocks.
     repeats: Cell<RepeatCount>,
     /// The `each` blocks that enclose the current expression. The content of a block is evaluated
     /// for each element of the block's list.
@@ -26,7 +26,7 @@ pub struct Arena {
     /// Whether the decision exceeded a limit.
     is_exceeded: Cell<bool>,
     /// For each limit, the greatest amount that exceeded the limit, and the allowed maximum. Both
-    /// are 0 if the limit was not exceeded.
+    /// numbers are 0 if no amount exceeded the limit.
     exceeded: [Cell<(u64, u64)>; COUNT],
 }
 
@@ -126,9 +126,9 @@ impl Arena {
         Some(SavedRepeats(outer))
     }
 
-    /// Returns the enclosing `each` blocks as seen from inside a new `each` block over a list with
-    /// `elements` elements; `None` if there are too many elements. `nest` is 1 plus the number of
-    /// levels of `each` blocks inside the new block.
+    /// Returns the blocks that enclose the content of a new `each` block over a list with
+    /// `elements` elements: the current ones and the new block. `None` if there are too many
+    /// elements. `nest` is 1 plus the number of levels of `each` blocks inside the new block.
     pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
@@ -202,7 +202,8 @@ impl Arena {
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// Returns a limit divided by the number of times that the current expression is evaluated.
+    /// Returns the part of a limit that one evaluation of the current expression may use: the limit
+    /// divided by the number of evaluations.
     pub fn limit_per_repetition(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }
@@ -257,7 +258,7 @@ impl Arena {
     }
 
     /// Collects items into a slice; returns `None` if they are too large in total. `bytes` returns
-    /// an item's own size, to which 8 bytes are added.
+    /// the size of an item's content; each item counts 8 bytes more.
     pub fn collect_slice<T: Copy>(
         &self,
         items: impl IntoIterator<Item = T>,

@@ -410,7 +410,7 @@ impl Function {
                 }
                 _ => args.iter().map(|arg| arg.own_size()).sum(),
             };
-            // Functions of cost `Loop` look up, hash and number the names of records. Each byte
+            // Functions of cost `Loop` look up, hash and number the names of records, so each byte
             // counts as four units of work.
             let work = if info.cost == Cost::Loop { work.saturating_mul(4) } else { work };
             if !arena.within_budget(Limit::SearchWork, work) {

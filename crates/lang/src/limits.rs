@@ -74,13 +74,13 @@ limits! {
         "further violations are left out";
 }
 
-/// Maximum number of bytes that a function call inside quantifiers builds over all repetitions, as
-/// a multiple of the limit `value_bytes`.
+/// Factor for function calls inside quantifiers: all evaluations of one call together may build
+/// this factor times the limit `value_bytes`.
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
-/// Maximum number of steps that `check`, `diff` or `why-not` may take for one file. A step takes
-/// about 20 ns: a test of a value, a state of an automaton, an element of a list, or a literal of a
-/// clause.
+/// Maximum number of steps that `check`, `diff` or `why-not` may take for one file: less than a
+/// second of work. A step takes about 20 ns: a test of a value, a state of an automaton, an element
+/// of a list, or a literal of a clause.
 pub const MAX_ANALYSIS_STEPS: u64 = 40_000_000;
 
 impl Limit {

@@ -61,9 +61,9 @@ impl InputContract {
         InputContract(contract_fields)
     }
 
-    /// A fast check: true if the message certainly satisfies the contract. False is no proof of a
-    /// violation: a message with many extra keys, or with unsorted keys, may satisfy the contract
-    /// too. If the result is false, [`find_input_violations`] decides.
+    /// Checks a message fast. True if the message certainly satisfies the contract. False is no
+    /// proof of a violation: a message with many extra keys, or with unsorted keys, may satisfy the
+    /// contract too. If the result is false, [`find_input_violations`] decides.
     pub fn is_certainly_satisfied(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.is_satisfied_by(map))
     }
@@ -131,7 +131,7 @@ impl InputViolation {
     }
 }
 
-/// Adds the violations in a record to `violations`; `path` is the path of the record in the
+/// Adds to `violations` the violations in a record; `path` is the path of the record in the
 /// message. The keys of a private record are not shown.
 fn find_record_violations<'r>(
     record_type: &'r RecordType,
@@ -175,7 +175,8 @@ const MISSING_KIND: &str = "missing";
 /// The field `found` of a violation if a text is not in the declared enumeration. The actual text
 /// is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
-/// Maximum number of undeclared keys of an object that are compared with a missing field.
+/// Maximum number of undeclared keys of an object that are compared with a missing field. It bounds
+/// the time for objects with very many keys.
 const MAX_SUGGESTION_KEYS: usize = 64;
 
 /// Suggests a key of the message that is spelled like the missing field, whose name is the last

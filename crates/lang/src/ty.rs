@@ -122,8 +122,9 @@ impl KindSet {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Returns the set extended by the kinds that are accepted in addition: an int where floats or
-    /// decimals are accepted, and a decimal where all kinds of messages are accepted.
+    /// Returns the kinds of values that may be given where this set is expected. They are the set
+    /// itself, ints where it has floats or decimals, and decimals where it has all kinds of
+    /// messages.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
@@ -143,8 +144,9 @@ impl KindSet {
         }
     }
 
-    /// Like [`KindSet::with_comparable_kinds`], for an operand whose other operand has the kinds
-    /// `other`. If `other` includes decimals, ints are extended by decimals instead of floats.
+    /// Like [`KindSet::with_comparable_kinds`], for one operand of a comparison. `other` are the
+    /// kinds of the other operand. If they include decimals, ints are extended by decimals instead
+    /// of floats.
     #[must_use]
     pub fn comparable_kinds_with(self, other: KindSet) -> KindSet {
         let has_ints_with_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);
@@ -154,7 +156,8 @@ impl KindSet {
         }
     }
 
-    /// Returns the kinds that both operands may have in a comparison, including comparable kinds.
+    /// Returns the kinds that either operand of a comparison may have: kinds of one operand that
+    /// are comparable with a kind of the other.
     #[must_use]
     pub fn shared_comparable_kinds(self, other: KindSet) -> KindSet {
         self.comparable_kinds_with(other).intersect(other.comparable_kinds_with(self))

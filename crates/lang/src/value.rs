@@ -332,8 +332,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Adds `added_size` to a sum of sizes. Returns the new sum: as `Err` if it exceeds `max_size`,
-/// otherwise as `Ok`.
+/// Adds `added_size` to a sum of sizes. Returns the new sum as `Ok`, or as `Err` if it exceeds
+/// `max_size`, so that a caller can stop with `?`.
 #[inline]
 fn add_size_within(sum: u64, max_size: u64, added_size: u64) -> Result<u64, u64> {
     let sum = sum.saturating_add(added_size);
@@ -349,9 +349,9 @@ fn json_deep_size(json: &Json, max_size: u64) -> u64 {
     }
 }
 
-/// Empties a vector and returns it with another element type. The two types differ only in a
-/// lifetime. The returned vector reuses the memory of the old one; a test checks that the standard
-/// library does so.
+/// Empties a vector and returns it with another element type. The caller uses it for types that
+/// differ only in a lifetime. The returned vector reuses the memory of the old one; a test checks
+/// that the standard library does so.
 #[inline]
 pub fn recycle_vec<T, U>(mut values: Vec<T>) -> Vec<U> {
     values.clear();
@@ -366,7 +366,7 @@ pub fn grow_to_len<T: Default>(values: &mut Vec<T>, len: usize) {
     }
 }
 
-/// Parses a date and time as in RFC 3339; `None` if the text is none. White space around it is
+/// Parses a date and time as in RFC 3339; `None` for any other text. White space around it is
 /// ignored.
 pub fn parse_datetime(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text.trim(), &Rfc3339).ok()

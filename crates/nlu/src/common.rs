@@ -1,20 +1,22 @@
 //! Common words, which occur in many sentences on any subject.
 //!
-//! In a hundred training sentences, `i` and `的` occur so often that they get a low weight. In five
-//! sentences they do not. If the examples of only one intent contained `how do I`, these words
-//! would draw every question to that intent. The classifier therefore starts with a prior:
-//! [`PRIOR_SENTENCES`] assumed sentences, half of which contain each common word. The more
-//! sentences the author writes, the less the prior counts. No word is removed, so a common word can
-//! still distinguish two intents.
+//! Rare words get a high weight. Among a hundred training sentences, `i` and `的` are frequent and
+//! get a low one. Among five sentences they look rare. If the examples of only one intent contained
+//! `how do I`, these words would draw every question to that intent.
+//!
+//! The classifier therefore starts with a *prior*: assumed counts, as if it had already read
+//! [`PRIOR_SENTENCES`] other sentences. Half of them contain each common word. The more sentences
+//! the author writes, the less these assumed sentences matter. No word is removed, so a common word
+//! can still distinguish two intents.
 
 use hashbrown::HashSet;
 use std::sync::LazyLock;
 
-/// The number of assumed sentences in the prior: the classifier counts words as if it had read
-/// these sentences before the training.
+/// The number of sentences that the classifier counts as read before training, in addition to the
+/// author's sentences.
 pub const PRIOR_SENTENCES: f64 = 50.0;
 
-/// The number of assumed sentences in the prior that contain a given common word.
+/// How many of the [`PRIOR_SENTENCES`] are assumed to contain a given common word: half.
 pub const PRIOR_SENTENCES_PER_COMMON_WORD: f64 = PRIOR_SENTENCES / 2.0;
 
 /// Common English words, without apostrophes, because [`super::features`] also drops apostrophes.

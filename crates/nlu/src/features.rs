@@ -20,13 +20,14 @@
 use super::common::{is_common_char, is_common_word};
 use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 
-/// Maximum number of bytes of a text that are read: 8 KiB. The limit applies to the original text,
-/// and again to the prepared text, because preparation can expand a text.
+/// Maximum number of bytes of a text that are read: 8 KiB, to bound the time. The limit applies to
+/// the original text, and again to the prepared text, because preparation can expand a text.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
-/// Lengths of character n-grams inside words.
+/// Lengths, in characters, of the n-grams (pieces of a word) in scripts with spaces between words.
 const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
-/// Lengths of character n-grams in unspaced scripts, where a character carries more information.
+/// Lengths, in characters, of the n-grams in scripts without spaces. They are shorter, because a
+/// character carries more information there.
 const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 
 /// The group of a feature. In the vector of a text, each group has the same total weight.
@@ -34,7 +35,7 @@ const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 pub enum FeatureGroup {
     /// Words and pairs of words.
     Word,
-    /// Character n-grams.
+    /// Character n-grams: the short pieces of words and of unspaced text.
     Gram,
     /// Keywords found in the text.
     Keyword,
@@ -144,7 +145,7 @@ impl FeatureExtractor {
     /// Splits the prepared text into `tokens`, and adds the n-grams to `features`.
     fn split_into_tokens(&mut self) {
         let mut remaining_chars = self.prepared.chars();
-        // In `run`, a leading space marks a word; unspaced characters have no leading space.
+        // In `run`, a word begins with a space; characters of a script without spaces do not.
         self.run.clear();
         while let Some(c) = remaining_chars.next() {
             if is_word_char(c) {
@@ -240,12 +241,12 @@ fn is_symbol(c: char) -> bool {
         | '\u{2000}'..='\u{206f}' | '\u{3000}'..='\u{303f}' | '\u{fe00}'..='\u{fe6f}' | '\u{fff0}'..='\u{ffff}')
 }
 
-/// FNV-1a over characters, with MurmurHash3's finalizer at the end.
+/// A hash of characters: FNV-1a, mixed at the end by the finalizer of MurmurHash3.
 #[derive(Clone, Copy)]
 struct FeatureHash(u64);
 
 impl FeatureHash {
-    /// Initial hash of a token. Each kind of hashed text has another initial hash, so that the word
+    /// Initial hash of a token. Each kind of feature has its own initial hash, so that the word
     /// `to` and the n-gram `to` are different features.
     const TOKEN_SEED: FeatureHash = FeatureHash(0xcbf2_9ce4_8422_2325);
     const WORD_SEED: FeatureHash = FeatureHash(0x9e37_79b9_7f4a_7c15);

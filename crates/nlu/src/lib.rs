@@ -74,8 +74,8 @@ pub use vocabulary::MAX_FEATURES;
 /// Maximum number of intents in the ranking of a [`Verdict`].
 pub const MAX_RANKED: usize = 5;
 
-/// Maximum product of the number of sentences and the number of intents in training. At this
-/// maximum, 2²⁶, training takes 256 MiB.
+/// Maximum product of the number of sentences and the number of intents in training, to bound
+/// memory. At this maximum, 2²⁶, training takes 256 MiB.
 pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 
 /// An intent as the author declares it. Each of its texts counts as one sentence.
@@ -154,8 +154,8 @@ impl Options {
     pub fn choose<'a, 'c>(&self, ranked: &'a [Ranked<'c>]) -> Option<&'a Ranked<'c>> {
         let best = ranked.first()?;
         let lead = best.score - ranked.get(1).map_or(0.0, |second| second.score);
-        // Scores have four decimals, so rounding removes the floating-point error of their
-        // difference.
+        // Scores have four decimals, but their difference has a floating-point error, which
+        // rounding removes.
         let lead = round_score(lead);
         (best.score > 0.0 && best.score >= self.threshold && lead >= self.margin).then_some(best)
     }

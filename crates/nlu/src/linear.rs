@@ -1,32 +1,40 @@
-//! One linear function per intent, fitted to the sentences of all intents.
+//! One linear function per intent, fitted to the sentences of all intents. The value of a function
+//! is the sum *w*·*x* of a sentence's features *x*, each multiplied by the intent's weight *w* of
+//! this feature.
 //!
-//! For an intent, *w* minimises a sum of three terms. They are `½|w|²`, `Σ c · max(0, 1 - w·x)²`
-//! over the sentences of the intent, and `Σ c' · max(0, w·x)²` over all other sentences. The dual
-//! problem has one variable α ≥ 0 per sentence. It is solved by repeated passes over the sentences,
-//! each step setting one α to its best value. (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual
-//! coordinate descent method for large-scale linear SVM", ICML 2008.)
+//! Training chooses the weights *w* of an intent that minimise a sum of three terms. `½|w|²` keeps
+//! the weights small. `Σ c · max(0, 1 - w·x)²`, over the sentences of the intent, penalises values
+//! below 1. `Σ c' · max(0, w·x)²`, over all other sentences, penalises values above 0.
+//!
+//! This minimum is found through its dual problem, which has one variable α ≥ 0 per sentence. The
+//! variables are improved in repeated passes over the sentences; each step sets one α to its best
+//! value. (Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
+//! large-scale linear SVM", ICML 2008.)
 //!
 //! All intents are fitted together. The weights of a feature for all intents are one row, so that
 //! the inner loops run over a row. A compiler can vectorize them without changing the order of any
-//! sum. The final weights are quantized to eight bits, with one scale per row, which changes scores
+//! sum. The final weights are rounded to eight bits, with one scale per row, which changes scores
 //! by some thousandths.
 
 use super::vocabulary::SparseVector;
 
-/// Cost of rejecting a sentence of the intent: `c` in the formula of the module documentation. It
-/// is higher than `c'`, because an intent has few sentences of its own.
+/// The factor `c` in the formula of the module documentation: the penalty for a low score of an
+/// intent on its own sentences. It is higher than `c'`, because an intent has few sentences of its
+/// own.
 const OWN_LABEL_COST: f32 = 5.0;
-/// Cost of accepting a sentence of another intent: `c'` in the formula of the module documentation.
+/// The factor `c'` in the formula of the module documentation: the penalty for a score above 0 on a
+/// sentence of another intent.
 const OTHER_LABEL_COST: f32 = 1.0;
 
-/// Training ends after a pass in which no variable α (one per sentence and intent) changes by more
-/// than this tolerance.
+/// Training ends after a pass in which no variable α changes by more than this. There is one α for
+/// each sentence and intent.
 const TOLERANCE: f32 = 1e-3;
 /// Target number of visits to sentences, summed over all passes. It determines the number of
 /// passes, within [`MIN_MAX_PASSES`]. With few sentences, many passes cost little. With many
 /// sentences, many passes gain little.
 const TARGET_VISITS: usize = 40_000;
-/// Minimum and maximum number of passes over the sentences.
+/// Minimum and maximum number of passes over the sentences. The maximum bounds the training time of
+/// small models.
 const MIN_MAX_PASSES: (usize, usize) = (8, 100);
 
 /// A training sentence as a vector, with the intent that it belongs to.
@@ -42,9 +50,9 @@ pub struct TrainingRow {
 #[derive(Clone, Debug)]
 pub struct LinearModel {
     labels: usize,
-    /// A row of quantized weights for each feature, with one weight per label.
+    /// A row for each feature, with one weight per label, rounded to an 8-bit number.
     weights: Vec<i8>,
-    /// For each row, the factor that converts quantized weights back to weights.
+    /// The scale of each row: a weight is the 8-bit number in `weights` times the scale of its row.
     scales: Vec<f32>,
 }
 
@@ -96,14 +104,14 @@ impl LinearModel {
 
 struct LinearTraining {
     labels: usize,
-    /// Weights in the layout of [`LinearModel::weights`], but not quantized.
+    /// The weights before they are rounded to 8 bits, in the layout of [`LinearModel::weights`].
     weights: Vec<f32>,
     /// A row of variables α for each sentence, with one variable per label.
     alphas: Vec<f32>,
-    /// Buffer of the current visit to a sentence: the value of each intent's function.
+    /// The value of each intent's function on the sentence that is being visited.
     sums: Vec<f32>,
-    /// Buffer of the current visit: for each intent, the factor with which the sentence's vector is
-    /// added to the weights.
+    /// For each intent, the factor by which the vector of this sentence is added to the intent's
+    /// weights.
     steps: Vec<f32>,
 }
 
@@ -161,7 +169,8 @@ impl LinearTraining {
         for row in self.weights.chunks_exact(self.labels.max(1)) {
             let scale = row.iter().fold(0.0_f32, |largest, weight| largest.max(weight.abs())) / 127.0;
             scales.push(scale);
-            // A row of zeros has scale 0; the quotient is then NaN and becomes 0.
+            // A row of zeros has scale 0; the quotient is then NaN, which the conversion to an
+            // integer turns into 0.
             weights.extend(row.iter().map(|weight| (weight / scale).round() as i8));
         }
         LinearModel { labels: self.labels, weights, scales }
@@ -210,8 +219,8 @@ mod tests {
         assert_eq!(linear.label_scores(&[]), [0.0, 0.0]);
     }
 
-    /// At the optimum the derivative by each weight is zero: `w = Σ ± α x`, with α = 2 · cost ·
-    /// loss of the sentence.
+    /// Checks that the fitted weights are optimal. There the derivative by each weight is zero,
+    /// which means `w = Σ ± α x`, where α is twice the cost times the loss of a sentence.
     #[test]
     fn reaches_the_optimum() {
         let (rows, labels, features) = (rows(), 2, 3);

@@ -239,8 +239,8 @@ fn errors_name_the_intent_and_the_remedy() {
     }
 }
 
-/// Checks random texts built from pieces that the extractor handles specially. Scores stay in range
-/// and sorted, and the chosen intent agrees with the ranking.
+/// Classifies random texts that are built from pieces which the extractor handles specially. Scores
+/// stay in range and sorted, and the chosen intent agrees with the ranking.
 #[test]
 fn holds_for_any_text() {
     const TEXT_PIECES: [&str; 24] = [

@@ -1,17 +1,21 @@
 //! The vocabulary of the classifier: assigns a weight to each feature, and converts texts to
 //! vectors.
 //!
-//! Weights are TF-IDF: `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))`. Here a feature occurs *n* times
-//! in the text and in *d* of *s* sentences, including the sentences of the prior
-//! ([`super::common`]). Each group of features is scaled to equal length, and the whole vector to
-//! length 1. A feature outside the vocabulary is weighted like a feature that occurs in no
-//! sentence. Such a feature is left out of the vector but counts towards the vector's length.
+//! A weight is high for a feature that is frequent in the text but rare in the training sentences
+//! (TF-IDF). It is `(1 + ln n) · (1 + ln((1 + s) / (1 + d)))`. Here *n* is how often the feature
+//! occurs in the text, and *d* of *s* sentences contain the feature. *s* and *d* include the
+//! assumed sentences of [`super::common`].
+//!
+//! Each group of features is scaled to equal length, and the whole vector to length 1. A feature
+//! outside the vocabulary is weighted like a feature that occurs in no sentence. Such a feature is
+//! left out of the vector but counts towards the vector's length.
 
 use super::common::{PRIOR_SENTENCES, PRIOR_SENTENCES_PER_COMMON_WORD};
 use super::features::{Feature, GROUP_COUNT};
 use hashbrown::HashMap;
 
-/// Maximum number of features in a vocabulary: 2¹⁵. The most frequent are kept.
+/// Maximum number of features in a vocabulary, 2¹⁵, which bounds the memory of a model. The most
+/// frequent features are kept.
 pub const MAX_FEATURES: usize = 1 << 15;
 
 /// Feature ids with their weights, each id at most once.
@@ -37,8 +41,8 @@ impl FeatureCounter {
 
     pub fn into_vocabulary(self) -> Vocabulary {
         let mut counted_features: Vec<(u64, (u32, bool))> = self.sentence_counts.into_iter().collect();
-        // Ties in frequency are broken by the hash: arbitrary but deterministic, and without a bias
-        // against the intents declared last.
+        // Equally frequent features are ordered by their hash. This order is arbitrary, but always
+        // the same, and without a bias against the intents declared last.
         counted_features.sort_unstable_by_key(|&(hash, (count, _))| (std::cmp::Reverse(count), hash));
         counted_features.truncate(MAX_FEATURES);
         let idf = |count: u32, common: bool| {
@@ -81,8 +85,8 @@ impl Vocabulary {
     pub fn to_vector(&self, features: &[Feature]) -> SparseVector {
         let mut vector = Vec::with_capacity(features.len());
         let mut squares = [0.0_f32; GROUP_COUNT];
-        // Until the group lengths are computed, the low bits of a feature id store the feature's
-        // group.
+        // Each feature id is stored with its group in the low bits, until the length of each group
+        // is known.
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
             let Feature { hash, group, common } = occurrences[0];
             let id = self.ids.get(&hash);
@@ -112,8 +116,8 @@ const GROUP_MASK: u32 = (1 << GROUP_BITS) - 1;
 const _: () = assert!(GROUP_COUNT <= 1 << GROUP_BITS && MAX_FEATURES < 1 << (32 - GROUP_BITS));
 
 /// Returns the natural logarithm of a positive, finite, normal `x`. The result is the same on every
-/// platform, which `f64::ln` does not guarantee. The error is at most a few units in the last
-/// place.
+/// platform, which `f64::ln` does not guarantee. The result differs from the exact value by at most
+/// a few units in its last place.
 fn portable_ln(x: f64) -> f64 {
     // x = m · 2^e with m in [1/√2, √2), and ln m = 2 artanh((m - 1) / (m + 1)).
     const MANTISSA: u64 = (1 << 52) - 1;

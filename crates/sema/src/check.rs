@@ -61,7 +61,7 @@ use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// Error marker: the cause was already reported as a diagnostic, so the caller only has to stop.
+/// The error of a check that has already reported its cause, so that the caller only stops.
 pub struct AlreadyReported;
 
 pub type Checked<T> = Result<T, AlreadyReported>;
@@ -91,7 +91,7 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks all files. `prepare_fields` is called before the check to change the message fields.
+/// Checks all files. First, `prepare_fields` sets what the caller knows of the message's fields.
 fn check_fields(
     loaded: &Loaded,
     is_whole_program: bool,
@@ -114,7 +114,7 @@ fn check_fields(
         checker.reset_pass();
     }
     checker.run_pass(&order);
-    // Diagnostics that follow from a conflict are removed, because they would only distract.
+    // If uses of one field conflict, other diagnostics at these uses would only distract.
     let conflicts = std::mem::take(&mut checker.fields.conflicts);
     let conflicting_spans = conflicts.iter().flat_map(|conflict| &conflict.labels).map(|label| label.span);
     let conflicting_spans: HashSet<Span> = conflicting_spans.collect();
@@ -136,7 +136,7 @@ fn check_fields(
     (checker.program, checker.diagnostics, checker.fields)
 }
 
-/// The checked form of a definition, stored by name. An expression that uses the name refers to it.
+/// A checked definition. The checker finds it by name when an expression uses the name.
 #[derive(Clone)]
 enum CheckedDefinition {
     Let(hir::LetId),
@@ -160,7 +160,7 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons for suggestions. After that, no suggestion is made.
+/// Maximum number of name comparisons for suggestions, to bound the time; then none is made.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;
@@ -192,14 +192,14 @@ struct Checker<'a> {
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// Only in a router: the author's name of the node's output, and the field that contains it.
+    /// In a router: the author's name for the node's output, and the message field that holds it.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Conditions to add to the current payload rule: a used name has its declared type.
+    /// Conditions to add to the current payload rule; each tests that a used name has its type.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
-    /// For each message path that was read: the id of its slot (a field read as certain kinds), its
-    /// type, and whether it is optional.
+    /// For each message path that was read: the id of its slot (a field with the kinds to which it
+    /// is converted), its type, and whether it is optional.
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
@@ -328,7 +328,7 @@ impl<'a> Checker<'a> {
         unique
     }
 
-    /// Adds a value outside any condition, such as a handler argument, to the program.
+    /// Adds a value that no condition contains, such as a handler argument, and returns its id.
     fn add_value(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
@@ -443,8 +443,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused definitions of the main file. Reports nothing if the file has no
-    /// statements that make decisions, such as routes, because such a file is meant to be imported.
+    /// Warns about unused definitions of the main file and, for a whole program, about settings
+    /// without effect. Reports nothing for a file without decisions, which is meant to be imported.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

@@ -54,7 +54,7 @@ macro_rules! define_ids {
 pub(crate) use define_ids;
 
 define_ids! {
-    /// Index into [`Program::slots`]: a field that expressions read as certain kinds.
+    /// Index into [`Program::slots`]: a field with the kinds to which its value is converted.
     SlotId;
     /// Index into [`Program::lets`].
     LetId;
@@ -145,8 +145,8 @@ pub enum UnusedDeclaration {
     Import(Arc<str>, Span),
 }
 
-/// A field that the program reads, and the accepted kinds. It is a field of the message, or of a
-/// binding (a named value in payload rules).
+/// A field that the program reads, with the kinds to which its value is converted. The field
+/// belongs to the message, or to a binding (a named value in payload rules).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
     /// The named value that contains the field; `None` for a field of the message.
@@ -303,7 +303,7 @@ pub enum Outcome {
         destinations: Vec<Destination>,
         /// The expression that reads the ids of all next nodes from the message.
         next: ValueId,
-        /// Whether the edge to these nodes is a back edge, that is, forms a loop in the workflow.
+        /// Whether the edge to these nodes leads back to an earlier node and so forms a loop.
         loopback: bool,
     },
 }
@@ -312,8 +312,8 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub enum Destination {
     All,
-    /// The node with this index, from 0, in the list of next nodes. An index out of range means all
-    /// next nodes.
+    /// The node with this index, from 0, in the list of next nodes; all next nodes if the index is
+    /// out of range.
     At(u32),
     Node(Arc<str>),
     /// The nodes whose ids this value reads from the output; no node if the value is missing.
@@ -439,8 +439,8 @@ pub enum Expect {
         kind: Arc<str>,
         /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
         outcome: Arc<str>,
-        /// The expected violations, sorted. Each has the id of a payload rule, and a field path or
-        /// `None` for any path. An empty list accepts all violations.
+        /// The expected violations, sorted. Each has a rule id and the path of the reported field;
+        /// `None` accepts every path. An empty list accepts all violations.
         breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
     },
 }
@@ -457,8 +457,8 @@ impl Program {
         }
     }
 
-    /// Returns the table with this name. Tables of requirements are not found, because they are
-    /// evaluated per object and not as an entry point.
+    /// Returns the table with this name. Tables of requirements are not found, because no decision
+    /// starts with them.
     pub fn table_named(&self, name: &str) -> Option<TableId> {
         let has_name = |table: &Table| &*table.name == name && table.kind != TableKind::Requirements;
         self.tables.iter().position(has_name).map(|index| TableId(index as u32))

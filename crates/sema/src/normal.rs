@@ -151,7 +151,7 @@ pub struct NPred {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NExpr {
     Const(NConst),
-    /// A field of the message or of a named value in payload rules, read as certain kinds.
+    /// A field of the message or of a named value in payload rules, converted to certain kinds.
     Slot(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),
@@ -179,8 +179,8 @@ pub enum NExpr {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for the element; `fails` is the condition that the
-        /// body is false.
+        /// The condition that the body is true for the element. The field `fails` has the condition
+        /// that the body is false.
         holds: CondId,
         fails: CondId,
         level: u32,

@@ -77,7 +77,8 @@ pub struct Lexicon {
     pub entries: Vec<(Arc<str>, f64)>,
 }
 
-/// A built-in function over the message text that conditions can use.
+/// A result of the built-in analysis of the message text. Conditions read it through a call of a
+/// built-in function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Feature {
     /// The best intent of the text. The result is a record with [`BEST_INTENT_FIELD`],

@@ -98,8 +98,8 @@ pub enum StatementKind {
 
 impl StatementKind {
     /// Returns the keyword and the name of the statement, by which editing tools find it. The name
-    /// of an import is its path. Statements without a name have an empty one; a file or table
-    /// contains at most one of each such kind.
+    /// of an import is its path. The name is empty for a kind of statement that has none; a file or
+    /// table contains such a kind at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -260,8 +260,8 @@ pub struct Route {
     pub target: Target,
 }
 
-/// The local names after `where` in a route, branch or case, with their values. Syntax: `where a =
-/// x > 3, b = y`.
+/// The names that a route, branch or case defines after `where`, with their values. They are
+/// visible only there. Syntax: `where a = x > 3, b = y`.
 pub type Locals = Vec<(Ident, Expr)>;
 
 /// The target of a route: a handler or another table.
@@ -428,7 +428,8 @@ pub struct Arg {
 /// A binary operator with its two operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binary {
-    /// The operator. Its span includes `not` and the modifiers before the right operand.
+    /// The operator. Its span also covers a `not` before it and the modifiers after it, up to the
+    /// right operand.
     pub op: Spanned<Op>,
     /// Whether `not` precedes the operator (`not contains`, `not in`).
     pub negated: bool,

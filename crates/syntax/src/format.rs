@@ -125,7 +125,7 @@ fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<u
 struct FileFormatter<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
-    /// Indices of the first tokens of the statements that keep their text because of errors.
+    /// Indices of the first tokens of those statements that keep their text because of errors.
     unparsed_statements: Vec<usize>,
 }
 

@@ -1,6 +1,7 @@
 //! The lossless tokens of a file. Every byte belongs to exactly one token, white space and comments
 //! included. The tokens serve error recovery (splitting into statements), character checks and the
-//! formatter. The grammar in `grammar/rules.pest` reads one code character per token.
+//! formatter. The grammar in `grammar/rules.pest` does not read the text: it reads one ASCII
+//! character, the code, for each token.
 
 use logos::Logos;
 use rulec_base::span::{FileId, Span};

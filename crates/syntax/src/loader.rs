@@ -15,10 +15,11 @@ use std::collections::HashMap;
 /// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Maximum length of a chain of imports.
+/// Maximum length of a chain of imports, in files.
 pub const MAX_IMPORT_DEPTH: usize = 64;
 
-/// Maximum number of lines of a list file that are reported for their invisible characters.
+/// Maximum number of lines of a list file for which invisible characters are reported, so that a
+/// damaged file does not flood the report.
 const MAX_LINE_WARNINGS: usize = 20;
 
 /// A source of files. Paths are relative to the root folder, use `/` as the separator, and contain
@@ -335,7 +336,7 @@ impl ImportLoader<'_> {
 }
 
 impl ImportLoader<'_> {
-    /// Warns of invisible characters in the lines of a list file.
+    /// Warns about invisible characters in the lines of a list file.
     fn check_list_lines(&mut self, list: &Spanned<String>, text: &str) {
         let lines = (1..).zip(text.lines()).filter(|(_, line)| !invisible_runs(line).is_empty());
         for (number, line) in lines.take(MAX_LINE_WARNINGS) {

@@ -55,7 +55,8 @@ mod grammar {
 use grammar::{Grammar, Rule};
 pub(crate) use outline::{Outline, OutlineStatement, is_operator_or_connective, may_begin, outline};
 
-/// Maximum number of tokens of the statements that one pest call parses together.
+/// Maximum number of tokens in the statements that one pest call parses together. It bounds the
+/// memory of their common tree.
 const MAX_TOKENS_AHEAD: usize = 512;
 
 /// True for a word that must be in backquotes to be a name. After a dot and before a colon, every
@@ -142,7 +143,8 @@ struct FileParser<'a> {
     parsed: Parsed,
 }
 
-/// Statements that one call of pest parsed together, before the parser reached them.
+/// Statements that one call of pest parsed together. The parser takes them from here when it
+/// reaches them.
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
@@ -185,7 +187,8 @@ impl ParsedAhead {
         let ahead_end =
             following.iter().take_while(is_near).last().map_or(tokens.end, |last| last.tokens.end);
         // If only this statement is parsed, its own grammar rule is used instead of the rule for
-        // several statements. Trying that rule would cost as much as parsing some tokens.
+        // several statements. The rule for several statements would first try other kinds of
+        // statements.
         let (root_rule, first) = if ahead_end == tokens.end { (rule, 0) } else { (Rule::statements, 1) };
         self.tree = ParseTree::parse(root_rule, &reader.codes[tokens.start..ahead_end]).unwrap_or_default();
         (self.base, self.next) = (tokens.start, first);
@@ -374,10 +377,10 @@ fn suppressed_code(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// Minimum value of the limit on grammar calls. Fifty million calls take about one second.
+/// Minimum of the limit on calls of grammar rules. Fifty million calls take about one second.
 const MIN_CALL_LIMIT: usize = 50_000_000;
-/// Number of calls of grammar rules that are allowed per token of a statement. The grammar needs
-/// far fewer calls.
+/// Number of calls of grammar rules that each token of a long statement allows. The grammar needs
+/// far fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear

@@ -1,5 +1,5 @@
-//! Writes names and literals in the syntax of the language. Used by importers of other systems'
-//! rules, and to generate `test` blocks from decisions.
+//! Writes names and literals in the syntax of the language. The importers of other systems' rules
+//! use it, and so does the code that generates `test` blocks from decisions.
 
 use super::parse::is_reserved;
 use rulec_base::text::printable::{escape_char, has_hidden_chars, hidden_chars};

@@ -52,7 +52,7 @@ fn absurd_counts_and_depths_are_refused() {
     writer.write_number(u64::MAX);
     let bytes = writer.into_bytes();
     assert!(Vec::<Json>::read(&mut Reader::new(&bytes, TableCounts::default())).is_err());
-    // Lists of one list each, nested 100,000 deep.
+    // A list that contains only a list, and so on, 100,000 levels deep.
     let deep: Vec<u8> = [7, 1].repeat(100_000);
     let read = Json::read(&mut Reader::new(&deep, TableCounts::default()));
     assert_eq!(read, Err(DecodeError("it is nested too deep")));

@@ -3,8 +3,8 @@
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;
 
-/// Maximum number of bytes to preallocate for a collection, because its encoded length may be
-/// false.
+/// Maximum number of bytes to preallocate for a collection. A false length in damaged data could
+/// otherwise claim any amount of memory.
 const MAX_PREALLOCATED_BYTES: usize = 1 << 20;
 
 macro_rules! impl_codec_for_unsigned {

@@ -119,7 +119,8 @@ fn results_are_exact_or_nothing() {
     );
 }
 
-/// A whole number of the size that products of decimals have, as base-10^9 digits, least first.
+/// Returns the product of two numbers, which may exceed 128 bits. The result is a list of digits in
+/// base 10^9, the least significant digit first.
 fn product(a: i128, b: i128) -> Vec<u64> {
     let limbs = |number: i128| {
         let mut rest = number.unsigned_abs();
@@ -142,7 +143,8 @@ fn product(a: i128, b: i128) -> Vec<u64> {
     sum
 }
 
-/// Random products and quotients are compared with schoolbook arithmetic.
+/// Compares random products with schoolbook arithmetic. Checks quotients, sums and remainders by
+/// the inverse operation.
 #[test]
 fn products_have_all_their_digits() {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -12,10 +12,11 @@ use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, M
 use miette::{SourceCode, SourceSpan, SpanContents};
 use std::fmt::Display;
 
-/// Number of bytes shown before and after a label in a long line.
+/// Number of bytes that a report shows before and after a label. The rest of a long line is left
+/// out.
 const CONTEXT_BYTES: usize = 100;
 
-/// Maximum number of bytes of a labelled text that are shown.
+/// Maximum number of bytes of a labelled text that a report shows. The rest is left out.
 const MAX_LABEL_BYTES: usize = 120;
 
 /// Maximum length in bytes of a line that is shown completely.
@@ -24,7 +25,8 @@ const MAX_LINE_BYTES: usize = 2 * CONTEXT_BYTES + MAX_LABEL_BYTES;
 /// Maximum length of a line break in bytes (`\r\n`).
 const MAX_LINE_BREAK_BYTES: u32 = 2;
 
-/// Maximum number of bytes of a message that are shown.
+/// Maximum number of bytes of a message that a report shows, because a message may quote a long
+/// text.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// The settings for rendering diagnostics.

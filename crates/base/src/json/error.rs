@@ -300,8 +300,8 @@ impl JsonError {
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
-    /// The object limit is exceeded. `nth` is the index of the first key of the object that exceeds
-    /// the limit, among all keys of the text.
+    /// The text has too many objects. `nth` is the index, among all keys of the text, of the first
+    /// key in the first object that exceeds the limit.
     Objects { nth: usize },
     /// `key` occurs twice in one object. `nth` is the index of the second occurrence among all keys
     /// of the text.

@@ -1,5 +1,5 @@
 //! The paths in a message at which rules read decimals. Numbers there keep all their digits,
-//! because a float would round a long number such as `0.1234567890123456789`.
+//! because a 64-bit float would round a long number such as `0.1234567890123456789`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -34,7 +34,8 @@ fn reads() {
     }
 }
 
-/// A zero is an integer or a float as it is written, also after strings that contain zeros.
+/// `-0` is read as an integer and `-0.0` as a float. Strings with zeros before them make no
+/// difference.
 #[test]
 fn negative_zeros_keep_their_spelling() {
     for (text, expected) in [
@@ -103,8 +104,8 @@ fn nest_json(depth: usize, open: &str, close: &str) -> String {
 
 #[test]
 fn depth() {
-    // The nesting to repeat (opening and closing text), its number of levels, and the offset of its
-    // innermost opening bracket.
+    // Each row: the opening and closing text to repeat, the number of levels that one repetition
+    // adds, and the offset of its innermost opening bracket.
     for (open, close, levels, innermost) in
         [("[", "]", 1, 0), (r#"{"a":"#, "}", 1, 0), (r#"[ ["[[", {"b": {}, "a":"#, "}]]", 3, 9)]
     {
@@ -112,7 +113,7 @@ fn depth() {
         assert!(parse(&nest_json(fits, open, close)).is_ok(), "{open}");
         let error = parse(&nest_json(fits + 1, open, close)).expect_err(open);
         assert_eq!((error.kind(), error.offset()), (Depth, fits * open.len() + innermost), "{open}");
-        // Depth does not accumulate over siblings.
+        // Lists next to each other do not add their depths.
         assert!(parse(&format!("[{0},{0}]", nest_json(fits - 1, open, close))).is_ok(), "{open}");
     }
     let error = parse(&nest_json(129, "[", "]")).expect_err("too deep");

@@ -13,11 +13,11 @@ use super::fold::fold_char;
 /// that no block is missing.
 const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
     ['\u{2000}'..='\u{33ff}', '\u{fb50}'..='\u{fdff}', '\u{1f100}'..='\u{1f2ff}'];
-/// Minimum number of characters in an expansion.
+/// Minimum number of characters in an expansion that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. Each array has two forms of a text: the text itself for
-/// case-sensitive comparisons, then its case-folded form. All texts are in NFKC.
+/// A character with a long expansion. Each array contains a text twice: unchanged for comparisons
+/// that respect case, and case-folded. All texts are in NFKC.
 pub(super) struct ExpandingChar {
     character: char,
     /// The start of the expansion, which is followed by `end`.

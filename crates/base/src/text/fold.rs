@@ -166,7 +166,7 @@ fn may_fold(byte: u8) -> bool {
             > UNFOLDED_LEAD_BYTES.end() - UNFOLDED_LEAD_BYTES.start())
 }
 
-/// Number of bytes per chunk of a vectorized loop.
+/// Number of bytes that a vectorized loop processes at once: the width of a 256-bit register.
 const CHUNK_BYTES: usize = 32;
 
 /// True if [`may_fold`] is true for any byte. The loop has no early exit, so that the compiler
@@ -353,8 +353,8 @@ mod tests {
         }
     }
 
-    /// Covers texts whose length is not a multiple of the chunk size, where the last chunk
-    /// overlaps.
+    /// Covers texts whose length is not a multiple of the chunk size. Their last chunk overlaps the
+    /// previous one.
     #[test]
     fn folding_characters_are_found_at_every_offset() {
         for length in (0..50).chain(250..280) {
@@ -405,7 +405,8 @@ mod tests {
         }
     }
 
-    /// Both crates follow Unicode, but choose other representatives of equal characters.
+    /// Both crates follow Unicode, but they choose different representatives of equal characters.
+    /// So the test folds the result of the other crate once more before it compares.
     #[test]
     fn folds_fully_as_another_implementation_does() {
         let mut several = 0;

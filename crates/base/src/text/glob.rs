@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// Returns the regular expression that matches the same texts as `pattern`.
+    /// Returns a regular expression that matches the same texts as the `like` pattern.
     fn to_regex(pattern: &str) -> String {
         let mut out = String::from("(?s)^");
         for token in tokenize_pattern(pattern) {

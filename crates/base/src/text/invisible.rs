@@ -1,5 +1,5 @@
 //! Characters without a visible shape. A reader does not see them in a keyword, and two texts that
-//! look alike differ by them.
+//! look the same may differ by such a character.
 
 use std::ops::Range;
 
@@ -64,8 +64,8 @@ mod tests {
     use super::*;
     use regex_syntax::hir::{Class, HirKind};
 
-    /// Fails if the list of Unicode changes. The constants of existing artifacts are then prepared
-    /// by another list.
+    /// Fails if a new version of Unicode changes the list of invisible characters. The constants in
+    /// existing artifacts were prepared with the old list, so a message would be compared wrongly.
     #[test]
     fn agrees_with_unicode_on_every_character() {
         let hir = regex_syntax::parse(r"\p{Default_Ignorable_Code_Point}").expect("a property");

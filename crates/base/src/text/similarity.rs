@@ -6,9 +6,9 @@
 //!
 //! The distance is computed by Myers' bit-parallel algorithm in the form of Hyyrö (2003). The bits
 //! of machine words represent positions of the prepared text. Each character of the other text
-//! updates 64 cells of the table at once. The cost is *n* * ceil(*m* / 64) word steps. For 10 000
-//! by 10 000 characters this takes about ten milliseconds, because the hundred million cells are
-//! not computed one by one.
+//! updates 64 cells of the distance table at once. The cost is about one step for every 64 cells of
+//! the table. Two texts of 10,000 characters have a hundred million cells, which takes about ten
+//! milliseconds.
 
 /// Number of bits in a block of the prepared text. Not tuned: a machine word has 64 bits.
 const BLOCK_BITS: usize = 64;
@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    /// Compares with the definition for lengths around block boundaries, with few letters and one
-    /// shared scratch.
+    /// Compares the result with the definition, for texts of few different letters and up to five
+    /// blocks of 64 characters. All calls share one scratch memory.
     #[test]
     fn agrees_with_the_definition() {
         let mut state = 7_u64;

@@ -14,7 +14,7 @@ pub struct TextIds {
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
-    /// message differ in this length and need not be hashed.
+    /// message have another length than these, so they need not be hashed.
     lengths: u64,
 }
 
@@ -28,9 +28,9 @@ struct TextSlot {
 
 /// The length that marks an empty slot.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Minimum number of slots from which a table may be half full instead of a quarter full, to save
-/// cache space. Measured in benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000
-/// routes".
+/// Minimum number of slots for which a table may be half full. A smaller table is at most a quarter
+/// full, which takes fewer comparisons but more cache. Measured in benches/notes/decision-cost.md,
+/// "Late hits and misses at 100 to 1,000 routes".
 const MIN_SPARSE_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;

@@ -44,7 +44,7 @@ pub fn compare_versions(left: &str, right: &str) -> Option<Ordering> {
     Some(Version::parse(left).ok()?.cmp(&Version::parse(right).ok()?))
 }
 
-/// The smallest version in the order of versions.
+/// The smallest version in the order of versions: every other version is greater or equal to it.
 pub const SMALLEST_VERSION: &str = "0.0.0-0";
 
 /// Returns the version that follows directly in the order of versions. `None` if the text is not a
@@ -58,8 +58,8 @@ pub fn next_version(text: &str) -> Option<String> {
     (next.len() <= MAX_VERSION_BYTES).then_some(next)
 }
 
-/// Returns releases next to a version: one above and one below. The list is empty if the text is
-/// not a version.
+/// Returns up to two releases (versions without a suffix such as `-beta`) near a version: one above
+/// and one below. The list is empty if the text is not a version.
 pub fn neighbouring_releases(text: &str) -> Vec<String> {
     let Some(version) = parse_version(text) else { return Vec::new() };
     let above = version.patch.checked_add(1).map(|patch| Version::new(version.major, version.minor, patch));

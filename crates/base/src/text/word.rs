@@ -287,7 +287,8 @@ mod tests {
         );
     }
 
-    /// Occurrences of the empty keyword: one per character, and the search terminates.
+    /// Overlapping occurrences are found. The empty keyword occurs once per character, and the
+    /// search for it terminates.
     #[test]
     fn occurrences() {
         let places = |searcher: &WordSearcher<'_>, text: &str| {

@@ -114,7 +114,8 @@ impl Fixture {
         self.test_with(op, None, false, left, Some(right))
     }
 
-    /// Builds the condition `path op literal`; the field at `path` is read as the literal's kind.
+    /// Builds the condition `path op literal`. The field at `path` is converted to the kind of the
+    /// literal.
     pub fn field(&mut self, path: &str, op: Op, json: Json) -> Cond {
         let kinds = match &json {
             Json::Number(_) => KindSet::NUMBER,

@@ -22,8 +22,8 @@ pub enum EvalStep<'a> {
     Default(TableId),
     /// The evaluation of a condition.
     Cond(&'a Cond),
-    /// The test whether a branch's condition is usable, which means that all values that the
-    /// condition reads are present.
+    /// The test whether a branch's condition is usable: whether all values that the condition reads
+    /// are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
@@ -42,8 +42,8 @@ pub enum StepResult<'a> {
     Value(Value<'a>),
 }
 
-/// Receives the steps of an evaluation. It may call the evaluator, which then reports further
-/// steps.
+/// Receives the steps of an evaluation. An observer may call the evaluator, which then reports
+/// further steps to it.
 pub trait Observer<'a>: Sized {
     /// Called when a step starts.
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {

@@ -1,6 +1,6 @@
-//! Orders the operands of `and` and `or` so that operands that call host functions come last. No
-//! other operands deviate from source order. The order affects whether a host function is called,
-//! but never the decision.
+//! Orders the operands of `and` and `or`: those that call host functions are evaluated last. All
+//! other operands stay in source order. The order decides only whether a host function is called,
+//! never the result.
 
 use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
@@ -23,8 +23,8 @@ impl HostCallFacts {
         }
     }
 
-    /// True if the evaluation of the node may call a host function. Stores the answers for the
-    /// `let`s that it finds.
+    /// True if the evaluation of the node may call a host function. Caches the answer for each
+    /// `let` in the node.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {

@@ -52,7 +52,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                     }
                 },
             };
-            // If `next` has no node at a destination's index, all nodes of `next` are selected.
+            // If a destination's index is outside `next`, the router selects all nodes of `next`.
             let all_next_ids = || next.clone().unwrap_or_else(|| vec![NEXT_FIELD.to_owned()]);
             nodes.extend(selected_ids.unwrap_or_else(all_next_ids));
         }

@@ -18,8 +18,8 @@ struct SearchState {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Decides by a table: chooses the first rule whose condition is true, otherwise the default.
-    /// Chooses nothing if the message is not an object.
+    /// Decides the message by the table `entry`: chooses the first rule whose condition is true,
+    /// otherwise the default. Chooses nothing if the message is not an object.
     pub fn decide(&mut self, entry: TableId) -> Choice {
         if !self.message.is_object() {
             return Choice::none_chosen();
@@ -71,8 +71,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         order.map(|&id| (id, &program.rules[id.index()])).filter(|(_, rule)| !rule.disabled)
     }
 
-    /// Returns every enabled rule of the table whose condition is true, in evaluation order. A rule
-    /// with a `goto` needs only its own condition to be true; the target table is not searched.
+    /// Returns every enabled rule of the table whose condition is true, in evaluation order. For a
+    /// rule with a `goto`, only its own condition counts; the target table is not searched.
     pub fn matched(&mut self, entry: TableId) -> Vec<RuleId> {
         let rules = self.enabled_rules(entry);
         rules.filter(|(_, rule)| self.eval_cond(&rule.condition).holds()).map(|(id, _)| id).collect()
@@ -88,7 +88,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         choices
     }
 
-    /// Adds the statements that a table may choose to `choices`. Returns true if the table
+    /// Adds to `choices` the statements that a table may choose. Returns true if the table
     /// certainly chooses one of these statements.
     fn collect_possible_choices(
         &mut self,

@@ -1,4 +1,4 @@
-//! Tests of the evaluator against the language page, row by row.
+//! Tests of the evaluator: each row of the tables on the language page, with its result.
 
 use super::Evaluator;
 use super::fixture::Fixture;
@@ -41,7 +41,8 @@ fn check_value(build: impl Fn(&mut Fixture) -> Expr, cases: &[(Json, Json)]) {
     }
 }
 
-/// Builds a message with the bool fields `a` and `b`. An unknown field contains a text, not a bool.
+/// Builds a message with the fields `a` and `b`, which conditions read as bools. An unknown field
+/// contains a text, which is no bool.
 fn message_with_two_values(a: Tri, b: Tri) -> Json {
     let field = |tri| match tri {
         True => json!(true),

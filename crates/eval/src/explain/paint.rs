@@ -2,7 +2,7 @@
 
 use crate::trace::Mark;
 
-/// Adds terminal colours to texts. If the field is false, texts stay plain.
+/// Adds terminal colours to texts if the field is true; otherwise leaves texts plain.
 #[derive(Clone, Copy)]
 pub(super) struct Painter(pub bool);
 

@@ -20,8 +20,8 @@ pub struct RenderOptions {
     pub color: bool,
     /// The width of the output in columns.
     pub width: usize,
-    /// The greatest number of routes per table that are shown although they were not chosen.
-    /// Further routes are only counted.
+    /// Maximum number of routes per table that are shown although they were not chosen. Further
+    /// routes are only counted.
     pub max_routes: usize,
     /// The language of generated texts.
     pub language: Language,
@@ -33,7 +33,7 @@ impl Default for RenderOptions {
     }
 }
 
-/// Width in columns of the titles above the tree, such as `metadata`, including the space after
+/// Width in terminal columns of the titles above the tree, such as `metadata`, with the space after
 /// them.
 const TITLE_WIDTH: usize = 10;
 
@@ -49,7 +49,7 @@ struct TreeLine {
     result_mark: Option<Mark>,
     text: String,
     is_bold: bool,
-    /// Text after the main text, shown in a dim colour.
+    /// Text that follows the main text in a dim colour.
     dim_suffix: String,
     /// The notes in the right column.
     notes: Vec<String>,
@@ -326,7 +326,7 @@ impl TreeRenderer {
                     _ => None,
                 };
                 // The source text of a condition after `unless` does not contain the word `unless`,
-                // so it is added here.
+                // so the title adds it.
                 let title = match (node.kind, single_test) {
                     (NodeKind::Unless, None) => "unless".to_owned(),
                     (NodeKind::Unless, Some(_)) => format!("unless {text}"),
@@ -469,8 +469,8 @@ fn write_aligned(lines: &[TreeLine], options: &RenderOptions, out: &mut String) 
             let _ = write!(out, "  {}", paint.dim(&line.dim_suffix));
         }
         let text_end = left_width(line);
-        // Notes are packed into rows. The first row follows the text if it fits; further rows are
-        // below it.
+        // Each row takes as many notes as fit. The first row follows the text if it fits; further
+        // rows are below it.
         let first_row_start = column.max(text_end + 2);
         let later_row_start = (3 * line.depth + 6).min(column);
         let mut rows: Vec<String> = Vec::new();

@@ -9,9 +9,10 @@ use rulec_base::text::printable::{escape_char, is_display_control};
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// The greatest length of a printed text, in characters.
+/// Maximum number of characters of a printed text. The rest is left out, so that the text fits on
+/// one line.
 const MAX_TEXT_CHARS: usize = 60;
-/// The greatest number of printed elements of a list or keys of a dict.
+/// Maximum number of printed elements of a list or keys of a dict. The rest is only counted.
 const MAX_ITEMS: usize = 5;
 
 /// Formats an operand, such as `ctx.n = 3` or `ctx.n is missing`.

@@ -1,6 +1,6 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow, which are routes whose condition was partly true. The rendered tree
-//! shows the details.
+//! decided. Near misses follow: routes that were not chosen although part of their condition was
+//! true. The rendered tree shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};
@@ -11,7 +11,8 @@ use rulec_base::text::to_one_line;
 use rulec_sema::hir::{ROUTES_TABLE, TableKind};
 use std::borrow::Cow;
 
-/// Maximum number of items in each list of a summary, such as near misses or conditions per route.
+/// Maximum number of items in each list of a summary, such as near misses or conditions of a route.
+/// The summary stays short; the tree shows all items.
 const MAX_LISTED_ITEMS: usize = 3;
 
 /// Returns the summary: the sentence, a line for each near miss, and warnings.
@@ -146,8 +147,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
         let (mut true_conditions, mut failed_conditions) = (Vec::new(), Vec::new());
         collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
         collect_conditions_with_result(&route.when, Mark::False, &mut failed_conditions);
-        // If every condition of a branch reads a missing value, all are skipped. The skipped
-        // conditions are then the reason why the branch was not chosen.
+        // A branch whose conditions all read a missing value has no failed condition. It was not
+        // chosen because all its conditions were skipped.
         let has_only_skipped = failed_conditions.is_empty();
         let skipped = route.when.children.iter().filter(|node| node.note == Some(Note::LeftOut));
         failed_conditions.extend(skipped.filter(|_| has_only_skipped));
@@ -163,7 +164,8 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
 }
 
 /// Adds to `conditions` the parts of a condition whose result is `expected_result` (true or false).
-/// An unknown part counts as false. A part that uses a `let` is added as a whole.
+/// An unknown part counts as false. A use of a `let` is added as a whole, not split into the parts
+/// of its body.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,

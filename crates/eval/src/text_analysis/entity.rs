@@ -19,7 +19,7 @@ pub struct EntityFinder {
 /// A part of a text that is an entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityMatch {
-    /// The part of the text, in bytes.
+    /// The byte range of the entity in the text.
     pub range: Range<usize>,
     /// The named groups that matched.
     pub fields: Map<String, Json>,
@@ -52,14 +52,15 @@ impl EntityFinder {
         Some(groups)
     }
 
-    /// Returns all matches in the order of the text. Where the matches of two expressions overlap,
-    /// the match of the earlier expression counts. Each expression gives at most [`MAX_MATCHES`].
+    /// Returns all matches in the order of the text. Of two expressions whose matches overlap, only
+    /// the match of the earlier one is returned. Each expression gives at most [`MAX_MATCHES`].
     pub fn find_all(&self, text: &str) -> Vec<EntityMatch> {
         let mut matches: BTreeMap<usize, EntityMatch> = BTreeMap::new();
         for pattern in self.patterns.iter().filter_map(LazyRegex::compiled) {
             for captures in pattern.captures_iter(text).take(MAX_MATCHES) {
                 let range = captures.get_match().range();
-                // The known matches do not overlap, so the last one before the end decides.
+                // The known matches do not overlap each other. So only the last one that begins
+                // before this match ends can overlap it.
                 let before = matches.range(..range.end).next_back();
                 if !range.is_empty() && before.is_none_or(|(_, other)| other.range.end <= range.start) {
                     let fields = named_groups(pattern, &captures);
@@ -102,7 +103,7 @@ mod tests {
         check(&[order], true, "my ORDER 7", json!({"id": "7"}));
         check(&[r"[\w.]+@[\w.]+"], false, "to a@b.c or d@e.f", json!({"match": "a@b.c"}));
         check(&["(a)(b)"], false, "ab", json!({"match": "ab"}));
-        // The order of the expressions decides, not the order of the matches.
+        // The first expression is tried first, although the second one matches earlier in the text.
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "#1 是订单2", json!({"id": "2"}));
         check(&[r"订单(?<id>\d+)", r"#(?<id>\d+)"], false, "see #1", json!({"id": "1"}));
         check(&[], false, "x", json!(null));

@@ -25,7 +25,7 @@ impl KeywordExtractor {
         }
     }
 
-    /// Returns the keywords of a text, case-folded and in NFKC form.
+    /// Returns the keywords of a text, in order, case-folded and in NFKC form.
     pub fn extract_keywords(&self, text: &str) -> Vec<String> {
         let text = COMPARISON_MODE.prepare(text).replace('’', "'");
         let mut keywords = Vec::new();

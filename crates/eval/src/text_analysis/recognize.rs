@@ -11,15 +11,16 @@ use serde_json::Map;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// The names of the recognized entities. Where two matches overlap, the match of the earlier name
-/// counts.
+/// The names of the recognized entities. Of two matches that overlap, only the one whose name comes
+/// first in this list counts.
 pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
 
 /// A recognizer with regular expressions.
 struct Recognizer {
     name: &'static str,
     patterns: &'static [&'static str],
-    /// Normalizes the fields of a match; false if the match is none.
+    /// Normalizes the fields of a match. Returns false if the matched text is not such an entity,
+    /// for example a date that no calendar has.
     normalize: fn(&str, &mut EntityMatch) -> bool,
 }
 
@@ -52,8 +53,9 @@ macro_rules! day {
     };
 }
 
-/// Dates as people and programs write them. An expression without groups finds a date that needs
-/// the current day, or whose order of day and month is unknown.
+/// Dates as people and programs write them. An expression without groups finds a date that cannot
+/// be computed: `tomorrow` depends on the current day, and `1/2/2026` on the order of day and
+/// month.
 const DATES: [&str; 8] = [
     concat!(r"(?<year>[12][0-9]{3})-(?<month>1[0-2]|0?[1-9])-", day!()),
     concat!(r"(?<year>[12][0-9]{3})/(?<month>1[0-2]|0?[1-9])/", day!()),
@@ -105,16 +107,18 @@ const NUMBERS: [&str; 1] = [concat!(number!(), r"(?:e[-+]?[0-9]{1,3})? ?(?<perce
 static FINDERS: LazyLock<[EntityFinder; 5]> =
     LazyLock::new(|| RECOGNIZERS.each_ref().map(|recognizer| EntityFinder::built_in(recognizer.patterns)));
 
-/// Maximum work of all recognizers for each byte of text.
+/// Maximum work that all recognizers together do for each byte of text: the states of their regular
+/// expressions.
 pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
     let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns);
     patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()
 });
 
-/// Returns the recognized entities with their names, in the order of the text. `is_wanted` excludes
-/// names that the rules declare otherwise.
+/// Returns the recognized entities with their names, in the order of the text. `is_wanted` returns
+/// false for a name that the rules declare as an entity of their own.
 pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'static str, EntityMatch)> {
-    // The matches do not overlap, so only the last one that begins before an end can reach it.
+    // The matches do not overlap, so only the last one that begins before a new match ends can
+    // overlap the new match.
     let mut by_start: BTreeMap<usize, (&'static str, EntityMatch)> = BTreeMap::new();
     let mut add = |name, one: EntityMatch| {
         let previous = by_start.range(..one.range.end).next_back();
@@ -134,8 +138,9 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
     by_start.into_values().collect()
 }
 
-/// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. An
-/// address ends before Chinese and similar characters, because they follow it without a space.
+/// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. A
+/// URL or e-mail address ends before Chinese and similar characters, which follow it without a
+/// space.
 fn links(text: &str) -> impl Iterator<Item = (&'static str, EntityMatch)> {
     let is_part = |c: char| c.is_ascii() || is_word_char(c);
     let mut finder = LinkFinder::new();
@@ -157,7 +162,8 @@ fn links(text: &str) -> impl Iterator<Item = (&'static str, EntityMatch)> {
     links.into_iter().take(super::entity::MAX_MATCHES)
 }
 
-/// True for a URL that cannot be the name of a file, such as `report.pdf`.
+/// True for a link with a scheme or with `www.` at its start. Any other link, such as `report.pdf`,
+/// may be the name of a file.
 fn is_url(link: &str) -> bool {
     link.contains("://") || link.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("www."))
 }

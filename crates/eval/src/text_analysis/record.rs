@@ -1,4 +1,5 @@
-//! The whole analysis of one text as a record. It calls the same functions as the conditions.
+//! Analyses one text completely and returns the results as a record. It calls the same functions as
+//! conditions do.
 
 use super::entity::{EntityFinder, EntityMatch};
 use super::{build_function, max_work_per_byte, recognize};
@@ -34,7 +35,7 @@ pub struct RequestAnalysis {
     pub lexicons: BTreeMap<String, f64>,
     /// The value of `let context_score`; `None` if the rules lack it or if a value is missing.
     pub context_score: Option<f64>,
-    /// The limits that the text exceeds. What exceeds a limit is not analysed.
+    /// The limits that the text exceeds. The results that such a limit prevents are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exceeded: Vec<Exceeded>,
 }
@@ -72,7 +73,8 @@ struct AnalysisFunction {
 }
 
 impl AnalysisFunction {
-    /// Returns the function of a feature: the one that conditions call, if the rules use it.
+    /// Returns the function that computes a feature. If conditions use the feature, it is the
+    /// function in `hosts` that they call; otherwise it is built here.
     fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {
@@ -92,10 +94,11 @@ impl AnalysisFunction {
 }
 
 impl RecordAnalyzer {
-    /// Collects the functions of a program. `hosts` are its linked functions.
+    /// Collects the functions that analyse texts for a program. `hosts` are the functions that its
+    /// conditions call, in the order of their declarations.
     ///
     /// # Errors
-    /// If the intents cannot be learned.
+    /// Returns an error if the classifier cannot learn the intents.
     pub fn new(program: &Program, hosts: &[Host]) -> Result<RecordAnalyzer, Diagnostic> {
         let analysis = &program.analysis;
         let function = |feature| AnalysisFunction::new(program, hosts, feature);
@@ -151,7 +154,7 @@ impl RecordAnalyzer {
             let is_declared = |name: &str| self.entities.iter().any(|(declared, ..)| declared == name);
             found.extend(recognize::recognize_all(text, |name| !is_declared(name)));
         }
-        // The sort is stable, so declared entities precede built-in ones at the same place.
+        // The sort is stable, so at the same position, declared entities precede built-in ones.
         found.sort_by_key(|(_, one)| one.range.start);
         let mut offsets: Vec<usize> =
             found.iter().flat_map(|(_, one)| [one.range.start, one.range.end]).collect();
@@ -170,7 +173,7 @@ impl RecordAnalyzer {
     }
 }
 
-/// Converts sorted byte offsets to numbers of characters, in one pass over the text.
+/// Converts sorted byte offsets to character offsets, in one pass over the text.
 fn char_positions(text: &str, offsets: &[usize]) -> Vec<usize> {
     let (mut last_offset, mut chars) = (0, 0);
     let to_position = |&offset: &usize| {

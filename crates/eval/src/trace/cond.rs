@@ -155,7 +155,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 }
 
-/// Indexes trace nodes by the address of their condition.
+/// Returns a map from the address of each condition to its trace node.
 fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
 }

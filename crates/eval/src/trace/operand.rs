@@ -77,8 +77,8 @@ impl<'a> TracedEvaluator<'a, '_> {
                 return self.add_read_value(expr, listed);
             }
             Part::Let(id) => return self.add_read_values(self.program().let_body(id).part(), listed),
-            // Conditions used as values are usually small. A large one stops here, so that an
-            // operand lists few values.
+            // Conditions that are used as values are usually small. For a large one, only the first
+            // values are listed, so that the list stays short.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
             Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
@@ -273,7 +273,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains which limit makes a value missing although its operands are present; `None` if no
+    /// Names the limit that makes a value missing although its operands are present; `None` if no
     /// limit was exceeded.
     fn explain_exceeded_limit(&mut self, expr: &'a Expr) -> Option<Message> {
         let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
@@ -333,9 +333,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why `parent` has no value. Looks for the first operand in `parts` that is missing
-    /// or not of the paired kinds, and explains this operand. If there is none, explains `parent`
-    /// itself.
+    /// Explains why `parent` has no value. `parts` are its operands, each with the kinds that it
+    /// needs. Explains the first operand that is missing or of another kind. If there is none,
+    /// explains `parent` itself.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,

@@ -61,7 +61,7 @@ impl<F: Fn(Span) -> String> Source for F {
     }
 }
 
-/// The greatest length of quoted source text, in characters.
+/// Maximum number of characters of quoted source text. The rest of a longer text is left out.
 const MAX_QUOTE_CHARS: usize = 400;
 
 /// Reduces source text to one line: removes comments, replaces white space outside string literals

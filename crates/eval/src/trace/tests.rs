@@ -322,8 +322,8 @@ fn private_values_are_never_shown() {
     }
 }
 
-/// A small deterministic generator of programs of every shape, over fields that are often missing
-/// or of a wrong type.
+/// A small generator of random programs, always the same for a seed. The programs read fields that
+/// are often missing or of a wrong type.
 struct RandomSource(u64);
 
 impl RandomSource {

@@ -1,6 +1,6 @@
-//! Condition coverage: counts how often every condition was true, false or unknown over many
-//! decisions. Conditions inside values are counted too, and so are conditions on each element of a
-//! list.
+//! Condition coverage: counts over many decisions how often every condition was true, false or
+//! unknown. Conditions inside values count too, and a condition on list elements counts for each
+//! element.
 
 use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::span::Span;
@@ -26,13 +26,14 @@ pub struct ResultCounts {
 pub struct ConditionCoverage(HashMap<Span, ResultCounts>);
 
 impl ConditionCoverage {
-    /// Returns the result counts of the condition with this span.
+    /// Returns the result counts of the condition with this span; all counts are 0 for a condition
+    /// that was never evaluated.
     pub fn counts_at(&self, span: Span) -> ResultCounts {
         self.0.get(&span).copied().unwrap_or_default()
     }
 
-    /// Decides by a table and counts the results of all conditions that the decision evaluates.
-    /// Conditions in arguments of the chosen outcome are included.
+    /// Decides the message by the table `entry`, and counts the results of all conditions that the
+    /// decision evaluates. Conditions in arguments of the chosen outcome are included.
     pub fn count_decision(&mut self, evaluator: Evaluator<'_>, entry: TableId) {
         self.count_evaluation(evaluator, |eval| {
             let program = eval.program();

@@ -89,7 +89,8 @@ fn clock_text(
     let Value::Str(text) = *first else { return to_local_time(args).and_then(convert) };
     match (parse_datetime(text), zone) {
         (None, []) => read(text),
-        // The result does not depend on the zone here, but an unknown zone still gives missing.
+        // The result of reading a text does not depend on the zone. But an unknown zone still gives
+        // missing.
         (None, [Value::Str(name)]) => read(text).filter(|_| zone::is_zone(name)),
         (Some(time), []) => convert(time),
         (Some(time), [zone]) => to_local_time(&[Value::DateTime(time), *zone]).and_then(convert),

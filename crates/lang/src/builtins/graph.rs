@@ -6,7 +6,9 @@ use crate::arena::Arena;
 use crate::value::Value;
 use std::collections::{HashMap, HashSet};
 
-/// Returns the name of each record, read from field `key`; `None` for a record without a name.
+/// Returns the name of each record in a list: the text in the field `key`. The name is `None` if
+/// the record has no such text, or a blank one. Returns `None` if the arguments are not a list and
+/// a text.
 fn record_names<'a>(list: Value<'a>, key: Value<'a>) -> Option<Vec<Option<&'a str>>> {
     let key = key.as_str()?;
     let name = |record: Value<'a>| record.field(key).as_str().filter(|name| !name.trim().is_empty());

@@ -66,7 +66,7 @@ pub(super) fn sum<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
     })
 }
 
-/// Converts the elements of a list to decimals; an element that is no decimal becomes null.
+/// Converts the elements of a list to decimals. An element that cannot be converted becomes null.
 pub(super) fn decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let decimal = |value: Value<'a>| value.to_decimal().map_or(Value::Missing, Value::Decimal);
@@ -152,7 +152,8 @@ pub(super) fn json_size<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     i64::try_from(size).map_or(Value::Missing, Value::Int)
 }
 
-/// Maximum number of segments of a dotted key; `a.b.c` has three.
+/// Maximum number of segments of a dotted key, which bounds the recursion over them. The key
+/// `a.b.c` has three segments.
 const MAX_KEY_SEGMENTS: usize = 64;
 
 /// A tree of changes to a dict. The root is the dict; each child is a key inside the value of its

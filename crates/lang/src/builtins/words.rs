@@ -169,7 +169,7 @@ pub(super) fn change_case<'a, C: Iterator<Item = char>>(
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
-    // A letter in the other case may take up to three times as many bytes.
+    // A letter may need more bytes in its other case, up to three times as many.
     map_text(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 
@@ -228,8 +228,8 @@ pub(super) fn bucket<'a>(args: &[Value<'a>], _: &'a Arena) -> Value<'a> {
         [key] => (key, "", Some(BucketHash::Rulec), None),
         [key, Value::Str(seed)] => (key, seed, Some(BucketHash::Rulec), None),
         [key, Value::Str(seed), Value::Str(hash)] => (key, seed, BucketHash::from_name(hash), None),
-        // A number of buckets is possible only with the default hash function, for which the third
-        // argument is omitted or empty.
+        // Only the default hash function supports a number of buckets. The third argument, which
+        // selects the hash function, must therefore be omitted or empty.
         [key, Value::Str(seed), Value::Str(""), Value::Int(count)] => {
             (key, seed, Some(BucketHash::Rulec), Some(count))
         }

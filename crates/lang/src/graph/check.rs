@@ -43,8 +43,8 @@ pub enum FindingKind {
     MissingTarget,
     /// A parallel node is a direct child of a parallel node.
     NestedParallel,
-    /// No edge of a cycle is declared a loop-back (an edge that no node waits for), so each node of
-    /// the cycle waits for another.
+    /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
+    /// edge that no node waits for).
     CycleWithoutLoopBack,
     /// A loop has no exit: it has only one next node, or only loop-backs.
     LoopWithoutExit,
@@ -55,7 +55,8 @@ pub enum FindingKind {
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no node waits for this output.
+    /// A route names a node that is not among the next nodes, so no node waits for the output that
+    /// it sends there.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
@@ -66,8 +67,8 @@ pub enum FindingKind {
     /// A loop-back (an edge back to an earlier node) leads to a node from which no path leads back
     /// to the source of the loop-back.
     LoopBackOutsideLoop,
-    /// One route declares an edge a loop-back (an edge back to an earlier node), and another route
-    /// does not.
+    /// Two routes use the same edge, but only one of them declares it a loop-back (an edge back to
+    /// an earlier node).
     MixedLoopBack,
 }
 

@@ -1,4 +1,5 @@
-//! Nodes of a workflow by name, and the routes that their outputs may take.
+//! The nodes of a workflow, which refer to each other by name, and the routes that their outputs
+//! may take.
 
 use rulec_base::diag::{Arg, Argument, Message, comma_list};
 use rulec_base::message;

@@ -137,8 +137,8 @@ pub fn within_budget(
     arena.within_budget(Limit::SearchWork, work)
 }
 
-/// Work of compiling a `like` pattern from a message, counted as this number of searched bytes per
-/// byte of the pattern.
+/// Work of compiling a `like` pattern from a message: each byte of the pattern counts as this
+/// number of searched bytes.
 const GLOB_WORK_PER_BYTE: u64 = 32;
 
 /// True if `like` patterns from a message are within the size limit for values.
@@ -151,7 +151,8 @@ fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
 /// Returns the maximum number of times that a search reads the text when the right operand comes
 /// from the message.
 fn max_text_passes(search: Search, keywords: Value<'_>, mode: TestMode) -> u64 {
-    // If a match can still be rejected, the search resumes after each rejected match.
+    // If a match can still be rejected, the search resumes after each rejected match, and may read
+    // the text again.
     let rereads_text = mode.word || search == Search::Glob;
     let passes_for = |keywords: Value<'_>| {
         keywords.as_str().filter(|_| rereads_text).map_or(1, |text| text.len().max(1) as u64)

@@ -42,8 +42,8 @@ fn compare_texts(
     }
 }
 
-/// Returns whether two values are equal; never unknown. Texts are first prepared as `mode` says,
-/// such as by case folding.
+/// Returns true if two values are equal, otherwise false; never unknown. Texts are first prepared
+/// as `mode` says, such as by case folding.
 fn is_identical(left: Value<'_>, right: Value<'_>, mode: TestMode) -> bool {
     match (left, right) {
         (Value::Str(a), Value::Str(b)) if !mode.text.is_plain() => {

@@ -12,12 +12,14 @@ use rulec_base::text::TextMode;
 use rulec_base::text::network::NetworkSet;
 use std::sync::OnceLock;
 
-/// Minimum number of constants for which a set is built.
+/// Minimum number of constants for which a set is built. The elements of a shorter list are
+/// compared one by one.
 pub const MIN_SET_ELEMENTS: usize = 16;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
-/// The elements of a constant list, prepared for lookups in one text mode.
+/// The elements of a constant list, prepared for lookups. Texts are normalized and case-folded by
+/// `mode`.
 #[derive(Debug, Default)]
 pub struct ConstantSet {
     mode: TextMode,
@@ -29,20 +31,23 @@ pub struct ConstantSet {
     /// The texts that are times, in nanoseconds since the epoch.
     times: FastSet<i128>,
     bools: [bool; 2],
-    /// Whether an element is null, a list or a dict.
+    /// Whether some element is in no other field, such as a decimal, null or a list. A value that
+    /// is not found must then be compared with the elements.
     others: bool,
     /// The networks; `None` if an element is not a valid network.
     networks: OnceLock<Option<NetworkSet>>,
 }
 
-/// A lookup key: equal values have equal keys.
+/// The key by which a value is looked up. Values that are equal have equal keys, except in the
+/// variant `Decimal`.
 enum Key<'v> {
     Text(&'v str),
     Int(i64),
     Float(u64),
     Time(i128),
     Bool(bool),
-    /// A decimal, which equals numbers and texts in several notations.
+    /// A decimal, which has no key of its own: it also equals numbers and texts in several
+    /// notations.
     Decimal,
     Other,
 }
@@ -83,7 +88,7 @@ impl ConstantSet {
                 Key::Int(int) => drop(set.ints.insert(int)),
                 Key::Float(bits) => drop(set.floats.insert(bits)),
                 Key::Bool(bool) => set.bools[usize::from(bool)] = true,
-                // A constant time may equal a text. The key does not show such an equality, so the
+                // A constant time may equal a text. Its key differs from the text's key, so the
                 // elements must be compared.
                 Key::Time(_) | Key::Decimal | Key::Other => set.others = true,
             }
@@ -117,7 +122,8 @@ impl ConstantSet {
         }
     }
 
-    /// Reports whether a value is in the list; `None` if the elements must be compared.
+    /// Reports whether a value is in the list; `None` if the value must be compared with the
+    /// elements one by one.
     fn contains(&self, value: Value<'_>) -> Option<bool> {
         let found = match Key::new(value) {
             Key::Text(text) => self.texts.contains(&*self.mode.prepare(text)),
@@ -188,7 +194,8 @@ mod tests {
     use crate::operators::budget::{PredicateContext, test_predicate};
     use serde_json::{Value as Json, json};
 
-    /// Sets answer like the functions that implement the operators.
+    /// Checks that lookups in sets give the same results as the functions that implement the
+    /// operators.
     #[test]
     fn sets_answer_as_lists_do() {
         let filler = |count: usize| (0..count).map(move |n| json!(format!("filler {n}")));

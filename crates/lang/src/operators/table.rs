@@ -40,13 +40,12 @@ pub enum RightOperand {
     Nothing,
     /// The right operand is a value of one of these kinds.
     Kinds(KindSet),
-    /// The right operand is of the same family of kinds as the left operand; all numbers are one
-    /// family.
+    /// The right operand has the same kind as the left operand, or both are numbers of any kind.
     Same,
-    /// The operands are compared as texts, because the type of at least one of them is surely a
-    /// text. Operands that may both be numbers or times use [`RightOperand::Same`].
+    /// The operands are compared as texts, because at least one of them is known to be a text.
+    /// Operands that may both be numbers or times use [`RightOperand::Same`].
     SomeText,
-    /// The right operand is an element of the left operand, which is a list.
+    /// The left operand is a list. The right operand has the type of its elements.
     Element,
     /// The right operand is a string; with `any`, `all` or `none`, a list of strings.
     Text,
@@ -55,7 +54,8 @@ pub enum RightOperand {
     Pattern,
     /// The right operand is an IP network; with `any`, `all` or `none`, a list of them.
     Network,
-    /// The right operand is a range, or a list with elements of the left operand's family of kinds.
+    /// The right operand is a range, or a list whose elements have the left operand's kind, or are
+    /// numbers like it.
     Members,
     Type,
     Condition,

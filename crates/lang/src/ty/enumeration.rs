@@ -8,7 +8,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Enumeration(Arc<[Arc<str>]>);
 
-/// The greatest number of texts that a message about an enumeration shows.
+/// Maximum number of texts that a message about an enumeration shows, so that the message stays
+/// short.
 const MAX_SHOWN_VALUES: usize = 12;
 
 impl Enumeration {

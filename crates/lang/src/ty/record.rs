@@ -23,7 +23,8 @@ pub struct RecordType {
     position_by_name: OnceLock<Box<HashMap<Arc<str>, usize>>>,
 }
 
-/// Minimum number of fields for lookups with the hash index instead of a linear search.
+/// Minimum number of fields for which a hash index is built. A shorter record is searched linearly,
+/// which is faster for few names.
 const MIN_INDEXED_FIELDS: usize = 9;
 
 impl RecordType {

@@ -1,4 +1,5 @@
-//! Conversions and comparisons of decimals, and of ints beyond `i64::MAX`.
+//! Converts and compares decimals, and ints beyond `i64::MAX`. Both are compared exactly, not as
+//! floats.
 
 use super::{Value, compare_wide_float};
 use rulec_base::decimal::Decimal;

@@ -1,4 +1,5 @@
-//! Conversion of a value to the kinds that a field accepts, and to the texts of its enumeration.
+//! Converts a value to the kinds that a field accepts, and rejects a text that the field's
+//! enumeration lacks.
 
 use super::{Value, parse_datetime};
 use crate::ty::{Enumeration, Kind, KindSet};

@@ -1,14 +1,14 @@
-//! Typical rules: a few intents with a few sentences each. With the default options, reasonable
-//! messages that are not examples are classified correctly. On messages about other subjects, the
-//! classifier abstains.
+//! Tests of typical rules, which have a few intents with a few sentences each. With the default
+//! options, reasonable messages that are not examples are classified correctly. On messages about
+//! other subjects, the classifier abstains.
 
 use super::super::{Classifier, Intent, Options};
 
 /// Messages with the intents that they express; `None` for messages on other subjects.
 type Cases = [(&'static str, Option<&'static str>)];
 
-/// Checks that the classifier chooses no wrong intent. It may abstain on at most `slips` of the
-/// messages that express an intent.
+/// Checks that the classifier chooses no wrong intent. Of the messages that express an intent, it
+/// may abstain on at most `slips`.
 fn check(intents: &[Intent], cases: &Cases, slips: usize) {
     let classifier = Classifier::train(intents, Options::default()).unwrap();
     let mut abstained = Vec::new();

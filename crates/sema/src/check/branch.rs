@@ -1,5 +1,6 @@
-//! Warns of conditions of a choice that are probably not meant: a condition that reads no value,
-//! and an expression that is not anchored although the file says so.
+//! Warns about two likely mistakes in the conditions of a choice. One is a condition that reads no
+//! value of the message. The other is a regular expression that may match in the middle of a text,
+//! although the file sets `regex: anchored`.
 
 use super::Checker;
 use super::file_settings::REGEX;
@@ -15,7 +16,8 @@ use rulec_lang::operators::Op;
 use rulec_lang::value::Value;
 
 impl Checker<'_> {
-    /// Warns about the conditions of a branch that is written in a file.
+    /// Warns about likely mistakes in the conditions of a branch. `file` is the file that contains
+    /// the branch.
     pub(super) fn warn_branch_conditions(&mut self, conditions: &[Cond], file: FileId) {
         for condition in conditions {
             let mut visit =
@@ -45,7 +47,8 @@ impl Checker<'_> {
 
     fn warn_not_anchored(&mut self, expression: &Expr) {
         let span = expression.span;
-        // A definition may be used by several branches.
+        // Several branches may use the definition that contains the expression. One warning is
+        // enough.
         if self.diagnostics.iter().any(|found| found.code == Code::NotAnchored && found.span() == Some(span))
         {
             return;
@@ -59,8 +62,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Returns the source text of an expression that matches only from the start of a text. `None`
-    /// if the expression is not written in one piece.
+    /// Returns source text that replaces a regular expression and matches only from the start of a
+    /// text. `None` if the checker cannot safely rewrite the source text of the expression.
     fn anchored_source(&self, expression: &Expr) -> Option<String> {
         let file = self.loaded.sources.get(expression.span.file)?;
         let source = file.text.get(expression.span.range())?;
@@ -111,8 +114,8 @@ impl Visit<'_, '_> {
     }
 }
 
-/// True if each match of an expression starts at the start of the text. For a computed expression,
-/// its first part decides.
+/// True if each match of an expression starts at the start of the text. If an expression is
+/// computed, only its first part decides. `fold` is true if the expression ignores case.
 fn is_anchored(expression: &Expr, fold: bool) -> bool {
     let starts_at_start = |pattern: &str| {
         text::parse_cached(pattern, fold)

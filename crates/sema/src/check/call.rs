@@ -1,4 +1,4 @@
-//! Calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
+//! Checks calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
 
 use super::constant::{constant_expr, list_expr};
 use super::decimal::number_kinds;
@@ -182,7 +182,7 @@ impl<'a> Checker<'a> {
         self.convert_to_decimals(function, &mut values, span)?;
         for (index, value) in values.into_iter().enumerate() {
             let (param, kinds) = row.params[index.min(row.params.len() - 1)];
-            // Without a value, this optional argument is omitted, but a later argument is given.
+            // This optional argument is omitted, but a later one is given.
             let Some(arg) = value else {
                 args.push(constant_expr("".into(), span));
                 continue;
@@ -338,7 +338,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns a help text if the name is an operator of this language or of another language.
+/// Returns a help text if an author called an operator of this or another language as a function.
+/// `None` for other names.
 fn operator_help(name: &str) -> Option<Message> {
     let lowercase = name.to_lowercase();
     let help = match lowercase.as_str() {

@@ -23,8 +23,8 @@ pub(super) struct ClockConversion {
 }
 
 impl Checker<'_> {
-    /// Returns the call of `date` or `time` from which the value of an expression comes; `None` if
-    /// there is no such call.
+    /// Returns how the value of an expression was converted if it comes from a call of `date` or
+    /// `time`, directly or through a `let`. `None` for any other expression.
     pub(super) fn clock_conversion(&self, expr: &Expr) -> Option<ClockConversion> {
         match &expr.kind {
             ExprKind::Call(function @ (Function::Date | Function::Time), args) => {
@@ -47,7 +47,7 @@ impl Checker<'_> {
         if !matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::In) {
             return Ok((left, right));
         }
-        // A list that comes from the message is compared without conversion.
+        // A list from the message is compared as it is: only a list in the rules can be converted.
         let is_other_list = op == Op::In && right.as_const().is_none() && !is_list(&right);
         match (self.clock_conversion(&left), self.clock_conversion(&right)) {
             _ if is_other_list => Ok((left, right)),

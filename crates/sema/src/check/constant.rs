@@ -1,4 +1,5 @@
-//! Constants: literals, lists and records of them, and their types.
+//! Checks constants: literals, and lists and records of literals. Evaluates them to JSON and infers
+//! their types.
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};

@@ -1,5 +1,6 @@
 //! Checks decimals. If one operand is a decimal, numeric constants in the other become decimals,
-//! and a float is an error. Also warns of floats that are computed and then tested for equality.
+//! and a float is an error. Also warns about equality tests of floats that a computation has
+//! rounded.
 
 use super::read::element_kinds;
 use super::{Checked, Checker};
@@ -185,14 +186,14 @@ impl Checker<'_> {
         self.fail(Code::ComputedFloat, arg.span, message, help)
     }
 
-    /// Warns of `==`, `!=` and `in` if an operand is a computed float. Rounding makes such a test
-    /// of equality unreliable.
+    /// Warns about `==`, `!=` and `in` if an operand is a computed float. Rounding makes such a
+    /// test of equality unreliable.
     pub(super) fn warn_computed_float(&mut self, op: Op, operator: Span, left: &Expr, right: &Expr) {
         if !matches!(op, Op::Eq | Op::Ne | Op::In) {
             return;
         }
         let Some(computed) = [left, right].into_iter().find(|side| self.is_rounded(side)) else { return };
-        // A name with a hyphen is no computation, and its own warning suffices.
+        // `a-b` is usually a name with a hyphen and not a subtraction. Another warning reports it.
         let mut names = self.diagnostics.iter().filter(|found| found.code == Code::HyphenInName);
         if names.any(|found| found.span().is_some_and(|name| computed.span.contains(name))) {
             return;
@@ -244,9 +245,9 @@ pub(super) fn number_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
-/// Makes the elements of a list be read as decimals. In a message, decimals are written as numbers
-/// or texts. A number and a text are never equal, but each can equal a decimal. A constant, or a
-/// value that is no list of decimals, is returned unchanged.
+/// Wraps a list so that its elements are read as decimals. In a message, decimals are written as
+/// numbers or texts. A number and a text are never equal, but each can equal a decimal. A constant,
+/// or a value that is no list of decimals, is returned unchanged.
 pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);
     if !is_decimals || list.as_const().is_some() {

@@ -1,5 +1,5 @@
-//! Enumerations such as `tier: "free" | "gold"`: their declaration, and comparisons of an
-//! enumeration with a text that is not one of its values.
+//! Checks enumerations such as `tier: "free" | "gold"`: their declarations, and comparisons with a
+//! text that is not one of their values.
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr};

@@ -307,8 +307,8 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// Narrows the type of the undeclared field that `expr` reads to `kinds`. Does nothing if
-    /// `expr` reads no such field.
+    /// If `expr` reads an undeclared field, narrows the type of this field to `kinds`. Otherwise
+    /// does nothing.
     pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
         if !self.fields.is_narrowing_pass() {
             return;

@@ -1,6 +1,6 @@
-//! The message's fields: which fields exist, and with which type each field is read. A field that
-//! is read as certain kinds is a *slot* of the program. Without a declared `input`, every use of a
-//! field narrows the field's type.
+//! The fields of the message. This module decides which fields exist, and to which kinds of value
+//! each read of a field converts the value. A field together with these kinds is a *slot* of the
+//! program. Without a declared `input`, every use of a field narrows the field's type.
 
 use super::DeclaredInput;
 use super::names::{NameInterner, OwnedPath, PathRef, PathSegment, is_text_path, same_path};
@@ -119,8 +119,8 @@ pub(super) struct FieldUseSite {
     statement: u32,
 }
 
-/// A use of a field that accepts several kinds of value, if another statement accepts fewer kinds
-/// and so narrows the field.
+/// A use of a field that accepts several kinds of value, although another statement accepts fewer
+/// kinds and so narrows the field's type.
 pub(super) struct NarrowedUse<'f> {
     pub(super) path: &'f OwnedPath,
     /// The kinds of value that the field may have after all uses have narrowed the field.
@@ -146,10 +146,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Searches `overloaded` for the first use that another statement narrows to kinds which are
-    /// comparable with each other. Returns it with the use that narrows it. That second use is
-    /// `None` if the existing program, whose accepted kinds are `existing_kinds`, narrows the
-    /// field.
+    /// Returns the first use in `overloaded` that accepts incomparable kinds, such as texts and
+    /// lists, while another statement leaves only comparable ones. Also returns the use that
+    /// narrows it. This second use is `None` if the existing program, whose rules accept
+    /// `existing_kinds`, narrows the field.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -173,8 +173,9 @@ fn is_one_family(kinds: KindSet) -> bool {
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
 }
 
-/// Returns the kinds as which a field is read, given the kinds that all uses accept. The field is
-/// read as a decimal only if some use excludes floats, such as a comparison with a decimal.
+/// Returns the kinds to which a read converts the value of a field. `kinds` are the kinds that
+/// every use of the field accepts. Numbers are read as decimals only if some use excludes floats,
+/// such as a comparison with a decimal.
 fn read_kinds(kinds: KindSet) -> KindSet {
     match kinds.has(Kind::Decimal) {
         true if kinds.has(Kind::Float) => kinds.without(KindSet::DECIMAL),
@@ -398,8 +399,9 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the slot (a field, and the kinds as which it is read) for a path; adds the slot if
-    /// it is new. The path starts at the message, or at the value of the binding `root`.
+    /// Returns the id of the slot for a path and the kinds to which reads of the path convert the
+    /// value. Adds the slot if it is new. The path starts at the message, or at the value of the
+    /// binding `root`.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,
@@ -432,7 +434,7 @@ impl MessageFields {
         &self.slots
     }
 
-    /// Returns the slot (a field that is read as certain kinds) with this id.
+    /// Returns the slot with this id: a field with the kinds to which its value is converted.
     pub(super) fn slot(&self, id: SlotId) -> &Slot {
         &self.slots[id.index()]
     }

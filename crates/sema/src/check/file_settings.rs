@@ -1,6 +1,6 @@
 //! Settings that apply to one file. A definition that another file imports keeps the settings of
-//! its own file. A warning is reported where these settings give the definition another meaning
-//! than the settings of the importing file.
+//! its own file. If the importing file has other settings, under which the definition would mean
+//! something else, the checker warns.
 
 use super::Checker;
 use super::settings::Setting;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// The settings of a file that change how its conditions are read.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
-    /// `None` if the file does not set the case. Conditions then match case, and flows ignore it.
+    /// Whether the file ignores case. If `None`, the file does not say; then conditions match case,
+    /// and flows ignore it.
     pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
@@ -52,15 +53,14 @@ const SETTING_NAMES: [(SettingSet, &str); 5] =
 /// else in another file.
 #[derive(Default)]
 pub(super) struct SettingUses<'a> {
-    /// The settings that the definition which is being checked depends on, as far as they are
-    /// known.
+    /// The settings that are known so far to affect the definition which is being checked.
     current: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
-    /// The settings that the files write, except limits.
+    /// The settings that the files contain, except limits. Each has its file and its span.
     written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
-    /// The definitions that a warning was already given for, each with the file that uses it.
+    /// The definitions about which the checker has already warned, each with the file that uses it.
     reported: HashSet<(FileId, &'a str)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
@@ -75,7 +75,7 @@ impl SettingUses<'_> {
         }
     }
 
-    /// Records that a file writes a setting.
+    /// Records that a file contains a setting.
     pub fn record_written(&mut self, file: FileId, setting: &'static Setting, span: Span) {
         self.written.push((file, setting, span));
     }
@@ -86,8 +86,8 @@ impl<'a> Checker<'a> {
         self.settings.get(&file).cloned().unwrap_or_default()
     }
 
-    /// Calls `check`, which checks the definition `name`. Stores the settings that the definition
-    /// turned out to depend on.
+    /// Calls `check`, which checks the definition `name`, and stores the settings that the
+    /// definition depends on.
     pub(super) fn recording_settings<T>(&mut self, name: &'a str, check: impl FnOnce(&mut Self) -> T) -> T {
         self.setting_uses.current.set(0);
         let checked = check(self);
@@ -128,7 +128,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns of each setting that no statement depends on.
+    /// Warns about each setting that no statement depends on.
     pub(super) fn warn_settings_without_effect(&mut self) {
         for (file, setting, span) in std::mem::take(&mut self.setting_uses.written) {
             if self.has_effect(file, setting.name) {
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True if a statement depends on a setting that a file writes.
+    /// True if a statement depends on a setting that a file contains.
     fn has_effect(&self, file: FileId, setting: &str) -> bool {
         let program = &self.program;
         if let Some((bit, _)) = SETTING_NAMES.iter().find(|(_, name)| *name == setting) {

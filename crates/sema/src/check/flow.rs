@@ -201,8 +201,8 @@ impl<'a> Checker<'a> {
         let text = self.check_message_path(&ConstantPath::new("text", flow.name.span), flow.name.span)?;
         let text = super::read::typed_read(text, &Ty::STRING);
         let patterns = self.check_flow_texts(list)?;
-        // Returns the span of a pattern if the list is written inline, otherwise the span of the
-        // list.
+        // Returns the span of the pattern itself if the list is written inline, otherwise the span
+        // of the whole list.
         let pattern_span = |index: usize| match &list.kind {
             ast::ExprKind::List(items) => items.get(index).map_or(list.span, |item| item.span),
             _ => list.span,

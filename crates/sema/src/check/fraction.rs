@@ -1,5 +1,6 @@
-//! Warns of an integer that is compared with a fraction. The comparison then does not mean what it
-//! seems to mean: `bucket(user) in 0..2.5` selects 3 % of the users.
+//! Warns about an integer that is compared with a fraction. The comparison then does not mean what
+//! it seems to mean: `bucket(user) in 0..2.5` selects 3 % of the users, in the buckets 0, 1 and 2
+//! of 100.
 
 use super::Checker;
 use crate::hir::{Const, Expr, ExprKind};

@@ -1,4 +1,4 @@
-//! Warns of expressions that compile, but mean something else in other languages: a name with a
+//! Warns about expressions that compile, but mean something else in other languages: a name with a
 //! hyphen, and a property such as `length`.
 
 use super::fields::function_for_property;
@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
         Some((help, span, name))
     }
 
-    /// Warns of `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of
+    /// Warns about `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of
     /// the message. With spaces around the `-` there is no warning.
     pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
         let ast::ExprKind::Name(name) = &right.kind else { return };
@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
     }
 
-    /// Warns of properties that are functions in this language, such as `ctx.items.length` for
+    /// Warns about properties that are functions in this language, such as `ctx.items.length` for
     /// `len(ctx.items)`. There is no warning if `input` declares the fields, because a message may
     /// really have such a field.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {

@@ -1,5 +1,6 @@
-//! Constant texts that must be valid: time zones, versions, networks, hashes. An invalid text in a
-//! message makes the result missing or unknown; an invalid constant is an error.
+//! Checks constant texts that must be valid: time zones, versions, networks, and the names of hash
+//! functions for `bucket`. An invalid text in a message makes the result missing or unknown; an
+//! invalid constant is an error.
 
 use super::{Checked, Checker};
 use crate::hir::{Const, Expr};
@@ -12,9 +13,9 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Value, parse_datetime};
 
 impl Checker<'_> {
-    /// Checks a constant argument that must be a valid time zone, version, hash, date or time of
-    /// day. Returns true if the argument must be valid but is not constant, because it may then be
-    /// invalid at run time. Returns false for all other arguments.
+    /// Checks a constant argument that must be a valid time zone, version, name of a hash function,
+    /// date or time of day. Returns true if the argument must be valid but is not constant, because
+    /// it may then be invalid at run time. Returns false for all other arguments.
     pub(super) fn check_known_argument(
         &mut self,
         function: Function,
@@ -124,8 +125,8 @@ impl Checker<'_> {
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.
-/// Such arguments are time zones, versions, hashes, numbers of buckets, and texts with a date or a
-/// time of day.
+/// Such arguments are time zones, versions, names of hash functions, numbers of buckets, and texts
+/// with a date or a time of day.
 pub(super) fn may_be_invalid(function: Function, param: &str, arg: &Expr) -> bool {
     let must_be_valid = match (function, param) {
         (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _) => true,

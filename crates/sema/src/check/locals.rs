@@ -1,5 +1,5 @@
-//! The names that a rule defines after `where`. They are definitions like `let`, but visible only
-//! in that rule.
+//! Checks the names that a rule defines after `where`. They are definitions like `let`, but visible
+//! only in that rule.
 
 use super::names::is_text_path;
 use super::{AlreadyReported, Binding, Checked, Checker};

@@ -1,5 +1,5 @@
-//! Diagnostics for operand types that an operator does not accept: the types of both operands,
-//! their origin, and the probable intention.
+//! Diagnostics for operand types that an operator does not accept: each shows the types of both
+//! operands, where these types come from, and what the author probably meant.
 
 use super::Checker;
 use super::read::union_of_kinds;

@@ -1,4 +1,5 @@
-//! Paths of names, with lookup by borrowed names.
+//! Paths of field names. A map with owned paths as keys is searched by borrowed paths, so that a
+//! lookup allocates no memory.
 
 use hashbrown::{Equivalent, HashSet};
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Warns of undeclared fields whose type is narrowed by another statement. The program keeps the
+//! Warns about undeclared fields whose type is narrowed by another statement. The program keeps the
 //! position of the narrowing use, so that a decision can explain why a message of another type
 //! violates the input contract.
 

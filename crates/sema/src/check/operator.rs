@@ -175,8 +175,8 @@ impl<'a> Checker<'a> {
         let (left, start) = self.fit_clock_operands(Op::Ge, left, start)?;
         let (left, end) = self.fit_clock_operands(Op::Lt, left, end)?;
         let read = self.clock_conversion(&left);
-        // If only `end` is a date or a time of day, then `left` was converted after `start` was
-        // checked, so `start` must be converted too.
+        // If only `end` is a date or a time of day, then `left` is converted only now, after it was
+        // checked with `start`. So `start` must be converted too.
         let start = match &read {
             Some(read) => self.convert_like(read, start)?,
             None => start,
@@ -275,8 +275,8 @@ impl<'a> Checker<'a> {
                 &NarrowingReason::Side(right_kinds, message!("right"), operator),
             );
         }
-        // `in` compares the left operand only with elements of the same family of kinds, such as
-        // numbers, so it is read as that family.
+        // `in` compares the left operand only with elements of its family of kinds, such as
+        // numbers. So a value of another kind must count as missing.
         let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }

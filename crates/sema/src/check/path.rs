@@ -1,4 +1,4 @@
-//! Paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
+//! Checks paths into the message and into other values: `a.b`, `a["b"]`, `a[0]`, `a as T`.
 
 use super::constant::constant_json_of;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
@@ -257,8 +257,8 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot (field read) `id`, but as the
-    /// type `wanted_type`.
+    /// Builds an expression that reads the same field as the slot `id`, but converts the value to
+    /// the type `wanted_type`.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
@@ -267,8 +267,8 @@ impl<'a> Checker<'a> {
     }
 
     /// If `base` reads a slot of a binding (a named value in payload rules), returns a slot for the
-    /// field `key` of that slot's value. Otherwise returns `None`. Reading one slot is faster than
-    /// reading a slot and looking up a field.
+    /// field `key` of that slot's value. Otherwise returns `None`. A read of one slot is faster
+    /// than a read of a slot and then of a field.
     fn slot_of_member(&mut self, base: &Expr, key: &str, ty: &Ty) -> Option<SlotId> {
         let ExprKind::Slot(id) = base.kind else { return None };
         let slot = self.fields.slot(id);
@@ -352,7 +352,7 @@ impl<'a> Checker<'a> {
             return self.report_with_type_origin(diagnostic, &value);
         }
         Ok(match value.kind {
-            // If a slot (a message field read as certain kinds) is read, the slot itself gets the
+            // If the operand reads a field directly, another slot reads this field as the
             // wanted type. A payload field may be read as its actual kind instead of its declared
             // type.
             ExprKind::Slot(id)
@@ -369,8 +369,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// A path into the message that consists of constant names. For each name, `segment_spans` has the
-/// span, and true for a plain name or false for a key in brackets.
+/// A path into the message that consists of constant names. `segment_spans` has one pair for each
+/// name: its span, and true for a plain name or false for a key in brackets.
 #[derive(Default)]
 pub(super) struct ConstantPath<'p> {
     pub(super) names: PathNames<'p>,

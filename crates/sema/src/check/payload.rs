@@ -80,8 +80,8 @@ impl PayloadState {
 const MAX_ITEM_DEPTH: usize = 64;
 /// Maximum number of items (fields, rules and so on) of a payload, with its groups inlined.
 const MAX_ITEMS: usize = 100_000;
-/// The greatest number of copies of group items in all payloads of a program. Every payload is
-/// lowered in two passes, and the copies of both passes count.
+/// Maximum number of copies of group items in all payloads of a program. Every payload is lowered
+/// in two passes, and the copies of both passes count.
 const MAX_COPIES: usize = 100_000;
 
 /// The data with which a violation of a requirement is reported.
@@ -230,7 +230,7 @@ impl<'a> Checker<'a> {
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
-    /// Returns the analysis of which expressions read private values.
+    /// Returns an analysis that decides which expressions read private values.
     fn private_reads(&self) -> PrivateReads<'_> {
         PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }
@@ -414,7 +414,7 @@ impl<'a> Checker<'a> {
     fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.pending_type_tests.clear();
         let Ok(expr) = self.check_value(value) else {
-            // The name is brought into scope in spite of the error, so that its uses are not
+            // The name comes into scope although its value has an error. Its uses are then not
             // reported as unknown.
             let (_, expr) = self.new_binding(&name.node, Ty::ANY, false, name.span);
             self.scope.push(Binding::new(&name.node, expr, name.span));

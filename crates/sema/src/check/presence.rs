@@ -1,9 +1,10 @@
 //! Proves that a value is present wherever a condition is true. The arguments of a route are
-//! computed only after the condition of the route was true, so such a value needs no `??`.
+//! computed only if the route's condition is true. So an argument that this proof covers needs no
+//! default by `??`.
 //!
-//! The proof follows the three-valued logic. A comparison that is true or false has all its
-//! operands, because a missing operand makes it unknown. The value that must be proven present is
-//! the *goal*.
+//! The proof follows the three-valued logic: a missing operand makes a comparison unknown. A
+//! comparison that is known to be true or false therefore has all its operands. The value that must
+//! be proven present is the *goal*.
 
 use super::Checker;
 use super::capture::{always_captures, effective_pattern};
@@ -48,9 +49,11 @@ struct PresenceProof<'p> {
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
     Field(&'g [Arc<str>], KindSet),
-    /// The value of an expression, which is present if an equal expression is present.
+    /// The value of this expression. A known condition proves it by reading an equal expression,
+    /// because equal expressions have equal values.
     Value(&'g Expr),
-    /// A match of this regular expression in this text.
+    /// A match in the text (first) of the regular expression (second). The match proves that
+    /// `capture` returns a text.
     Match(&'g Expr, &'g str),
 }
 
@@ -163,7 +166,7 @@ impl<'p> PresenceProof<'p> {
             ty = field.ty;
             let is_last = length == path.len();
             // If the declared type only has kinds that the read accepts, the contract guarantees
-            // the field. Otherwise a known condition must prove the kind.
+            // that the read finds a value. Otherwise a known condition must prove the kind.
             let has_read_kinds = ty.kinds.is_subset(kinds.with_accepted_kinds());
             let wanted = if is_last && !has_read_kinds { kinds } else { KindSet::EVERY_KIND };
             let needs_proof = field.optional || wanted != KindSet::EVERY_KIND;
@@ -191,8 +194,8 @@ impl<'p> PresenceProof<'p> {
             CondKind::NotTrue(inner) => !truth && self.proves(inner, true, goal),
             CondKind::And(parts) | CondKind::Or(parts) => {
                 // One false operand makes a conjunction false, and one true operand makes a
-                // disjunction true. The deciding operand is unknown, so the proof must hold for
-                // each operand.
+                // disjunction true. The proof cannot know which operand decides, so it must succeed
+                // for each one.
                 let all_have_the_truth = matches!(cond.kind, CondKind::And(_)) == truth;
                 let mut parts = parts.iter();
                 match all_have_the_truth {
@@ -293,7 +296,7 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Read(inner, kinds) => {
                 let (path, inner_kinds) = self.field_path(inner)?;
-                // A read as a float accepts an int.
+                // If floats are accepted, so are ints.
                 Some((path, kinds.with_accepted_kinds().intersect(inner_kinds.with_accepted_kinds())))
             }
             ExprKind::Field(base, name) => {
@@ -339,8 +342,8 @@ pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     }
 }
 
-/// True if both expressions surely have the same value. An element of a quantifier has no value
-/// outside the quantifier, so expressions that read elements are never the same.
+/// True if both expressions are known to have the same value. An element of a quantifier has no
+/// value outside the quantifier, so expressions that read elements are never the same.
 fn same_value(a: &Expr, b: &Expr) -> bool {
     let all_same =
         |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b));

@@ -4,8 +4,8 @@
 use crate::hir::{Expr, ExprKind};
 use rulec_lang::ty::{KindSet, Ty};
 
-/// Returns the kinds that a value in a message may have to be read as one of the wanted kinds. In
-/// JSON, times are texts, and decimals are numbers or texts.
+/// Returns the kinds of message values that can be converted to one of the wanted kinds. In JSON,
+/// times are texts, and decimals are numbers or texts.
 pub(super) fn readable_kinds(wanted: KindSet) -> KindSet {
     let mut readable = wanted.with_accepted_kinds();
     if wanted.overlaps(KindSet::DATETIME.union(KindSet::DECIMAL)) {

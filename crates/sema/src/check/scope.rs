@@ -1,4 +1,5 @@
-//! The names bound around the current expression by a quantifier, a `def` or a payload.
+//! Keeps the names that are visible in the current expression because a quantifier, a `def` or a
+//! payload defines them.
 
 use crate::hir::{Cond, Expr, ObjectPath};
 use hashbrown::HashMap;

@@ -170,7 +170,7 @@ impl<'a> Checker<'a> {
     /// `None` for other expectations.
     fn expected_payload_kind(&self, expect: &Expectation) -> Option<usize> {
         let kind = expect.path.first()?;
-        // Payloads are in the order of their symbols.
+        // The program has its payloads in the order in which they are declared.
         self.symbols.payloads.position(&kind.node).filter(|at| *at < self.program.payloads.len())
     }
 

@@ -1,4 +1,4 @@
-//! Declared types: named types, the merged `input` blocks, declared handlers.
+//! Checks declared types: named types, the merged `input` blocks, declared handlers.
 
 use super::names::OwnedPath;
 use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure};

@@ -1,6 +1,6 @@
-//! Unused declarations of the main file, for the analysis report: fields of `input` that no rule
-//! reads, and imports whose definitions no rule uses. Only the checker knows both the source text
-//! and the resolved names. Uncertain cases are not reported.
+//! Finds unused declarations of the main file for the analysis report: fields of `input` that no
+//! rule reads, and imports whose definitions no rule uses. Only the checker knows both the source
+//! text and the resolved names. Uncertain cases are not reported.
 
 use super::Checker;
 use super::fields::find_declared;

@@ -1,5 +1,5 @@
-//! Warns of plain texts that look like patterns of other languages, as in `contains "%refund%"`.
-//! Also warns of list elements that cannot occur in a text.
+//! Warns about plain texts that look like patterns of other languages, as in `contains "%refund%"`.
+//! Also warns about list elements that cannot occur in a text.
 
 use super::Checker;
 use crate::hir::{Const, Expr};

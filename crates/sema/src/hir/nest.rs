@@ -9,8 +9,8 @@ use super::{
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Cached answers to the question on which enclosing quantifiers a node depends. The key is the
-/// address of the node.
+/// For each node of a condition or value, how it depends on the quantifiers that enclose it. The
+/// facts are cached by the address of the node.
 #[derive(Debug, Default)]
 pub struct QuantifierFacts {
     facts_by_address: HashMap<(usize, bool), NodeFacts>,

@@ -37,7 +37,8 @@ pub struct Payload {
     /// executed first.
     pub suspends: bool,
     pub internal: bool,
-    /// Whether a rule that cannot be checked rejects the payload.
+    /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
+    /// because a value is missing.
     pub strict: bool,
     /// The name of the `payload` statement to use instead if a payload of this kind is rejected.
     pub fallback: Option<Arc<str>>,

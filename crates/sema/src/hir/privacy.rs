@@ -103,8 +103,9 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True for a field of a payload that contains a list or dict of unknown element type, because
-    /// its elements may be private. False if the program declares no private field.
+    /// True if a slot may contain private elements that no declared type shows. Such a slot reads a
+    /// list or dict of a named value in payload rules, other than the payload itself. False if the
+    /// program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -113,8 +114,8 @@ impl<'p> PrivateReads<'p> {
             && exists()
     }
 
-    /// Returns the declared type of the field that a slot (field read) reads. The bool is true if
-    /// the field or an enclosing record is private.
+    /// Returns the declared type of the field of a slot. The bool is true if the field or an
+    /// enclosing record is private.
     pub fn declared_type(&self, slot: &Slot) -> (Ty, bool) {
         fn type_at_path(ty: &Ty, path: &[Arc<str>], private: bool) -> (Ty, bool) {
             match (path.split_first(), &ty.inner) {
@@ -139,7 +140,7 @@ impl<'p> PrivateReads<'p> {
                     None => (Ty::ANY, false),
                 }
             }
-            // All payload kinds share the slot of a path, so the path is looked up in each kind.
+            // All payload kinds share the slot of a path, so the field is looked up in each kind.
             Some(root) if root.id == PAYLOAD_BINDING => {
                 let mut found = self.payloads.iter().map(in_record);
                 found.find(|(ty, private)| *private || may_contain_private(ty)).unwrap_or((Ty::ANY, false))
@@ -173,7 +174,7 @@ impl<'p> PrivateReads<'p> {
 }
 
 impl Program {
-    /// Returns the analysis of which expressions read private values.
+    /// Returns an analysis that decides which expressions read private values.
     pub fn private_reads(&self) -> PrivateReads<'_> {
         let payloads = self.payloads.iter().filter_map(Payload::private_fields).collect();
         PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }

@@ -18,7 +18,7 @@ impl_codec!(struct Prompts { flow_prompt, choice_prompt, choice_tool, choice_bra
 /// A kind of template. A setting with the template's name replaces its default text.
 #[derive(Debug)]
 pub struct PromptTemplate {
-    /// The name of the setting.
+    /// The name of the setting that replaces the default text.
     pub name: &'static str,
     pub default: &'static str,
     /// The placeholders that the template may contain, without braces.
@@ -95,13 +95,13 @@ impl PromptTemplate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplatePart<'t> {
     Text(&'t str),
-    /// `{name}`
+    /// A placeholder: `{name}`.
     Placeholder(&'t str),
     /// A brace that is not closed.
     Unclosed,
 }
 
-/// Splits a template into its parts. `{{` and `}}` are braces.
+/// Splits a template into its parts. A doubled brace, `{{` or `}}`, is one literal brace.
 pub fn template_parts(template: &str) -> impl Iterator<Item = TemplatePart<'_>> {
     let mut rest = template;
     std::iter::from_fn(move || {

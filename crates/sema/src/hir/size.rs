@@ -11,9 +11,10 @@ pub struct Measure {
     pub depth: u32,
 }
 
-/// The greatest number of nodes of an expanded condition.
+/// Maximum number of nodes of an expanded condition. It bounds the time and the memory that nested
+/// definitions take.
 pub const MAX_NODES: u64 = 100_000;
-/// The greatest depth of an expanded condition; limited because evaluators are recursive.
+/// Maximum depth of an expanded condition, because evaluators are recursive.
 pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {

@@ -1,4 +1,4 @@
-//! Conditions and values as typed trees.
+//! Conditions and values as trees whose nodes have types and source spans.
 
 use super::{ExternId, LetId, SlotId, VarId};
 use rulec_base::decimal::Decimal;
@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-/// A condition or a value, as the body of a `let` or as any other expression. The type checker
-/// decides which of the two an expression is.
+/// A checked expression, such as the body of a `let`: a condition or a value. The type checker
+/// decides which of the two it is.
 #[derive(Clone, Debug)]
 pub enum Term {
     /// A three-valued condition: true, false or unknown.

@@ -171,8 +171,8 @@ impl<'p> Verifier<'p> {
         max_nodes: u64,
     ) -> Result<Measure, DecodeError> {
         let measure = Measure::new(part, &self.lets);
-        // A value may be twice as deep as a condition. It may itself have the greatest depth, and
-        // use a definition of the greatest depth at its deepest node.
+        // A value may be twice as deep as a condition: it may have the maximum depth, and at its
+        // deepest node use a definition of the maximum depth.
         ensure(measure.nodes <= max_nodes && measure.depth <= 2 * MAX_DEPTH, "a condition is too large")?;
         NodeVerifier { program: self.program, bindings, scope: Vec::new() }.verify_node(part)?;
         Ok(measure)
@@ -297,8 +297,8 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lowers the number of bindings (named values) that a value may read to `bindings` if it is
-/// higher. So a value that is used in several places gets the minimum.
+/// Lets a value read only bindings (named values) with ids below `bindings`, or below its earlier
+/// limit if that is lower. So a value that is used in several places gets the lowest limit.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     let binding_limit = &mut values[value.index()];
     *binding_limit = bindings.min(*binding_limit);

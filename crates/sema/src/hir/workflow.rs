@@ -79,9 +79,10 @@ impl Node {
 }
 
 impl Workflow {
-    /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]. Each node adds 1 and
-    /// the number of its next nodes. The targets of a node's router are added once for each next
-    /// node, and at least once.
+    /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]: an upper bound for the
+    /// number of its nodes and edges. Each node adds 1 and the number of its next nodes. Each
+    /// target that its router names adds the number of next nodes, because one target may select
+    /// all of them. A node without next nodes counts each target once.
     pub fn size(&self, program: &Program) -> usize {
         let count_targets =
             |table: TableId| -> usize {

@@ -159,8 +159,8 @@ impl<'a> NormalBuilder<'a> {
         &self.normal
     }
 
-    /// Builds the condition "`cond` is definitely `want`" and returns its id. Precondition: the
-    /// tree does not move while the builder lives, because the builder caches nodes by address.
+    /// Builds the condition that `cond` is `want`, and not unknown. Returns its id. Precondition:
+    /// the tree does not move while the builder lives, because the builder caches nodes by address.
     pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
@@ -192,8 +192,9 @@ impl<'a> NormalBuilder<'a> {
                     (polarities, body)
                 });
                 match (self.normal.cond(body), *all == want, polarities) {
-                    // No element satisfies the body. Nothing else is constant: `all` is true over
-                    // an empty list, and both are false over a missing list.
+                    // An `any` whose body is false for every element is itself false. No other
+                    // quantifier is constant: `all` is true over an empty list, and both are false
+                    // over a missing list.
                     (NCond::Const(false), false, _) => body,
                     (_, all, None) => self.add_cond(NCond::Each { all, list, kinds, body, level, nest }),
                     (.., Some((holds, fails))) => {
@@ -362,7 +363,7 @@ impl<'a> NormalBuilder<'a> {
         levels.fold(QuantifierLevels::EMPTY, |levels, level| levels.union(QuantifierLevels::new(*level)))
     }
 
-    /// Builds two conditions: that `cond` is true, and that it is false.
+    /// Builds two conditions, and returns their ids: that `cond` is true, and that it is false.
     fn build_both_polarities(&mut self, cond: &Cond) -> (CondId, CondId) {
         let key = (std::ptr::from_ref(cond), self.depth);
         // Both polarities visit the values inside; without this cache, every nesting level would

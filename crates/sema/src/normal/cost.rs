@@ -1,4 +1,5 @@
-//! Costs of conditions and values. The operands of `and` and `or` are ordered by cost.
+//! Estimates how expensive conditions and values are. The normal form puts cheap operands of `and`
+//! and `or` first, by these costs.
 
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;

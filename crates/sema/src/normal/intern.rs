@@ -1,4 +1,4 @@
-//! Interning: equal nodes get the same id.
+//! Interning: equal nodes get the same id, so that an engine evaluates them only once.
 
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};

@@ -1,5 +1,5 @@
-//! The statements that describe what to find in the text of a message: `intent`, `entity`,
-//! `lexicon`.
+//! The syntax tree of the statements that describe what to find in the text of a message: `intent`,
+//! `entity`, `lexicon`.
 
 use super::{Expr, Ident};
 use rulec_base::span::Spanned;

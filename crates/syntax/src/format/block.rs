@@ -141,7 +141,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Splits a range of tokens into fields: before each key, and after each comma or semicolon.
+    /// Splits a range of tokens into fields. A new field begins before each key, and after each
+    /// comma or semicolon.
     fn split_fields(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let mut fields: Vec<Range<usize>> = Vec::new();
         for part in self.split_separated(range) {

@@ -1,6 +1,6 @@
 //! Converts a statement into layout events. The events describe which tokens form a group, and
-//! where a line may break. The lines of a condition break before its operators of lowest
-//! precedence. The lines of a route break before `when`, `where` and `->`.
+//! where a line may break. A condition that does not fit on one line breaks before its operators of
+//! lowest precedence. A route breaks before `when`, `where` and `->`.
 
 use super::gap::{BreakKind, Gaps};
 use super::layout::LayoutEvent;
@@ -42,8 +42,8 @@ pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
     [opening_brace_events(brace), vec![LayoutEvent::Token(brace + 1)]].concat()
 }
 
-/// Returns the index of the matching closing bracket for each token of the range that opens a
-/// bracket. Entries for other tokens have no meaning.
+/// Returns a list with an entry for each token of the range. For an opening bracket, the entry is
+/// the index of its closing bracket; other entries have no meaning.
 fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closing_brackets = vec![tokens.end; tokens.len()];
     let mut open_brackets = Vec::new();
@@ -61,7 +61,7 @@ fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     closing_brackets
 }
 
-/// For each part (clause) of a statement or item, the index of its first token.
+/// The first tokens of the parts (clauses) of a statement or item, as indices.
 pub(super) type PartStarts = Vec<usize>;
 
 pub(super) struct LayoutBuilder<'a> {
@@ -75,8 +75,8 @@ pub(super) struct LayoutBuilder<'a> {
     events: Vec<LayoutEvent>,
     /// The open groups, as indices of their `Begin` events.
     open_groups: Vec<usize>,
-    /// Whether `add_token` must first add an event for the gap (white space and comments) before
-    /// the token.
+    /// Whether the next call of `add_token` must first add an event for the gap (white space and
+    /// comments) before its token.
     needs_glue: bool,
     first_token: usize,
     closing_brackets: Vec<usize>,
@@ -105,7 +105,7 @@ impl LayoutBuilder<'_> {
         self.events.push(LayoutEvent::Dedent);
     }
 
-    /// Marks all groups that are open now to be written over several lines.
+    /// Marks all groups that are open now as broken: they are written over several lines.
     pub(super) fn break_open_groups(&mut self) {
         for begin in &self.open_groups {
             if let Some(LayoutEvent::Begin { broken, .. }) = self.events.get_mut(*begin) {
@@ -194,7 +194,8 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
-    /// Both extend to the end of the range that contains them.
+    /// Both extend to the end of the range, so no operator after them belongs to the outer
+    /// expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
         self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }

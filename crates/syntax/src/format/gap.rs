@@ -1,10 +1,11 @@
-//! The gap between two tokens: the author's line breaks and comments, and the correct spacing.
+//! The gaps between tokens. A gap has the author's line breaks and comments, which the formatter
+//! reads here, and the spacing that the formatter writes.
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;
 use unicode_width::UnicodeWidthStr;
 
-/// The position of a possible line break.
+/// Where a line may break. The position decides about blank lines and the indentation of comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakKind {
     /// A line break after an opening bracket.
@@ -25,8 +26,8 @@ pub(super) enum BreakKind {
 pub(super) struct Gaps<'a> {
     pub(super) text: &'a str,
     tokens: &'a [Token],
-    /// For each gap: the number of line breaks, counted up to two, and whether the gap contains a
-    /// comment.
+    /// For each gap: the number of line breaks, where 2 means two or more, and whether the gap
+    /// contains a comment.
     gap_summaries: Vec<(u8, bool)>,
     /// For each token, whether it is a `<` or `>` of a type.
     type_angles: Vec<bool>,
@@ -202,7 +203,7 @@ impl<'a> Gaps<'a> {
             _ if self.is_hyphen(index) || self.is_hyphen(index - 1) => false,
             _ if matches!(previous_text, "-" | "+") => self.joining_precedence(index - 1).is_some(),
             (_, OpenParen) => !self.is_name(index - 1),
-            // There is no space between an indexed value and its index.
+            // A value and its index have no space between them.
             (_, OpenBracket) => brackets_are_lists || !previous.ends_operand() || !self.is_indexed(index - 1),
             _ => true,
         }

@@ -36,7 +36,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// Returns the indices of the words in `words`, such as `else` or `clamp`, that begin a clause
-    /// about violations. The `else` of an `if` is excluded.
+    /// about the report or correction of a violation. The `else` of an `if` is excluded.
     fn violation_clause_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
         let (mut open_ifs, mut starts) = (0_usize, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {

@@ -34,9 +34,9 @@ pub(super) enum LayoutEvent {
     End,
     Indent,
     Dedent,
-    /// Starts a further indentation, which lasts until the `DedentIf` event with the same index.
-    /// Has an effect only if the group whose `Begin` event has this index is written over several
-    /// lines.
+    /// Indents the following events one level further, until the `DedentIf` event with the same
+    /// index. The index is the position of a group's `Begin` event. Has an effect only if this
+    /// group is written over several lines.
     IndentIf(usize),
     DedentIf(usize),
 }
@@ -100,8 +100,8 @@ impl<'a> LayoutWriter<'a> {
     }
 
     /// Writes a statement that does not parse, moved from column `from_column` to column
-    /// `to_column`. The other lines of the statement move by the same distance, or by less if the
-    /// least indented line has fewer columns. No line moves to a column where it would begin a
+    /// `to_column`. Its other lines move by the same distance. They move less to the left if the
+    /// least indented of them has too few columns. No line moves to a column where it would begin a
     /// statement.
     pub(super) fn write_moved_statement(
         &mut self,
@@ -141,8 +141,9 @@ impl<'a> LayoutWriter<'a> {
             if lines.peek().is_none() {
                 self.push_text(line, 0);
             } else {
-                // All `\r` at the end of the line are removed. When the formatter reads the result
-                // again, it would take a remaining `\r` for a part of the line ending.
+                // The loop removes every `\r` at the end of the line. If one remained, the
+                // formatter would take it for a part of the line ending when it reads the result
+                // again.
                 self.push_text(line.trim_end_matches('\r'), 0);
                 self.push_text(self.newline, 0);
             }
@@ -160,9 +161,9 @@ impl<'a> LayoutWriter<'a> {
                 TokenKind::White | TokenKind::Bom => {}
                 TokenKind::Newline => lines += 1,
                 _ if lines == 0 && next > 0 && is_first => {
-                    // The previous token is unclosed, and may have ended at a carriage return. The
-                    // gap keeps its `\r`, because the token would otherwise extend over the
-                    // comment.
+                    // The previous token, such as an unclosed string, may have ended at a carriage
+                    // return. The gap keeps its `\r`. Without the `\r`, the token would extend over
+                    // the comment.
                     let is_unclosed = gaps.token_kind(next - 1).is_some_and(TokenKind::is_unreadable);
                     self.out.push_str(if is_unclosed { &gap[..token.start as usize] } else { "  " });
                     self.out.push_str(token.text(gap).trim_end());

@@ -31,8 +31,8 @@ fn spaces_stand_where_they_help() {
         "type t = { a?: list<dict<int>>, b: string @private }\n",
     );
     check("let a = any x in y[0]: x<3", "let a = any x in y[0]: x < 3\n");
-    // Angle brackets of types have no spaces around them. Comparison operators always have them,
-    // whatever the operands are.
+    // Angle brackets of types have no spaces around them. The comparison operators `<` and `>`
+    // always have spaces, whatever the operands are.
     check("let a=x<3 and y>2", "let a = x < 3 and y > 2\n");
     check("let a = b.list<3 and dict>2", "let a = b.list < 3 and dict > 2\n");
     check("flow a \"d\" keyword exact[\"x\"]->\"id\"", "flow a \"d\" keyword exact [\"x\"] -> \"id\"\n");
@@ -193,8 +193,8 @@ fn what_cannot_be_read_stays_as_it_is() {
     assert_eq!(MeaningChanged { line: 3 }.to_string(), "formatting would change the meaning at line 3");
 }
 
-/// The names `group` and `closed` never begin a line: `group` would begin a statement there, and
-/// `closed` an item.
+/// A line must not begin with the name `group` or `closed`: there, `group` would begin a statement
+/// and `closed` an item.
 #[test]
 fn a_name_that_would_begin_a_statement_does_not_begin_a_line() {
     let long = "y".repeat(90);
@@ -213,8 +213,8 @@ fn each_node_of_a_workflow_begins_a_line() {
     );
 }
 
-/// `first_difference` compares the formatted text with the original. It detects a comment that is
-/// lost or moved to another token.
+/// Checks that `first_difference` detects a comment that is lost or moved to another token in the
+/// formatted text.
 #[test]
 fn a_comment_that_is_lost_or_moved_is_a_difference() {
     let text = "let a = 1 # one\n\n# two\nlet b = 2\n";
@@ -305,8 +305,8 @@ fn what_cannot_be_read_moves_as_a_whole() {
     check("table r{\n   {\n  route}}", "table r {\n  {\n   route}\n}\n");
     check("table r{\n  a\n    {\n    route}}", "table r {\n  a\n    {\n    route}\n}\n");
     check("   a(\n   route b", "a(\n route b\n");
-    // All lines move by the same distance, limited by the least indented line, so that no two lines
-    // align that did not before.
+    // All lines move by the same distance, limited by the least indented line. So lines that began
+    // at different columns still do.
     check(" table{\nh\n e", "table{\nh\n e\n");
     check("   table{\n  h\n    e", "table{\nh\n  e\n");
     // The `or` line begins at the column of its statement, so it keeps its column.

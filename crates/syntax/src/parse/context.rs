@@ -1,5 +1,5 @@
-//! The context for building the tree of one statement: its tokens and their spans, its text, and
-//! the diagnostics.
+//! Everything that a builder needs to build the syntax tree of one statement: its tokens and their
+//! spans, its text, and the diagnostics.
 
 use super::stream::SignificantToken;
 use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};
@@ -11,7 +11,7 @@ use rulec_base::{broken_invariant, message};
 use std::fmt::Display;
 use std::ops::Range;
 
-/// Error marker without data: the error was already reported as a diagnostic.
+/// The error of a build step. It has no data, because a diagnostic already reports the error.
 pub(super) struct Failed;
 
 pub(super) type Built<T> = Result<T, Failed>;
@@ -240,7 +240,7 @@ impl<'a> StatementContext<'a> {
     }
 }
 
-/// Creates the diagnostic for an unexpected token.
+/// Creates the diagnostic for a token that the grammar does not allow here.
 pub(super) fn unexpected_token(
     span: Span,
     message: impl Into<Message>,

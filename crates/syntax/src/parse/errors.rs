@@ -55,8 +55,8 @@ struct ParseFailure<'f, 'a> {
     cx: &'f StatementContext<'a>,
     rule: Rule,
     expected: &'f [Rule],
-    /// The index of the unexpected token. At the end of the statement, the index after its last
-    /// token.
+    /// The index of the unexpected token in the tokens of the file. At the end of the statement,
+    /// the index after its last token.
     token_index: usize,
     /// The unexpected token. At the end of the statement, its last token.
     token: Token,
@@ -101,8 +101,7 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(unexpected_token(self.span, message, help))
     }
 
-    /// True if all expected items are pieces of an expression, which means that the author left out
-    /// a value.
+    /// True if the grammar expects only pieces of an expression. The author then left out a value.
     fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
@@ -172,8 +171,8 @@ impl<'a> ParseFailure<'_, 'a> {
         nearest(self.found_text, words).map(str::to_owned)
     }
 
-    /// True if the expected `rule` is a bracket, string or number that the statement itself needs,
-    /// outside any expression.
+    /// True if the expected `rule` is a bracket, string or number of the statement itself. Such a
+    /// token is part of no expression.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)

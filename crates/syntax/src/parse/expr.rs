@@ -14,7 +14,8 @@ use rulec_lang::operators::{self, Case, Modifiers, Op, Quantity};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// An expression under construction, with the height of its tree, which is limited.
+/// An expression under construction, with the height of its tree. The height is limited, see
+/// [`MAX_HEIGHT`].
 pub(super) struct ExprNode {
     pub(super) expr: Expr,
     pub(super) height: usize,
@@ -23,9 +24,9 @@ pub(super) struct ExprNode {
     pub(super) in_parentheses: bool,
 }
 
-/// Maximum height of an expression tree, because later compiler passes recurse over it. Brackets
-/// use at most [`MAX_BRACKET_DEPTH`](super::splitter::MAX_BRACKET_DEPTH) levels; chains such as
-/// `a + b + c` can use the rest. Chains of `and` and `or` are flat and do not count.
+/// Maximum height of an expression tree, because later compiler passes recurse over it. Up to
+/// [`MAX_BRACKET_DEPTH`](super::splitter::MAX_BRACKET_DEPTH) levels are brackets; the rest is for
+/// chains such as `a + b + c`. Chains of `and` and `or` are flat and do not count.
 pub(super) const MAX_HEIGHT: usize = 500;
 
 pub(super) fn build_expression(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {

@@ -1,4 +1,4 @@
-//! Foreign syntax: spellings from other programming languages, and what replaces them in this
+//! Foreign syntax: spellings from other programming languages, and their replacements in this
 //! language.
 
 mod values;
@@ -90,8 +90,8 @@ pub(super) fn has_one_meaning(word: &str) -> bool {
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
 }
 
-/// Joins the words before `when` into one name, in case the author wrote a name of several words.
-/// The second word begins at `offset`. `None` if no `when` follows the words.
+/// Joins several words before `when` into one name, which the author probably meant. The second
+/// word begins at `offset`. `None` if no `when` follows the words.
 pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
     let (text_before, text_after) = text.split_at_checked(offset)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');

@@ -14,8 +14,8 @@ pub(super) struct BadLiteral {
     pub(super) help: Message,
 }
 
-/// The units of numbers as name, factor and divisor: a number is multiplied by factor / divisor. So
-/// `5ms` is 5 × 1 / 1000 seconds.
+/// The units of numbers, each with its name, factor and divisor. A number with a unit is multiplied
+/// by factor / divisor, so `5ms` is 5 × 1 / 1000 seconds.
 pub const UNITS: &[(&str, i64, i64)] = &[
     ("ms", 1, 1000),
     ("s", 1, 1),
@@ -71,8 +71,8 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the number that a float stores instead of the decimal number `text`. `None` if the float
-/// is exact enough, or if `text` is an integer.
+/// Returns the number that remains if the decimal number `text` is stored as a 64-bit float. `None`
+/// if the float is exact enough, or if `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
@@ -85,11 +85,12 @@ pub(super) fn inexact_number(text: &str) -> Option<String> {
     (significant_digits(&plain_digits) != significant_digits(&kept)).then(|| kept + unit)
 }
 
-/// Maximum number of digits that every float of normal size keeps.
+/// Number of decimal digits that a 64-bit float always keeps: 15. Subnormal floats, which are close
+/// to 0, keep fewer.
 const MAX_EXACT_DIGITS: usize = f64::DIGITS as usize;
 
-/// Returns the digits of a decimal number without zeros at both ends, and the power of ten of the
-/// last digit.
+/// Returns the digits of a decimal number without zeros at both ends, and the power of ten by which
+/// the digits are multiplied.
 fn significant_digits(number: &str) -> (String, i64) {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
@@ -97,8 +98,8 @@ fn significant_digits(number: &str) -> (String, i64) {
     let kept = digits.trim_end_matches('0');
     let zeros = (digits.len() - kept.len()) as i64;
     let kept = kept.trim_start_matches('0').to_owned();
-    // An exponent that exceeds 64 bits can only belong to zero, because the number was found to be
-    // finite.
+    // An exponent beyond 64 bits does not matter: the caller found the float to be finite, so it is
+    // 0.
     let exponent: i64 = exponent.parse().unwrap_or(0);
     let power = if kept.is_empty() { 0 } else { exponent - fraction.len() as i64 + zeros };
     (kept, power)

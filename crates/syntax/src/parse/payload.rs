@@ -187,8 +187,8 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> 
     Ok(Limits { values, clamp: has_child(&pair, Rule::kw_clamp) })
 }
 
-/// Writes a clause of an item, such as `else`, `repair`, `default` or `warning`, into `notice`,
-/// which describes how a violation is reported and corrected.
+/// Stores a clause of an item, such as `else`, `repair`, `default` or `warning`, in `notice`. The
+/// notice describes how a violation is reported and corrected.
 fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
     let correction = match clause.as_rule() {
@@ -217,8 +217,8 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
     Ok(())
 }
 
-/// Builds the notice of an item from its clauses. The notice describes how to report or correct a
-/// violation: the message, correction and severity.
+/// Builds the notice of an item from its clauses: the message, severity and correction of a
+/// violation.
 fn build_notice(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Notice> {
     let mut notice = Notice::default();
     for clause in children(pair, Rule::outcome_clause).filter_map(|clause| clause.into_inner().next()) {

@@ -1,6 +1,6 @@
 //! Phrases that describe grammar rules in messages. The phrases of terminals come from the table of
-//! terminals; the phrases of other rules are listed here. A test ensures that each rule has a
-//! phrase or is never reported as expected. No rule name can therefore appear in a message.
+//! terminals; the phrases of other rules are listed here. A test ensures that every rule which a
+//! message may list has a phrase, so that no message shows the name of a rule.
 
 use super::Rule;
 use super::terminals::TERMINALS;

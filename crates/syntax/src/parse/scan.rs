@@ -113,7 +113,7 @@ fn check_bidi(token: Token, file: FileId, slice: &str, code: Code, diagnostics: 
     }
 }
 
-/// Warns of invisible characters in a string or a name. The characters that change the display
+/// Warns about invisible characters in a string or a name. The characters that change the display
 /// order have warnings of their own.
 fn check_invisible(token: Span, slice: &str, diagnostics: &mut Vec<Diagnostic>) {
     for run in invisible_runs(slice) {
@@ -280,7 +280,7 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
 /// Finds a statement that is nested deeper than [`MAX_BRACKET_DEPTH`], and returns the token that
 /// exceeds the limit. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
 pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
-    // A token opens at most one level.
+    // A token opens at most one level, so this few tokens cannot exceed the limit.
     if sigs.len() <= MAX_BRACKET_DEPTH {
         return None;
     }

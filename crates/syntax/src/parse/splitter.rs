@@ -1,5 +1,5 @@
-//! The statement splitter. It uses only tokens, so that an error in one statement leaves all others
-//! readable.
+//! Splits a file into statements. It reads only tokens and no grammar, so that an error in one
+//! statement leaves all others readable.
 //!
 //! A statement starts with its keyword outside all brackets. If such a keyword starts a line at
 //! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
@@ -28,7 +28,8 @@ pub(super) struct RawStatement {
     pub(super) table: Option<(Vec<RawStatement>, usize)>,
 }
 
-/// Maximum number of brackets open at once. Deeper nesting is an error.
+/// Maximum number of brackets open at once. Deeper nesting is an error, because the parser is
+/// recursive.
 pub(super) const MAX_BRACKET_DEPTH: usize = 128;
 
 pub(super) fn split_statements(
@@ -85,8 +86,8 @@ struct CurrentStatement {
     word: Option<&'static Terminal>,
     first_token: usize,
     reported: bool,
-    /// Whether an unclosed string, a stray character or too deep nesting was found. Unclosed
-    /// brackets are then not reported.
+    /// Whether an unclosed string, a stray character or too deep nesting was found. The brackets
+    /// may then be wrong too, so unclosed brackets are not reported.
     ignores_brackets: bool,
 }
 
@@ -115,7 +116,8 @@ struct Splitter<'a> {
     codes: &'a [u8],
     diagnostics: &'a mut Vec<Diagnostic>,
     is_balanced: bool,
-    /// The indices of the open brackets. The brace of a table comes first.
+    /// The tokens of the open brackets, as indices, outermost first. Inside a table, the first one
+    /// is the table's brace.
     open_brackets: Vec<usize>,
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
@@ -127,7 +129,7 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token is spelled exactly like the terminal with this code. Other spellings may
+    /// True if the token has the exact spelling of the terminal with this code. Other spellings may
     /// share the code: `==` has the code of `=`, and `=>` the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text

@@ -37,7 +37,8 @@ pub(super) struct TokenStream {
     pub(super) suspicious: Vec<Token>,
 }
 
-/// Rough size of a statement in bytes, to estimate the number of statements.
+/// Rough size of a statement in bytes. The size of a file divided by it estimates the number of
+/// statements.
 pub(super) const MEAN_STATEMENT_BYTES: usize = 100;
 
 /// Tokenizes a text in `parts` pieces of similar length, each on its own thread.

@@ -1,7 +1,7 @@
 //! The table of all terminals of the language: keywords, symbols and kinds of tokens. Everything
 //! about terminals is derived from this table: the keyword map, the statement keywords, the codes
-//! that pest reads, and the phrases in messages. A test also generates `grammar/tokens.pest` from
-//! the table and compares it.
+//! that pest reads, and the phrases in messages. A test generates the text of `grammar/tokens.pest`
+//! from the table and compares it with the file.
 //!
 //! pest reads a statement as a string of *codes*: one ASCII character per token, without white
 //! space and comments. A route with two hundred characters thus has about thirty codes, and the
@@ -68,8 +68,8 @@ const DECLARES_NAME: u8 = 2;
 const WANTS_NAME: u8 = 4;
 /// Flag of a word that, at the start of a line, continues the previous statement.
 const CONTINUES_STATEMENT: u8 = 8;
-/// Flag of a terminal that has a second grammar rule, `bare_…`, which produces no tree node.
-/// Messages never list that second rule as expected.
+/// Flag of a terminal that has a second grammar rule, `bare_…`, which matches the same token
+/// without creating a tree node. Messages never list the second rule as expected.
 const HAS_BARE_RULE: u8 = 16;
 /// Flag of a word that, at the start of a line, begins an item of a payload.
 const BEGINS_ITEM: u8 = 32;
@@ -293,7 +293,7 @@ terminals! {
     unreadable "" Mark => message!("something else");
 }
 
-// A compile-time check: each word that begins statements or clauses has a grammar rule.
+// Checks at compile time that each word which begins statements or clauses has a grammar rule.
 const _: () = {
     let mut row = 0;
     while row < TERMINALS.len() {
@@ -306,8 +306,8 @@ const _: () = {
     }
 };
 
-/// The lowest token code. It is greater than the line break characters, because pest counts line
-/// breaks.
+/// The lowest token code. The codes of the line break characters are lower: pest counts line
+/// breaks, so no token may have such a code.
 const FIRST_CODE: u8 = 0x10;
 
 /// The code of each terminal, in the order of [`TERMINALS`].

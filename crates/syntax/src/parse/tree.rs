@@ -1,6 +1,6 @@
 //! The parse tree of the grammar as a flat list of nodes. The builder of the syntax tree looks up
-//! the children of nodes very often. In this list the children are a slice. In pest's own tree,
-//! each step to a child updates reference counts.
+//! the children of nodes very often. In this list, the children of a node are a slice. In pest's
+//! own tree, each step to a child would update reference counts.
 
 use super::{Grammar, Rule};
 use pest::error::Error;

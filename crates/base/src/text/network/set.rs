@@ -5,7 +5,8 @@ use hashbrown::HashMap;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Networks, grouped by prefix length. An address is found by one hash lookup for each length.
+/// A set of networks, grouped by prefix length. The search for the networks around an address makes
+/// one hash lookup for each length.
 #[derive(Debug, Default)]
 pub struct NetworkSet {
     v4: PrefixMap,
@@ -13,7 +14,8 @@ pub struct NetworkSet {
     count: u32,
 }
 
-/// For each prefix length, the number of networks with each prefix of this length.
+/// A map for each prefix length in bits. The map contains the prefixes of the networks of this
+/// length, each with the number of these networks.
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {

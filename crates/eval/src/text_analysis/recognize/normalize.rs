@@ -1,5 +1,6 @@
-//! Checks the matches of the recognizers, and normalizes their fields. A regular expression cannot
-//! look at the characters around its match, so the functions do.
+//! Checks the matches of the recognizers, and normalizes their fields. Each public function returns
+//! false if the match is not such an entity. The functions also look at the characters around a
+//! match, which its regular expression cannot do.
 
 use super::super::entity::EntityMatch;
 use serde_json::{Map, Value as Json};
@@ -24,7 +25,8 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit()
 }
 
-/// True if the match is no part of a longer word or number, such as a version or an address.
+/// True if the match is not part of a longer word or number, such as the `2.3` of the version
+/// `1.2.3`.
 fn is_separate(text: &str, one: &EntityMatch) -> bool {
     let (before, after, matched) = (before(text, one), after(text, one), &text[one.range.clone()]);
     let number_before = before.strip_suffix(['.', ',']).is_some_and(|rest| rest.ends_with(is_digit));
@@ -43,8 +45,8 @@ fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
     fields.remove(name)?.as_str().map(str::to_lowercase)
 }
 
-/// Gives `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if all three
-/// are known. A day that the calendar lacks is no date.
+/// Sets the fields `year`, `month` and `day` without leading zeros, and `date` as `2026-01-31` if
+/// all three are known. Returns false for a day that the calendar lacks.
 pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     // The time of a timestamp follows without a space: `2026-01-31T03:12`.
     let is_timestamp = after(text, one).strip_prefix('T').is_some_and(|rest| rest.starts_with(is_digit));
@@ -75,7 +77,7 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     alone && date.is_some()
 }
 
-/// Gives `time` as `15:30` or `15:30:05`.
+/// Replaces the fields by the field `time`, such as `15:30` or `15:30:05`.
 pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     let follows_date =
         before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
@@ -105,8 +107,8 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     !is_joined
 }
 
-/// Gives `amount` as a plain number, and `currency` as its code of three letters. `$` counts as US
-/// dollars, and `¥` as yuan.
+/// Sets the field `amount` to a plain number, and `currency` to its code of three letters. `$`
+/// counts as US dollars, and `¥` as yuan.
 pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     let fields = &mut one.fields;
     let (Some(amount), Some(currency)) = (take_text(fields, "amount"), take_text(fields, "currency")) else {
@@ -139,7 +141,7 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     is_separate(text, one)
 }
 
-/// Multiplies a number by a power of ten, without rounding.
+/// Multiplies a decimal number by 10^`places`. The result is exact.
 fn shift_point(number: &str, places: usize) -> String {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if places == 0 {
@@ -156,7 +158,8 @@ fn shift_point(number: &str, places: usize) -> String {
     }
 }
 
-/// Gives `digits`, with `+` before an international number.
+/// Sets the field `digits` to the digits of the phone number, with `+` before an international
+/// number.
 pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
     let matched = &text[one.range.clone()];
     let is_joined = before(text, one).ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
@@ -167,7 +170,8 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
     !is_joined && (7..=15).contains(&count)
 }
 
-/// Gives `number` without separators of thousands, with its sign, and `percent` for a percentage.
+/// Sets the field `number` to the number with its sign and without thousands separators. For a
+/// percentage, also sets `percent`.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if !is_separate(text, one) {
         return false;
@@ -182,7 +186,8 @@ pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if one.fields.remove("percent").is_some() {
         one.fields.insert("percent".to_owned(), value.clone().into());
     } else {
-        // An expression may end with a space before a missing percent sign.
+        // The regular expression may match a space before an optional percent sign. Without the
+        // sign, the space is removed from the match.
         one.range.end = one.range.start + text[one.range.clone()].trim_end().len();
     }
     one.fields.remove("amount");

@@ -1,4 +1,5 @@
-//! Each recognizer with texts in English and Chinese, and with what must not be found.
+//! Tests of each recognizer with texts in English and Chinese, and with texts in which it must find
+//! nothing.
 
 use super::*;
 use serde_json::{Value as Json, json};

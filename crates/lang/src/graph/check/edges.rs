@@ -61,8 +61,8 @@ impl<'s> Graph<'s> {
         self.index_by_id.get(id).copied()
     }
 
-    /// Returns the possible results of the node's router. `None` without a router, and for a
-    /// parallel node, whose router is never called.
+    /// Returns the possible results of the router of the node with index `number`. `None` without a
+    /// router, and for a parallel node, whose router is never called.
     pub(super) fn routes(&self, number: usize) -> Option<&'s [Route]> {
         let vertex = &self.vertices[number];
         vertex.routes.as_deref().filter(|_| !vertex.parallel)

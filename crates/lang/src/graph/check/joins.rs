@@ -20,9 +20,9 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         let id = &vertex.id;
-        // A target that is read from an output may be any node. If a node delivers more than once,
-        // the second delivery may replace another node's missing one. In both cases the finding is
-        // only a warning.
+        // A target that is read from an output may be any node. If a node delivers twice, its
+        // second output may fill the place of another node's missing output. In both cases the
+        // finding is only a warning.
         let may_repeat = |number: &usize| repeatable.contains(number);
         let source_numbers = || vertex.incoming.iter().filter_map(|source| graph.number(source));
         let is_uncertain =
@@ -61,7 +61,7 @@ pub(super) fn check_joins(graph: &Graph<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         // Find a router whose choice excludes some of the branches. The router dominates these
-        // branches, so no other node can feed them.
+        // branches: every path to them passes the router, so no other node can feed them.
         let mut dominated_sources: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for source in delivering.into_iter().filter(|_| has_router) {
             for dominator in dominators.dominators(NodeIndex::new(source)).into_iter().flatten() {

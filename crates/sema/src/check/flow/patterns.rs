@@ -1,5 +1,5 @@
-//! Keyword patterns of flows, compared with each other and with the examples of intent flows.
-//! Patterns that are never reached are reported.
+//! Compares the keyword patterns of flows with each other, and with the example messages of flows
+//! that an intent triggers. Warns about patterns that no message reaches.
 
 use super::Checker;
 use crate::hir::{FlowId, Trigger};
@@ -24,17 +24,19 @@ pub(super) struct PatternMode {
 }
 
 impl PatternMode {
-    /// Returns the text that is searched for.
+    /// Returns a pattern or message as it is searched: without the surrounding white space if this
+    /// mode ignores it.
     pub fn searched(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns the form of a text in which this mode compares it.
+    /// Returns a text as this mode compares it: normalized and case-folded by the mode, and trimmed
+    /// if white space is ignored.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.searched(text)).into_owned()
     }
 
-    /// True if every text that equals a text in the mode `other` also equals the text in this mode.
+    /// True if any two texts that are equal in the mode `other` are also equal in this mode.
     fn covers(self, other: PatternMode) -> bool {
         let folds_chars = self.text.fold && self.text.maps_single_chars();
         let is_coarser = self.text == other.text || folds_chars && other.text.is_plain();
@@ -55,8 +57,8 @@ pub(super) struct KeywordPattern {
 /// other flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
-/// The patterns `exact` and `contains` that compare texts in the same way. The operator of the mode
-/// has no meaning here.
+/// A matcher for all `exact` and `contains` patterns that compare texts in the same mode. The field
+/// `operator` of the mode is not used here.
 struct LiteralMatcher {
     mode: PatternMode,
     exact: HashMap<String, usize>,
@@ -99,7 +101,7 @@ impl LiteralMatcher {
     }
 
     /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text
-    /// is a whole message, and not only a part that the message contains.
+    /// is a whole message. If it is only a part of a message, an `exact` pattern cannot match.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);
@@ -143,7 +145,8 @@ impl Checker<'_> {
     /// Warns about patterns that are never reached, and about patterns that match an example of an
     /// intent flow.
     pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
-        // Building an automaton costs more than checking one route, so it is built only if needed.
+        // One route may be checked alone, and building an automaton would take longer than that
+        // check.
         if patterns.is_empty() {
             return;
         }

@@ -1,4 +1,5 @@
-//! Lowers payload fields: the rules that a field declaration implies.
+//! Lowers the fields of a payload. Each declaration implies rules, such as that a required field is
+//! present and has the declared type.
 
 use super::super::constant::{constant_expr, constant_json_of};
 use super::super::{Binding, Checked, Checker};
@@ -21,9 +22,9 @@ use serde_json::Value as Json;
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
-    /// The field's value, read as any type.
+    /// The field's value, whatever its type is.
     any: Expr,
-    /// The field's value, read as its declared type.
+    /// The field's value if it has the declared type, otherwise missing.
     typed: Expr,
     place: ObjectPath,
     repair: Message,
@@ -36,8 +37,8 @@ impl<'a> DeclaredField<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the condition that the parent of the field is an object. `None` if the parent is
-    /// surely an object.
+    /// Returns the condition that the parent of the field is an object. `None` if it is known to be
+    /// one.
     fn object_test(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }
@@ -58,7 +59,8 @@ impl<'a> DeclaredField<'a, '_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Makes the fields that `items` declare usable by name in the rules that follow.
+    /// Adds the fields that `items` declare to the scope, so that the rules of the payload can use
+    /// their names.
     pub(super) fn bring_fields_into_scope(&mut self, items: &'a [Item], site: &ItemSite) {
         let diagnostics_before = self.diagnostics.len();
         let mut first_spans: HashMap<&str, Span> = HashMap::new();
@@ -290,8 +292,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks the default that `correction` writes against the field's type. Returns the correction
-    /// to use, or `None` if `correction` writes no default.
+    /// Checks that the default of a field has the field's type. Returns the correction to apply, or
+    /// `None` if `correction` is not a default.
     fn check_default(
         &mut self,
         field: &FieldItem,
@@ -386,13 +388,13 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the condition that the object has the field, whatever its value.
+/// Returns the condition that the object has a key for the field, even with the value null.
 fn has_key_condition(declared: &DeclaredField<'_, '_>) -> Cond {
     let DeclaredField { field, site, .. } = declared;
     let span = field.name.span;
     let key = constant_expr(Json::from(field.name.node.as_str()), span);
-    // The object is read as a dict, not as its record type, because hashing each condition would
-    // otherwise hash all fields of the record.
+    // The condition reads the object as a dict, not as its record type. Otherwise each hash of the
+    // condition would hash all fields of the record.
     let object = Expr { ty: Ty::from_kinds(KindSet::DICT), ..site.object.clone() };
     test_condition(Op::HasKey, object, Operand::Value(key), span)
 }

@@ -10,7 +10,8 @@ use rulec_syntax::ast::{self, ExprKind};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers the path after the keyword `at` of a rule, at which a violation is reported.
+    /// Lowers the path after the keyword `at` of a rule. A violation of the rule is reported at
+    /// this path.
     pub(super) fn lower_object_path(&mut self, path_expr: &'a ast::PathExpr) -> Checked<ObjectPath> {
         let span = path_expr.path.span;
         let Some(place) = self.object_path_of(&path_expr.path) else {
@@ -50,8 +51,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the path of an expression in the validated object; `None` if the expression is not
-    /// such a path.
+    /// Returns the path that an expression reads in the validated object; `None` if it reads
+    /// anything else.
     pub(super) fn object_path_of(&mut self, expr: &'a ast::Expr) -> Option<ObjectPath> {
         match &expr.kind {
             ExprKind::Name(name) => {

@@ -15,7 +15,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The name by which payload rules read the name of the `payload` that is being validated.
+/// The variable from which payload rules read which `payload` is being validated. Its value is the
+/// name of this `payload`.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
@@ -119,8 +120,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns if the settings of the file compare texts otherwise than the values of a field, which
-    /// are always compared exactly.
+    /// Warns if a setting of the file, such as ignoring case, does not apply to the allowed values
+    /// of a field. Allowed values are always compared exactly.
     pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
         let Some(Limits::OneOf(values)) = limits else { return };
         let settings = self.settings_of(span.file);
@@ -192,7 +193,7 @@ impl Shape {
 }
 
 impl Object {
-    /// Returns the record type as which an object with these fields is read.
+    /// Returns the record type of an object with these fields, for rules that read the object.
     pub(crate) fn record_type(&self) -> Ty {
         let fields = self.fields.iter().map(|field| Field {
             name: field.name.clone(),

@@ -1,5 +1,6 @@
-//! Further expectations of a test: the handler with its arguments and metadata, the next nodes of a
-//! router, the score of an intent flow. An expectation that no rule can satisfy is an error.
+//! Checks what a test expects in addition to the chosen rule: the handler with its arguments and
+//! metadata, the next nodes of a router, the score of an intent flow. An expectation that no rule
+//! can satisfy is an error.
 
 use crate::check::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expect, Outcome, TableId, TableKind, Then};

@@ -1,4 +1,4 @@
-//! Builds tests: predicates, ranges and comparisons.
+//! Builds the normal form of tests, which are predicates, ranges and comparisons.
 
 use super::NormalBuilder;
 use crate::hir::{Operand, Predicate};

@@ -164,8 +164,8 @@ impl ParseFailure<'_, '_> {
         matches!(self.rule, Rule::route_statement | Rule::default_statement)
     }
 
-    /// Returns a diagnostic for a type, or a mark after a field such as `?`, in the syntax of
-    /// another language. `None` without such a mistake.
+    /// Returns a diagnostic for a type in the syntax of another language, or for a foreign mark
+    /// such as `?` after a field. `None` without such a mistake.
     fn foreign_type(&self) -> Option<Diagnostic> {
         let (message, help) = match self.found_text {
             "[" | "(" if self.is_preceded_by("list") => {

@@ -54,8 +54,8 @@ impl ParseFailure<'_, '_> {
         }
     }
 
-    /// Returns the diagnostic for a keyword before a name that is only referred to: `-> handler
-    /// bot`. `None` without such a mistake.
+    /// Returns the diagnostic for a declaration keyword before a name that the statement only
+    /// refers to: `-> handler bot`. `None` without such a mistake.
     fn keyword_before_name(&self) -> Option<Diagnostic> {
         let expects_name = self.expects_rule(Rule::name) || self.expects_rule(Rule::target);
         let is_keyword = matches!(self.found_text, "handler" | "table" | "route" | "flow" | "list" | "let");
@@ -226,8 +226,8 @@ impl ParseFailure<'_, '_> {
         )
     }
 
-    /// Returns the diagnostic for another word or symbol instead of the `:` of a quantifier: `any a
-    /// in list where a > 3`. `None` without such a mistake.
+    /// Returns the diagnostic for a quantifier with another word or symbol in place of its `:`,
+    /// such as `any a in list where a > 3`. `None` without such a mistake.
     fn quantifier_separator(&self) -> Option<Diagnostic> {
         let is_separator =
             matches!(self.found_text, "where" | "if" | "with" | "having" | "|" | "=>" | "satisfies");

@@ -6,8 +6,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 
-/// Returns what replaces a text with a prefix, such as `f"hi {name}"`. `text` includes the quotes.
-/// `None` if the prefix is known from no language.
+/// Returns the text in this language that replaces a text with a prefix, such as `f"hi {name}"`.
+/// `text` includes the quotes. `None` if no language has this prefix.
 pub(in super::super) fn prefixed_text(prefix: &str, text: &str) -> Option<String> {
     match prefix {
         "R" => Some(format!("r{text}")),

@@ -1,4 +1,4 @@
-//! The diagnostic for each mistake: its code and the underlined text.
+//! Tests of the diagnostic for each mistake: its code and the underlined text.
 
 use super::{FILE, findings, parse_clean};
 use crate::parse::parse;
@@ -254,7 +254,8 @@ fn deep_nesting_is_refused_quickly() {
             .collect();
         let taken = start.elapsed();
         assert_eq!(codes, [code], "{}", &text[..40]);
-        // The limit is for unoptimized code on a busy machine; a release build needs a tenth of it.
+        // The limit allows for unoptimized code on a busy machine. A release build takes a tenth of
+        // it.
         assert!(taken < Duration::from_millis(2000), "{taken:?}");
     };
     let n = 100_000;

@@ -1,4 +1,5 @@
-//! Random and mutated texts: no panic, no endless loop, and lossless tokens.
+//! Tests with random and mutated texts: the parser does not panic and ends, and the tokens are
+//! lossless.
 
 use super::{FILE, REFERENCE_RULES};
 use crate::lex::{self, TokenKind, tokenize};

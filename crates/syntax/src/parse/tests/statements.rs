@@ -25,7 +25,8 @@ let quantities = any + all.count == count x in y
 let types = a as list or b as dict<string> or c as dict or d as any or e as text in f
 "#;
 
-/// Returns the statements of a text, including those inside tables, as code strings.
+/// Returns the statements of a text, including those inside tables, each as its rule and its codes
+/// (one character per token).
 fn statement_codes(text: &str) -> Vec<(Rule, String)> {
     let stream = stream::tokenize_in_parts(text, 1);
     let mut found = Vec::new();
@@ -38,7 +39,8 @@ fn statement_codes(text: &str) -> Vec<(Rule, String)> {
     found
 }
 
-/// Formats a tree as text: the grammar rule, the codes and the children of each node.
+/// Formats a tree as text. Each node is its grammar rule, its codes (one character per token) and
+/// its children.
 fn format_tree(pair: Pair<'_>, codes: &str) -> String {
     let inside: Vec<_> = pair.into_inner().map(|inner| format_tree(inner, codes)).collect();
     format!("{:?} {:?} [{}]", pair.as_rule(), &codes[pair.tokens()], inside.join(" "))
@@ -107,7 +109,7 @@ fn mutilated_statements_are_read_at_once_as_they_are_alone() {
         assert!(own.is_some() || first.is_none_or(|first| Some(first.as_rule()) != rule), "{codes:?}");
         read += usize::from(alone.is_some());
     }
-    // Most mutants are invalid, but enough are valid.
+    // Most mutated statements are invalid; enough of them must stay valid.
     assert!(read > 2_000, "{read}");
 }
 
