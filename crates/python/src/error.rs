@@ -1,8 +1,11 @@
 //! Diagnostics as Python data and as exceptions.
 
+use pyo3::PyTypeInfo;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyLookupError};
+use pyo3::exceptions::{PyException, PyLookupError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{IntoPyDict, PyType};
 use pythonize::pythonize;
 use rulec::{Applicability, Severity, SourceMap, Span};
 use rulec_base::diag::visible_offset;
@@ -16,21 +19,71 @@ create_exception!(
     RulecError,
     "Rules that do not compile, with everything that is wrong with them."
 );
-create_exception!(rulec, UnknownName, PyLookupError, "A name that the rules do not have.");
+
+/// An exception class with two base classes: [`RulecError`], and the built-in class that programs
+/// catch for this kind of error. `create_exception!` allows only one base class.
+struct ErrorClass {
+    class: PyOnceLock<Py<PyType>>,
+    name: &'static str,
+    doc: &'static str,
+}
+
+impl ErrorClass {
+    fn get<'py, Base: PyTypeInfo>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyType>> {
+        let class = self.class.get_or_try_init(py, || {
+            let bases = (py.get_type::<RulecError>(), py.get_type::<Base>());
+            let attributes = [("__module__", "rulec"), ("__doc__", self.doc)].into_py_dict(py)?;
+            let class = py.get_type::<PyType>().call1((self.name, bases, attributes))?;
+            Ok::<_, PyErr>(class.cast_into::<PyType>()?.unbind())
+        })?;
+        Ok(class.bind(py).clone())
+    }
+
+    fn error<Base: PyTypeInfo>(&self, text: String) -> PyErr {
+        Python::attach(|py| match self.get::<Base>(py) {
+            Ok(class) => PyErr::from_type(class, (text,)),
+            Err(error) => error,
+        })
+    }
+}
+
+static UNKNOWN_NAME: ErrorClass =
+    ErrorClass { class: PyOnceLock::new(), name: "UnknownName", doc: "A name that the rules do not have." };
+static MESSAGE_ERROR: ErrorClass = ErrorClass {
+    class: PyOnceLock::new(),
+    name: "MessageError",
+    doc: "A message that cannot be decided; the text names the path of the invalid value.",
+};
+
+/// Adds the exception classes with two base classes to the module.
+pub fn add_classes(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("UnknownName", UNKNOWN_NAME.get::<PyLookupError>(module.py())?)?;
+    module.add("MessageError", MESSAGE_ERROR.get::<PyValueError>(module.py())?)
+}
+
+/// Creates the exception for a message that cannot be decided.
+pub fn message_error(text: impl Into<String>) -> PyErr {
+    MESSAGE_ERROR.error::<PyValueError>(text.into())
+}
+
+/// True if an exception is a [`message_error`].
+pub fn is_message_error(py: Python<'_>, error: &PyErr) -> bool {
+    MESSAGE_ERROR.get::<PyValueError>(py).is_ok_and(|class| error.matches(py, class).unwrap_or(false))
+}
 
 /// A range of the rules text, in the format of `rulec check --format json`. Lines and columns start
 /// at 1, columns count characters, and the end is exclusive.
 #[derive(Debug, Serialize)]
-struct TextRange {
-    file: String,
-    line: usize,
+pub struct TextRange {
+    pub file: String,
+    pub line: usize,
     column: usize,
     end_line: usize,
     end_column: usize,
 }
 
 impl TextRange {
-    fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
+    pub fn from_span(span: Span, sources: &SourceMap) -> Option<TextRange> {
         let file = sources.get(span.file)?;
         let start = visible_offset(file, span.start);
         let (start, end) = (file.position(start), file.position(visible_offset(file, span.end).max(start)));
@@ -74,7 +127,7 @@ pub struct Diagnostic {
     /// The diagnostic as the command line prints it, with the text underlined.
     #[pyo3(get)]
     #[serde(skip)]
-    rendered: String,
+    pub rendered: String,
     #[serde(flatten)]
     place: Option<TextRange>,
     labels: Vec<Label>,
@@ -82,7 +135,7 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    fn new(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Diagnostic {
+    pub fn new(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Diagnostic {
         let labels = diagnostic.labels.iter();
         let fixes = diagnostic.fixes.iter().map(|fix| Fix {
             place: TextRange::from_span(fix.span, sources),
@@ -144,7 +197,7 @@ impl Diagnostic {
         &self.rendered
     }
 
-    fn __repr__(&self) -> String {
+    pub fn __repr__(&self) -> String {
         let place =
             self.place.as_ref().map(|place| format!("{}:{}:{}: ", place.file, place.line, place.column));
         format!("<Diagnostic {}{}: {}>", place.unwrap_or_default(), self.code, self.message)
@@ -166,7 +219,7 @@ pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
 
 /// Creates the exception for a name that the rules do not declare.
 pub fn unknown_name_error(error: impl Display) -> PyErr {
-    UnknownName::new_err(error.to_string())
+    UNKNOWN_NAME.error::<PyLookupError>(error.to_string())
 }
 
 /// Creates the exception for any other error of the library.

@@ -1,7 +1,8 @@
 //! Python classes that check payloads by rules. A payload is a proposal of a language model.
 
 use super::decision::json_text;
-use super::message::{MessageError, tree};
+use super::error::message_error;
+use super::message::tree;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -24,7 +25,7 @@ impl Judge {
         if let Ok(text) = payload.cast::<PyString>() {
             let text = text.to_str()?;
             let judgement = without_gil(py, || self.0.judge_text(text));
-            return judgement.map(Judgement).map_err(|error| MessageError::new_err(error.to_string()));
+            return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
         }
         let payload = tree(payload, "the payload")?;
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))

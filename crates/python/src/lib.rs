@@ -10,6 +10,8 @@
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
 //! | `decision` | decisions and explanations |
+//! | `queries` | analysis, tests and comparisons of rules |
+//! | `live` | rules that change while they decide |
 //! | `judge` | checks of payloads |
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
@@ -24,7 +26,9 @@ mod error;
 mod flows;
 mod host;
 mod judge;
+mod live;
 mod message;
+mod queries;
 mod router;
 mod rules;
 mod shutdown;
@@ -39,6 +43,8 @@ fn command_line(py: Python<'_>, args: Vec<std::ffi::OsString>) -> u8 {
 
 #[pymodule]
 mod _rulec {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::batch::{Columns, ColumnsMismatch, json_lines};
     #[pymodule_export]
@@ -48,17 +54,24 @@ mod _rulec {
     #[pymodule_export]
     use super::document::ReportItem;
     #[pymodule_export]
-    use super::error::{CompileError, Diagnostic, RulecError, UnknownName};
+    use super::error::{CompileError, Diagnostic, RulecError};
     #[pymodule_export]
     use super::flows::{FlowHit, Flows, Question};
     #[pymodule_export]
     use super::judge::{Judge, Judgement, Violation};
     #[pymodule_export]
-    use super::message::MessageError;
+    use super::live::{Edit, LiveRules, WatchStatus, WatchedRules};
+    #[pymodule_export]
+    use super::queries::{Condition, Finding, TestResult};
     #[pymodule_export]
     use super::router::{Finished, Outcome, Policy, Request, Router, RouterError};
     #[pymodule_export]
     use super::rules::{Prepared, Rules};
     #[pymodule_export]
     use super::shutdown::end;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::error::add_classes(module)
+    }
 }

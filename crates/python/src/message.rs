@@ -2,23 +2,16 @@
 //! slots (its variables for message fields). This needs no JSON tree and runs no Python code. Other
 //! values that represent JSON (models, dataclasses, times, enumerations) become a tree first.
 
-use pyo3::exceptions::PyValueError;
+use super::error::message_error;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use pyo3::{create_exception, intern};
 use pythonize::pythonize;
 use rulec_base::decimal::Decimal;
 use rulec_base::json::{DecimalPaths, MAX_DEPTH};
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value as Json};
 use std::fmt::Display;
-
-create_exception!(
-    rulec,
-    MessageError,
-    PyValueError,
-    "A message that cannot be decided on, with the place of what is wrong."
-);
 
 /// A Python dict, list or scalar that the engine reads directly. It is not converted to JSON first.
 pub struct DirectValue<'a, 'py> {
@@ -118,6 +111,14 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     }
 }
 
+/// Returns the bytes of JSON text, which Python gives as `str` or `bytes`.
+pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
+    match text.cast::<PyString>() {
+        Ok(text) => Ok(text.to_str()?.as_bytes()),
+        Err(_) => Ok(text.cast::<PyBytes>()?.as_bytes()),
+    }
+}
+
 /// Converts a Python value to JSON (a `serde_json` value); `value_name` names the Python value in
 /// error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
@@ -133,9 +134,7 @@ pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json>
         _ => {
             let found = type_name(value);
             let help = "give a dict, a dataclass or a pydantic model; JSON text goes to `decide_json`";
-            Err(MessageError::new_err(format!(
-                "a message has fields, and this is a value of type `{found}`; {help}"
-            )))
+            Err(message_error(format!("a message has fields, and this is a value of type `{found}`; {help}")))
         }
     }
 }
@@ -332,7 +331,7 @@ impl TreeConverter<'_> {
         } else {
             format!("`{}`", path.trim_start_matches('.'))
         };
-        MessageError::new_err(format!("{location} {problem}"))
+        message_error(format!("{location} {problem}"))
     }
 }
 

@@ -2,14 +2,16 @@
 
 use super::decision::{Decision, Explanation};
 use super::document::{ReportItem, export_document, load_document, options, report_items};
-use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
+use super::error::{
+    Diagnostic, compile_error, is_message_error, library_error, message_error, unknown_name_error,
+};
 use super::flows::{Flows, Question};
 use super::host::register_functions;
 use super::judge::Judge;
-use super::message::{DirectValue, MessageError, as_dict, mapping_entries, object, tree};
+use super::message::{DirectValue, as_dict, mapping_entries, object, text_bytes, tree};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString};
+use pyo3::types::{PyBytes, PyDict, PyMapping};
 use pythonize::pythonize;
 use rulec::{Compiler, Entry, MemoryLoader, PreparedMessage, SigningKey, VerifyingKey, choice, payload};
 use rulec_base::json::DecimalPaths;
@@ -57,13 +59,19 @@ impl Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }
 
+    /// Creates rules from compiled rules that call no Python functions, or whose functions are
+    /// registered.
+    pub fn from_compiled(rules: rulec::Rules) -> Rules {
+        Rules { rules, functions: None, imported: None }
+    }
+
     /// Returns the payload context (the object that payload rules read as `context`) that was
     /// loaded with the rules; `None` for other rules.
     fn loaded_context(&self) -> Option<&Json> {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
-    fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
+    pub fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
         name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown_name_error))
     }
 }
@@ -226,12 +234,9 @@ impl Rules {
         entry: Option<&str>,
     ) -> PyResult<Decision> {
         let entry = self.entry(entry)?;
-        let text = match text.cast::<PyString>() {
-            Ok(text) => text.to_str()?.as_bytes(),
-            Err(_) => text.cast::<PyBytes>()?.as_bytes(),
-        };
+        let text = text_bytes(text)?;
         let decision = without_gil(py, || entry.decide_line(text));
-        decision.map(Decision).map_err(|error| MessageError::new_err(error.to_string()))
+        decision.map(Decision).map_err(|error| message_error(error.to_string()))
     }
 
     /// Decides a sequence of messages. The error for an invalid message contains the index of the
@@ -245,11 +250,9 @@ impl Rules {
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &message?).map_err(|error| {
-                match error.is_instance_of::<MessageError>(py) {
-                    true => MessageError::new_err(format!("message {index}: {}", error.value(py))),
-                    false => error,
-                }
+            decide_one(py, &entry, &message?).map_err(|error| match is_message_error(py, &error) {
+                true => message_error(format!("message {index}: {}", error.value(py))),
+                false => error,
             })
         };
         messages.try_iter()?.enumerate().map(decide).collect()
@@ -429,7 +432,7 @@ impl Rules {
 
 /// Converts a message to JSON. The message may be a prepared message or any other Python value.
 /// Numbers at the paths `places` keep all their digits.
-fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+pub fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     match message.cast::<Prepared>() {
         Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
         Err(_) => object(&as_dict(message)?, places),

@@ -1,0 +1,319 @@
+//! Rules that change while other threads decide with them: edited by the program, or reloaded from
+//! watched files.
+
+use super::decision::{Decision, Explanation};
+use super::error::{compile_error, library_error, message_error, unknown_name_error};
+use super::host::register_functions;
+use super::message::{as_dict, object, text_bytes};
+use super::rules::Rules;
+use super::shutdown::{start_future, without_gil};
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+use pyo3_async_runtimes::tokio::get_runtime;
+use pythonize::pythonize;
+use rulec::{Compiler, EditError};
+use rulec_runtime::route::{self, DecisionLog, WatchStatus as Status};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// Converts the reason why an edit failed. Statements that do not compile raise `CompileError`.
+fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
+    match error {
+        EditError::Compile(error) => compile_error(py, error),
+        EditError::UnknownTable(_) | EditError::UnknownStatement(_) | EditError::UnknownFile(..) => {
+            unknown_name_error(error)
+        }
+        _ => library_error(error),
+    }
+}
+
+/// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
+#[pyclass(frozen, module = "rulec")]
+pub struct Edit(rulec::Edit);
+
+impl Edit {
+    fn new(edit: rulec::Edit, table: Option<&str>, file: Option<&str>) -> Edit {
+        let edit = table.into_iter().fold(edit, rulec::Edit::in_table);
+        Edit(file.into_iter().fold(edit, rulec::Edit::in_file))
+    }
+}
+
+#[pymethods]
+impl Edit {
+    /// Inserts a statement.
+    #[staticmethod]
+    #[pyo3(signature = (statement, *, table = None, file = None))]
+    fn insert(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
+        Edit::new(rulec::Edit::insert(statement), table, file)
+    }
+
+    /// Replaces the statement that has the same keyword and name.
+    #[staticmethod]
+    #[pyo3(signature = (statement, *, table = None, file = None))]
+    fn replace(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
+        Edit::new(rulec::Edit::replace(statement), table, file)
+    }
+
+    /// Removes a statement, given by its keyword and name. A bare name means a route.
+    #[staticmethod]
+    #[pyo3(signature = (name, *, table = None, file = None))]
+    fn remove(name: &str, table: Option<&str>, file: Option<&str>) -> Edit {
+        Edit::new(rulec::Edit::remove(name), table, file)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Edit>().is_ok_and(|other| other.get().0 == self.0)
+    }
+}
+
+/// Rules that can be edited while other threads decide with them.
+#[pyclass(frozen, module = "rulec")]
+pub struct LiveRules(rulec::LiveRules);
+
+impl LiveRules {
+    fn apply(&self, py: Python<'_>, edits: &[rulec::Edit]) -> PyResult<u64> {
+        without_gil(py, || self.0.edit(edits)).map_err(|error| edit_error(py, &error))?;
+        Ok(self.0.generation())
+    }
+}
+
+#[pymethods]
+impl LiveRules {
+    #[staticmethod]
+    #[pyo3(signature = (path, *, functions = None))]
+    fn from_path(py: Python<'_>, path: PathBuf, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
+        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+        let rules = without_gil(py, || rulec::LiveRules::from_path(compiler, path));
+        rules.map(LiveRules).map_err(|error| compile_error(py, &error))
+    }
+
+    #[staticmethod]
+    #[pyo3(signature = (text, *, functions = None))]
+    fn from_text(py: Python<'_>, text: &str, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
+        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+        let rules = without_gil(py, || rulec::LiveRules::from_text(compiler, text));
+        rules.map(LiveRules).map_err(|error| compile_error(py, &error))
+    }
+
+    #[pyo3(signature = (message, *, entry = None))]
+    fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
+        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
+        let decision = without_gil(py, || match entry {
+            Some(entry) => self.0.decide_in(entry, &message),
+            None => Ok(self.0.decide(&message)),
+        });
+        decision.map(Decision).map_err(unknown_name_error)
+    }
+
+    /// Decides a message given as JSON text.
+    fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
+        let text = text_bytes(text)?;
+        let decision = without_gil(py, || self.0.decide_line(text));
+        decision.map(Decision).map_err(|error| message_error(error.to_string()))
+    }
+
+    #[pyo3(signature = (message, *, entry = None))]
+    fn matched(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<String>> {
+        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
+        without_gil(py, || match entry {
+            Some(entry) => self.0.matched_in(entry, &message),
+            None => Ok(self.0.matched(&message)),
+        })
+        .map_err(unknown_name_error)
+    }
+
+    /// Explains a decision of the current rules. Pending edits are compiled first.
+    fn explain(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
+        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
+        let explanation = without_gil(py, || self.0.explain(&message));
+        explanation.map(Explanation).map_err(|error| compile_error(py, &error))
+    }
+
+    /// Inserts a statement, into `table` if given. Returns the new generation.
+    #[pyo3(signature = (statement, *, table = None, file = None))]
+    fn insert(
+        &self,
+        py: Python<'_>,
+        statement: &str,
+        table: Option<&str>,
+        file: Option<&str>,
+    ) -> PyResult<u64> {
+        self.apply(py, &[Edit::insert(statement, table, file).0])
+    }
+
+    /// Replaces the statement that has the same keyword and name. Returns the new generation.
+    #[pyo3(signature = (statement, *, table = None, file = None))]
+    fn replace(
+        &self,
+        py: Python<'_>,
+        statement: &str,
+        table: Option<&str>,
+        file: Option<&str>,
+    ) -> PyResult<u64> {
+        self.apply(py, &[Edit::replace(statement, table, file).0])
+    }
+
+    /// Removes a statement by keyword and name; a bare name means a route. Returns the new
+    /// generation.
+    #[pyo3(signature = (name, *, table = None, file = None))]
+    fn remove(&self, py: Python<'_>, name: &str, table: Option<&str>, file: Option<&str>) -> PyResult<u64> {
+        self.apply(py, &[Edit::remove(name, table, file).0])
+    }
+
+    /// Applies edits at once: a decision sees all of them or none. Returns the new generation.
+    fn edit(&self, py: Python<'_>, edits: Vec<Bound<'_, Edit>>) -> PyResult<u64> {
+        self.apply(py, &edits.iter().map(|edit| edit.get().0.clone()).collect::<Vec<_>>())
+    }
+
+    /// True if a table has a route of this name.
+    #[pyo3(signature = (route, *, table = "routes"))]
+    fn contains(&self, py: Python<'_>, route: &str, table: &str) -> PyResult<bool> {
+        without_gil(py, || self.0.contains(table, route)).map_err(|error| edit_error(py, &error))
+    }
+
+    /// Compiles the pending edits into the rule set, which otherwise happens in the background.
+    fn merge(&self, py: Python<'_>) -> PyResult<()> {
+        without_gil(py, || self.0.merge()).map_err(|error| compile_error(py, &error))
+    }
+
+    /// Returns a snapshot of the rules, with all edits.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Rules> {
+        self.merge(py)?;
+        Ok(Rules::from_compiled(self.0.rules()))
+    }
+
+    /// The number of edits that are not yet compiled into the rule set.
+    #[getter]
+    fn pending(&self) -> usize {
+        self.0.pending()
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    /// The texts of the rule files with all edits, as pairs of the file's name and its text.
+    #[getter]
+    fn texts(&self, py: Python<'_>) -> Vec<(String, String)> {
+        without_gil(py, || self.0.texts())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<LiveRules of generation {}>", self.0.generation())
+    }
+}
+
+/// The state of watched rule files.
+#[pyclass(frozen, eq, module = "rulec")]
+#[derive(PartialEq)]
+pub struct WatchStatus {
+    /// The generation of the rules that became active last.
+    #[pyo3(get)]
+    generation: u64,
+    /// The number of versions that became active, including the first.
+    #[pyo3(get)]
+    loaded: u64,
+    /// The number of versions that were refused.
+    #[pyo3(get)]
+    refused: u64,
+    /// The reason why the current version of the files is not active; None if it is active.
+    #[pyo3(get)]
+    error: Option<String>,
+}
+
+impl From<Status> for WatchStatus {
+    fn from(status: Status) -> WatchStatus {
+        let Status { generation, loaded, refused, error } = status;
+        WatchStatus { generation, loaded, refused, error: error.map(|error| error.to_string()) }
+    }
+}
+
+#[pymethods]
+impl WatchStatus {
+    fn __repr__(&self) -> String {
+        let error = self.error.as_ref().map_or(String::new(), |error| format!(", error {error:?}"));
+        let WatchStatus { generation, loaded, refused, .. } = self;
+        format!("<WatchStatus of generation {generation}: {loaded} loaded, {refused} refused{error}>")
+    }
+}
+
+/// Rules that follow a file: a rule file with its imports, or an artifact. A version that cannot be
+/// loaded is refused, and the last good version stays active.
+#[pyclass(frozen, module = "rulec")]
+pub struct WatchedRules {
+    rules: route::WatchedRules,
+    /// The same rules, whose `changed` waits for the next status.
+    changes: Arc<Mutex<route::WatchedRules>>,
+}
+
+#[pymethods]
+impl WatchedRules {
+    /// Loads the file and watches it. `log` is a file for the decision log.
+    #[new]
+    #[pyo3(signature = (path, *, functions = None, log = None))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        functions: Option<Bound<'_, PyMapping>>,
+        log: Option<PathBuf>,
+    ) -> PyResult<WatchedRules> {
+        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+        let runtime = get_runtime();
+        let _entered = runtime.enter();
+        let mut builder = route::WatchedRules::builder(compiler, path);
+        if let Some(path) = log {
+            builder = builder.log(DecisionLog::builder().to_file(path)?);
+        }
+        let rules = without_gil(py, || runtime.block_on(builder.open())).map_err(library_error)?;
+        Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules })
+    }
+
+    /// Decides a message by the active version of the file, counts the decision and logs it.
+    #[pyo3(signature = (message, *, entry = None))]
+    fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
+        let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;
+        let decision = without_gil(py, || match entry {
+            Some(entry) => self.rules.decide_in(entry, &message),
+            None => Ok(self.rules.decide(&message)),
+        });
+        decision.map(Decision).map_err(unknown_name_error)
+    }
+
+    /// The active version of the rules. Its decisions are neither counted nor logged.
+    #[getter]
+    fn rules(&self) -> LiveRules {
+        LiveRules(self.rules.rules())
+    }
+
+    #[getter]
+    fn status(&self) -> WatchStatus {
+        self.rules.status().into()
+    }
+
+    /// Waits until a version of the file becomes active or is refused. Returns at once if such a
+    /// change has happened since the previous call.
+    fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let changes = self.changes.clone();
+        start_future(py, async move { Ok(WatchStatus::from(changes.lock().await.changed().await)) })
+    }
+
+    /// Returns counts and latencies by route.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.rules.stats())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<WatchedRules: {}>", self.status().__repr__())
+    }
+}

@@ -1,0 +1,218 @@
+//! What the command line reports about rules, as methods of the Python class `Rules`: analysis,
+//! costs, tests, differences between versions, and changes that lead to a route.
+
+use super::decision::Explanation;
+use super::error::{Diagnostic, TextRange, library_error, unknown_name_error};
+use super::rules::{Rules, message_to_json};
+use super::shutdown::without_gil;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec::condition;
+use rulec::{AnalysisOptions, TestOutcome, run_tests_with};
+use serde::Serialize;
+
+/// A finding of the analysis: a diagnostic, with a message that demonstrates it.
+#[pyclass(frozen, module = "rulec")]
+pub struct Finding {
+    #[pyo3(get)]
+    diagnostic: Py<Diagnostic>,
+    witness: Option<serde_json::Value>,
+}
+
+#[pymethods]
+impl Finding {
+    /// A message that demonstrates the finding; None if the finding concerns every message, or
+    /// none.
+    #[getter]
+    fn witness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.witness.as_ref().map(|witness| pythonize(py, witness)).transpose()?)
+    }
+
+    fn __str__(&self, py: Python<'_>) -> String {
+        self.diagnostic.bind(py).get().rendered.clone()
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        format!("<Finding {}>", self.diagnostic.bind(py).get().__repr__())
+    }
+}
+
+/// The outcome of a `test` block.
+#[pyclass(frozen, module = "rulec")]
+pub struct TestResult {
+    outcome: TestOutcome,
+    place: Option<TextRange>,
+}
+
+#[pymethods]
+impl TestResult {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.outcome.name
+    }
+
+    #[getter]
+    fn passed(&self) -> bool {
+        self.outcome.passed
+    }
+
+    /// The expected result, as `rulec test` prints it.
+    #[getter]
+    fn expected(&self) -> &str {
+        &self.outcome.expected
+    }
+
+    /// The actual result, in the format of `expected`.
+    #[getter]
+    fn actual(&self) -> String {
+        self.outcome.actual.to_string()
+    }
+
+    /// The explanation of the decision; None if the test passed.
+    #[getter]
+    fn explanation(&self) -> Option<Explanation> {
+        self.outcome.explanation.clone().map(Explanation)
+    }
+
+    #[getter]
+    fn file(&self) -> Option<&str> {
+        self.place.as_ref().map(|place| &*place.file)
+    }
+
+    /// The line of the test's name, from 1.
+    #[getter]
+    fn line(&self) -> Option<usize> {
+        self.place.as_ref().map(|place| place.line)
+    }
+
+    fn __repr__(&self) -> String {
+        let result = if self.outcome.passed { "passed" } else { "failed" };
+        format!("<TestResult {:?} {result}>", self.outcome.name)
+    }
+}
+
+/// Converts a report of the library to Python dicts and lists.
+fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    Ok(pythonize(py, report)?)
+}
+
+#[pymethods]
+impl Rules {
+    /// Analyses the rules as `rulec check` does: routes that can never match, overlaps, gaps. With
+    /// `strict_ties`, overlaps of routes with equal default priorities are findings too.
+    #[pyo3(signature = (*, strict_ties = false))]
+    fn analyse(&self, py: Python<'_>, strict_ties: bool) -> PyResult<Vec<Finding>> {
+        let options = AnalysisOptions::default().strict_ties(strict_ties);
+        let findings = without_gil(py, || self.rules.analyse_with(options));
+        let sources = self.rules.sources();
+        let to_finding = |finding: rulec::Finding| {
+            let diagnostic = Py::new(py, Diagnostic::new(&finding.diagnostic, sources))?;
+            Ok(Finding { diagnostic, witness: finding.witness })
+        };
+        findings.into_iter().map(to_finding).collect()
+    }
+
+    /// Returns the cost of each table's routes, as `rulec check --cost` prints it.
+    fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let costs = without_gil(py, || self.rules.cost());
+        to_python(py, &costs)
+    }
+
+    /// Returns the pairs of routes of a table that match the same messages.
+    #[pyo3(signature = (table = "routes"))]
+    fn overlaps<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyAny>> {
+        let overlaps = without_gil(py, || self.rules.overlaps(table)).map_err(unknown_name_error)?;
+        to_python(py, &overlaps)
+    }
+
+    /// Runs the `test` blocks.
+    #[pyo3(signature = (*, show_private = false))]
+    fn run_tests(&self, py: Python<'_>, show_private: bool) -> Vec<TestResult> {
+        let outcomes = without_gil(py, || run_tests_with(&self.rules, show_private));
+        let to_result = |outcome: TestOutcome| TestResult {
+            place: TextRange::from_span(outcome.span, self.rules.sources()),
+            outcome,
+        };
+        outcomes.into_iter().map(to_result).collect()
+    }
+
+    /// Compares the decisions of these rules with those of a newer version, as `rulec diff` does.
+    /// `verdict` of the returned dict is `same`, `different` or `unknown`.
+    fn diff<'py>(&self, py: Python<'py>, new: &Bound<'py, Rules>) -> PyResult<Bound<'py, PyAny>> {
+        let new = &new.get().rules;
+        let diff = without_gil(py, || self.rules.diff(new));
+        let report = to_python(py, &diff)?;
+        report.set_item("verdict", to_python(py, &diff.verdict())?)?;
+        Ok(report)
+    }
+
+    /// Returns the smallest change of a message that leads to a route.
+    #[pyo3(signature = (message, route, *, entry = None, show_private = false))]
+    fn why_not<'py>(
+        &self,
+        py: Python<'py>,
+        message: &Bound<'py, PyAny>,
+        route: &str,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (entry, message) = (self.entry(entry)?, message_to_json(message, self.rules.decimal_paths())?);
+        let result = without_gil(py, || entry.why_not(route, &message)).map_err(unknown_name_error)?;
+        to_python(py, &if show_private { result } else { result.masked() })
+    }
+
+    /// Returns the conditions of a choice that were ignored, because a value that they read is
+    /// missing.
+    fn skipped<'py>(
+        &self,
+        py: Python<'py>,
+        choice: &str,
+        message: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let entry = self.entry(Some(choice))?;
+        let message = message_to_json(message, self.rules.decimal_paths())?;
+        to_python(py, &without_gil(py, || entry.skipped(&message)))
+    }
+
+    /// Returns the JSON Schema of messages, as `input` declares it.
+    fn input_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.rules.input_schema())
+    }
+
+    /// Returns the JSON Schema of a handler's arguments.
+    fn args_schema<'py>(&self, py: Python<'py>, handler: &str) -> PyResult<Bound<'py, PyAny>> {
+        let schema = self.rules.args_schema(handler);
+        let unknown = || unknown_name_error(format!("the rules have no handler `{handler}`"));
+        to_python(py, &schema.ok_or_else(unknown)?)
+    }
+}
+
+/// A condition that is given as text at run time, such as the condition on an edge of a plan.
+#[pyclass(frozen, module = "rulec")]
+pub struct Condition {
+    text: String,
+    condition: condition::Condition,
+}
+
+#[pymethods]
+impl Condition {
+    /// Compiles a condition. A name is a field of the values; `${a.b}` is the path `a.b`.
+    #[staticmethod]
+    fn compile(text: String) -> PyResult<Condition> {
+        let condition = condition::Condition::compile(&text).map_err(|error| match &error.help {
+            Some(help) => library_error(format!("{error}; {help}")),
+            None => library_error(error),
+        })?;
+        Ok(Condition { text, condition })
+    }
+
+    /// True if the condition holds. A comparison with a missing value never holds.
+    fn holds(&self, py: Python<'_>, values: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let values = message_to_json(values, rulec_base::json::DecimalPaths::none())?;
+        Ok(without_gil(py, || self.condition.holds(&values)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Condition {:?}>", self.text)
+    }
+}

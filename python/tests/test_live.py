@@ -1,0 +1,112 @@
+"""Rules that are edited or reloaded while they decide."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+
+import pytest
+
+from rulec import CompileError, Edit, LiveRules, RulecError, UnknownName, WatchedRules
+
+TEXT = """list words = ["refund"]
+route money when text contains any words -> billing
+table support { route help when text contains "help" -> helper  default -> chat }
+default -> chat
+"""
+
+
+def test_edits_take_effect_at_once() -> None:
+    rules = LiveRules.from_text(TEXT)
+    first = rules.generation
+    assert rules.insert('route hello priority 5 when text contains "hello" -> greeter') > first
+    assert rules.decide({"text": "hello, a refund"}).target == "greeter"
+    rules.replace('list words = ["chargeback"]')
+    assert rules.decide({"text": "a chargeback"}).target == "billing"
+    rules.remove("hello")
+    assert rules.decide({"text": "hello"}).target == "chat"
+    assert rules.contains("money")
+    assert not rules.contains("hello")
+    assert "chargeback" in dict(rules.texts)["<text>"]
+
+
+def test_edits_of_one_call_are_seen_together() -> None:
+    rules = LiveRules.from_text(TEXT)
+    edits = [Edit.remove("money"), Edit.insert('route any_a when text contains "a" -> anyone', table="support")]
+    rules.edit(edits)
+    assert rules.decide({"text": "a refund"}).target == "chat"
+    assert rules.decide({"text": "a refund"}, entry="support").target == "anyone"
+    assert edits[0] == Edit.remove("money") != edits[1]
+
+
+def test_a_refused_edit_changes_nothing() -> None:
+    rules = LiveRules.from_text(TEXT)
+    with pytest.raises(CompileError, match="nothing"):
+        rules.edit([Edit.remove("money"), Edit.insert("route x when nothing(text) -> y")])
+    assert rules.decide({"text": "a refund"}).target == "billing"
+    with pytest.raises(UnknownName, match="mony"):
+        rules.remove("mony")
+    with pytest.raises(RulecError):
+        rules.insert("route a when x == 1 -> y route b when x == 2 -> z")
+
+
+def test_a_snapshot_does_not_change() -> None:
+    rules = LiveRules.from_text(TEXT)
+    rules.insert('route hello priority 5 when text contains "hello" -> greeter')
+    snapshot = rules.snapshot()
+    rules.remove("hello")
+    assert snapshot.decide({"text": "hello"}).target == "greeter"
+    assert rules.decide_json(json.dumps({"text": "hello"})).target == "chat"
+    assert rules.explain({"text": "hello"}).chosen == "default"
+
+
+def test_threads_decide_while_rules_change() -> None:
+    rules = LiveRules.from_text(TEXT)
+    targets: set[str | None] = set()
+    stop = threading.Event()
+
+    def decide() -> None:
+        while not stop.is_set():
+            targets.add(rules.decide({"text": "hello"}).target)
+
+    threads = [threading.Thread(target=decide) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(50):
+        rules.insert('route hello priority 5 when text contains "hello" -> greeter')
+        rules.remove("hello")
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert targets <= {"chat", "greeter"}
+    assert "chat" in targets
+
+
+def test_watched_rules_keep_the_last_good_version(tmp_path: Path) -> None:
+    file, log = tmp_path / "support.rules", tmp_path / "decisions.jsonl"
+    file.write_text("default -> first")
+    rules = WatchedRules(file, log=log)
+    assert rules.decide({"text": "x"}).target == "first"
+
+    async def replace(text: str) -> None:
+        change = rules.changed()
+        file.write_text(text)
+        await asyncio.wait_for(change, 20)
+
+    async def watch() -> None:
+        await replace("default -> second")
+        assert rules.decide({"text": "x"}).target == "second"
+        await replace("default -> ")
+
+    asyncio.run(watch())
+    assert rules.decide({"text": "x"}).target == "second"
+    assert (rules.status.loaded, rules.status.refused) == (2, 1)
+    assert rules.status.error is not None
+    assert rules.stats()["messages"]["decided"] == 3
+
+
+def test_a_file_that_cannot_be_loaded_is_refused_at_start(tmp_path: Path) -> None:
+    with pytest.raises(RulecError, match="support.rules"):
+        WatchedRules(tmp_path / "support.rules")
