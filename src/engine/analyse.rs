@@ -120,8 +120,8 @@ impl Rules {
             let plans: &Vec<TablePlan> = plans.get_or_init(|| self.plan());
             plans.iter().find(|plan| plan.table == table.0).map_or(0.0, |plan| match plan.indexed {
                 true => plan.index_cost,
-                // Without the index, each rule costs a function call. The cost model does not count
-                // calls, so the factor accounts for them.
+                // Without the index, each rule costs a function call, which the cost model does not
+                // count. The factor 4 accounts for it.
                 false => 4.0 * plan.linear_cost,
             })
         };

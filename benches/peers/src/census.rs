@@ -11,8 +11,8 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// Counts about one workload. The counts per message are means over the timed messages, except
-/// `hold`.
+/// Counts about one workload. `found`, `lead` and `candidates` are means per timed message, and
+/// `hold` is the mean per random message.
 pub struct Census {
     /// Number of distinct literals in the routes' text tests.
     literals: f64,
@@ -20,10 +20,10 @@ pub struct Census {
     found: f64,
     /// Number of routes with a literal that the message contains.
     lead: f64,
-    /// Number of routes that an index with one key per route would evaluate. The counts are
-    /// separate for literals, for values, and for thresholds and routes without a key.
+    /// Numbers of routes that an index with one key per route would evaluate for a message: because
+    /// of a literal, because of a string or tag, and because of a threshold or for lack of a key.
     candidates: [f64; 3],
-    /// Number of routes that match a message, as a mean over random messages.
+    /// Mean number of routes that match a random message.
     hold: f64,
 }
 

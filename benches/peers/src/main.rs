@@ -119,7 +119,8 @@ impl Page {
     }
 }
 
-/// Returns the tables for one kind of rules, and adds the counts of their census to `hardness`.
+/// Returns the tables for one kind of rules. Adds the counts that show how hard these rules are for
+/// an index (see [`census`]) to `hardness`.
 fn compare(
     options: &Options,
     columns: &[Column],

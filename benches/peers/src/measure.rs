@@ -10,9 +10,11 @@ use std::time::Duration;
 
 /// Minimum duration of a batch of messages.
 const BATCH: Duration = Duration::from_millis(10);
-/// Number of messages in a batch of a slow engine. The batch has fewer messages, but at least two,
-/// if this number would take longer than `PATIENCE` nanoseconds.
+/// Minimum number of messages in a batch, for engines that decide fewer messages in [`BATCH`]. If
+/// this number would take longer than `PATIENCE` nanoseconds, the batch has as many messages as fit
+/// into that time, but at least two.
 const FEW: f64 = 64.0;
+/// Maximum duration of a batch of more than two messages, in nanoseconds, unless `BATCH` is longer.
 const PATIENCE: f64 = 200e6;
 /// Maximum time for checking the answers of one engine on one mix of messages.
 const CHECKING: Duration = Duration::from_secs(2);

@@ -90,7 +90,8 @@ impl Loader for RecordingLoader {
     }
 }
 
-/// Loader for files on disk, of which some have edited texts that are used instead.
+/// Loader for files on disk. If a file has an edited text, which is not on disk yet, the loader
+/// returns this text instead of the file's content.
 struct EditedFilesLoader<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,

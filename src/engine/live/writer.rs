@@ -102,7 +102,8 @@ impl Constraints {
     }
 
     /// Subtracts the field uses of a removed route from the counts. Returns false if this changes
-    /// the inferred type of a field that other routes read.
+    /// the inferred type of a field that other routes read. The counts are changed in both cases,
+    /// so a caller that does not remove the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }

@@ -23,8 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the results of messages are computed. Plain decisions are made directly on columns, all
-/// other results by workers from JSON. Also creates the output columns.
+/// How a run computes the results of its messages. Plain decisions (without explanation or intent
+/// flow) are made directly on columns. Workers compute all other results from JSON messages. Also
+/// has the function that creates the output columns of the workers.
 pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router) that decide, if each message needs only a plain
     /// decision. Such decisions are made directly on columns. `None` if workers compute the results
@@ -50,14 +51,14 @@ impl<'a> AnswerMode<'a> {
     }
 }
 
-/// The outcome of a whole run: the workers, a summary of decisions made directly on columns, and
-/// the number of rejected messages.
+/// The outcome of a whole run: the workers, which have counted their results; the summary of the
+/// decisions that were made directly on columns; and the number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
 enum InputBatch {
     Lines(LineChunk),
-    /// A batch of rows, and the position of its first row in the input.
+    /// A batch of rows, and the number of its first row in the input, counted from 1.
     Rows(Part, u64),
 }
 
