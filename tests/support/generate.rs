@@ -252,7 +252,9 @@ impl<'r> Generator<'r> {
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
-    /// Writes the routes of one table. A `goto` jumps only to later tables.
+    /// Writes the routes of the table with the number `table`; 0 is the top level. `tables` is the
+    /// number of tables. A `goto` jumps only to the tables from `first_target` on, so that jumps
+    /// form no cycle.
     fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
         for at in 0..1 + self.random.below(5) {
             let route = self.route(tables, first_target, &format!("r{table}_{at}"), at, 4);
@@ -263,7 +265,9 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// Generates one route on a single line.
+    /// Generates one route on a single line. `tables` is the number of tables; a `goto` jumps to
+    /// one of the tables from `first_target` on. `at` is the number in the name of the handler, and
+    /// `depth` is the maximum depth of the condition.
     fn route(&mut self, tables: usize, first_target: usize, name: &str, at: usize, depth: usize) -> String {
         let priority = if self.random.chance(40) {
             format!(" priority {}", self.random.below(5) as i64 - 2)

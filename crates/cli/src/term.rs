@@ -64,7 +64,8 @@ impl Term {
         }
     }
 
-    /// Returns the width of the terminal in columns. `None` for a pipe, where text is not wrapped.
+    /// Returns the width of the terminal in columns, if the output is a terminal (`terminal`).
+    /// `None` for a pipe, where text is not wrapped.
     pub fn width(&self, terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))

@@ -254,7 +254,8 @@ impl Declarations {
     }
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
-    /// segment (a group of routes compiled together).
+    /// segment (a group of routes compiled together). `known` describes the message fields that
+    /// other routes use.
     pub fn check_inserted(
         &self,
         base: &Rules,
