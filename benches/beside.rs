@@ -103,7 +103,8 @@ fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl 
     });
 }
 
-/// Inserts, replaces and removes routes, and sometimes replaces a list and a `let`.
+/// Makes about `edits` edits of routes: inserts, replaces and removes each route. Sometimes also
+/// replaces a list and a `let`. The names of the routes contain `turn`.
 fn edit(live: &LiveRules, turn: usize, edits: usize) {
     for at in 0..edits / 3 {
         let name = format!("later_{turn}_{}", at % 40);

@@ -296,7 +296,8 @@ impl<'r> Generator<'r> {
         (names, written)
     }
 
-    /// Generates definitions for a `where` clause, and adds their names to the scope.
+    /// Generates definitions for a `where` clause, and adds their names to the scope. `depth`
+    /// limits the depth of conditions in them.
     fn locals(&mut self, depth: usize) -> Vec<String> {
         let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
         let mut locals = Vec::new();
@@ -352,7 +353,7 @@ impl<'r> Generator<'r> {
         FIELDS[self.random.below(FIELDS.len())].0.to_owned()
     }
 
-    /// Generates an expression for a value of the kind.
+    /// Generates an expression for a value of the kind, with at most the given depth of nesting.
     fn value(&mut self, kind: Kind, depth: usize) -> String {
         if kind == Kind::Decimal {
             return self.decimal_or_number(depth);

@@ -100,6 +100,7 @@ impl Turn<'_, '_> {
 }
 
 /// Returns the median time over `rounds` rounds for each engine, in nanoseconds per message.
+/// `messages` is the number of messages that each engine can decide.
 pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds: usize) -> Vec<f64> {
     let mut turns: Vec<Turn<'_, '_>> = readies
         .iter_mut()

@@ -41,8 +41,8 @@ impl<A> OrderedResults<A> {
     }
 }
 
-/// Reads jobs until no jobs are left or the consumer stops. The workers run the jobs with `work`,
-/// and `consume` receives the results.
+/// Reads jobs with `next_job` until it returns `None` or the consumer stops. Each worker runs jobs
+/// with `work` on a thread of its own. `consume` receives the results, and its result is returned.
 ///
 /// # Errors
 ///

@@ -189,9 +189,10 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file in which routes are checked: settings,
-    /// routes, and tables that contain routes. Also returns the indexes of the statements that
-    /// declare these tables.
+    /// Returns the statements of a temporary source file, in which routes are checked. They are the
+    /// routes at the top level, and the tables with the other routes. Settings of the file
+    /// `table_unit` come first, if `needed` has their indexes. Also returns the indexes of the
+    /// statements that declare these tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,

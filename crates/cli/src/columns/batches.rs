@@ -191,8 +191,8 @@ impl Write for StdoutWriter {
 }
 
 impl ColumnArgs {
-    /// Decides or validates every message of the stream. If the input turns out to be damaged, all
-    /// earlier results are still written.
+    /// Decides or validates every message of the stream. `worker` creates the worker of a thread.
+    /// If the input turns out to be damaged, all earlier results are still written.
     pub fn answer_columns<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -328,7 +328,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process all input, and writes the results.
+/// Lets the worker threads process all input, and writes the results. `next_job` reads the next
+/// batch of the input; `messages` converts rows to JSON messages, and is `None` if the input is
+/// lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
@@ -419,7 +421,7 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Columns(columns.finish()))
     }
 
-    /// Decides a batch of rows directly on its columns.
+    /// Decides a batch of rows directly on its columns. `first_row` is the number of its first row.
     fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, rejected, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
@@ -439,7 +441,8 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Converts each row to a JSON message, which the worker then processes.
+    /// Converts each row to a JSON message, which the worker then processes. `first_row` is the
+    /// number of the first row in the batch.
     fn answer_rows(
         &mut self,
         part: &Part,
