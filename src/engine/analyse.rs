@@ -193,10 +193,10 @@ impl Rules {
 }
 
 impl Entry<'_> {
-    /// Explains why a message does not select a route, branch or case. The result has the smallest
-    /// change to the message that would select it, and the statement that the message selects
-    /// instead. `route` may also be `default`. If `route` is the name of a jump (`goto`), the
-    /// explanation is about any route that the jump can reach.
+    /// Explains why a message does not select the route, branch or case `route`. The result has the
+    /// smallest change after which the message would select it. The result also has the statement
+    /// that the message selects now. `route` may also be `default`. If `route` is the name of a jump
+    /// (`goto`), the explanation is about any route that the jump can reach.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

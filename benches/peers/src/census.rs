@@ -30,8 +30,8 @@ pub struct Census {
 /// Number of random messages for the count `hold`.
 const BY_CHANCE: usize = 1_000;
 
-/// Returns the distinct literals that routes search for in the text, in lower case, and for each
-/// literal the ranks of its routes.
+/// Returns the distinct literals, in lower case, that routes search for in the text. Also returns,
+/// for each literal, the ranks of the routes that search for it.
 pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();

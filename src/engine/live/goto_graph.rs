@@ -1,4 +1,5 @@
-//! The graph of jumps (`goto`) between tables, which must have no cycle and a limited depth.
+//! The graph of the jumps (`goto`) between tables. The graph must have no cycle and a limited
+//! depth.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};

@@ -355,7 +355,7 @@ impl Writer {
         (Arc::clone(self.base()), self.changes())
     }
 
-    /// Adds an edit of a route that was just applied to the log. Does nothing if no recompilation
+    /// Adds to the log an edit of a route that was just applied. Does nothing if no recompilation
     /// runs, because only a recompilation needs the log.
     pub fn log_edit(&mut self, edit: &Edit) {
         if let Some(log) = &mut self.edit_log {
