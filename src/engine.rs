@@ -344,8 +344,8 @@ impl Rules {
     }
 
     /// Returns for each table how a decision finds the rules that a message may match: by keys, by
-    /// a bitmap index, or by trying every rule. A key is a fact that every matching message has,
-    /// such as a word in its text. For tools.
+    /// a bitmap index, or by trying every rule. Keys are facts about a message, such as a word in
+    /// its text; a message that matches a rule has one of the rule's keys. For tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())

@@ -195,8 +195,8 @@ impl Rules {
 impl Entry<'_> {
     /// Explains why a message does not select the route, branch or case `route`. The result has the
     /// smallest change after which the message would select it. The result also has the statement
-    /// that the message selects now. `route` may also be `default`. If `route` is the name of a jump
-    /// (`goto`), the explanation is about any route that the jump can reach.
+    /// that the message selects now. `route` may also be `default`. If `route` is the name of a
+    /// jump (`goto`), the explanation is about any route that the jump can reach.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

@@ -115,7 +115,7 @@ mod elsewhere {
 
     pub fn ignore_file_size_signal() {}
 
-    /// An input without signal handling.
+    /// An input on systems without Unix signals, where no signal ends a read.
     pub struct InterruptibleInput(Box<dyn InputSource>);
 
     impl InterruptibleInput {
