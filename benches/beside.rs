@@ -30,9 +30,10 @@ const ALONE: usize = 100_000;
 /// Number of route edits for each edit of a list or a `let`.
 const ROUTES: usize = 50;
 /// Maximum allowed slowdown by edits: the 99th percentile of decision times during edits, divided
-/// by the 99th percentile without edits. `LARGEST` limits the growth of memory: the heap after all
-/// edits, divided by the heap after a tenth of them.
+/// by the 99th percentile without edits.
 const SLOWEST: f64 = 2.0;
+/// Maximum allowed growth of memory: the heap after all edits, divided by the heap after a tenth of
+/// them.
 const LARGEST: f64 = 1.1;
 
 fn main() -> ExitCode {
@@ -80,8 +81,9 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(timed && (slower > SLOWEST || larger > LARGEST)))
 }
 
-/// Decides on two threads. Each thread goes on while `goes_on` returns true for the number of its
-/// decisions. Adds the time of each decision, in nanoseconds, to `into`.
+/// Decides on two threads. A thread continues while `goes_on` returns true; its argument is the
+/// number of decisions that this thread has made. Adds the time of each decision, in nanoseconds,
+/// to `into`.
 fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl Fn(usize) -> bool + Sync) {
     let decide = || {
         let mut times = Vec::with_capacity(ALONE);
@@ -101,7 +103,8 @@ fn both(live: &LiveRules, messages: &[Json], into: &mut Vec<u32>, goes_on: impl 
     });
 }
 
-/// Inserts, replaces and removes routes, and sometimes replaces a list and a `let`.
+/// Makes about `edits` edits of routes: inserts, replaces and removes each route. Sometimes also
+/// replaces a list and a `let`. The names of the routes contain `turn`.
 fn edit(live: &LiveRules, turn: usize, edits: usize) {
     for at in 0..edits / 3 {
         let name = format!("later_{turn}_{}", at % 40);

@@ -24,8 +24,8 @@ const CASES: [(&str, usize, Kind); 4] = [
     ("mixed", 100, Kind::Mixed),
 ];
 
-/// Runs `round` repeatedly for 250 ms. Returns the nanoseconds per message of the fastest round,
-/// because other processes can only slow a round down.
+/// Runs `round` repeatedly for 250 ms. A round decides `messages` messages. Returns the nanoseconds
+/// per message of the fastest round, because other processes can only slow a round down.
 fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     round();
     let mut best = f64::INFINITY;
@@ -38,7 +38,8 @@ fn nanoseconds(messages: usize, mut round: impl FnMut()) -> f64 {
     best
 }
 
-/// Prints the table of ratios between engine and tree walker.
+/// Prints a table of nanoseconds per message for the tree walker and the engine, and of their
+/// ratios.
 fn ratios() {
     println!("nanoseconds a message (best of many rounds); ratios are walker / engine");
     println!("rules        mix    messages  walker  decide  record      vm | decide  record      vm");

@@ -86,7 +86,8 @@ fn main() {
     println!("{} hits", decide_all_records(&mut session, &records, decisions));
 }
 
-/// Returns the workload with this name. `routes` overrides its default number of routes.
+/// Returns the workload with this name. `routes` overrides its default number of routes. If the
+/// workload does not repeat messages, there is one message for each of the `decisions`.
 fn counted(name: &str, decisions: usize, routes: Option<usize>) -> Option<Counted> {
     let (usual, tier, indexing, run) = match name {
         "jit" => (10, Tier::Jit, Indexing::Never, Run::First),

@@ -3,8 +3,9 @@
 //!
 //! First it prints a table for 1,000 routes, with all loops timed alternately. The ratio compares
 //! the whole path with a loop that parses each line into a typed struct and writes a fixed line.
-//! Another column times decisions on messages that were parsed before; the rest of the whole path
-//! reads and writes. `cargo bench --bench jsonl -- ratio` prints only this table.
+//! The last column times only the choice of the route, for messages that were read before the
+//! timing. What the whole path takes longer is the time for reading lines and writing decisions.
+//! `cargo bench --bench jsonl -- ratio` prints only this table.
 
 mod support;
 

@@ -53,7 +53,7 @@ pub enum ArtifactError {
     /// The decisions depend on time zones, and the artifact was built with another version of the
     /// time zone database. The text names that version.
     Zones(Arc<str>),
-    /// The artifact is not signed, and trusted keys were given.
+    /// The artifact is not signed. Trusted keys were given, so one of them must have signed it.
     Unsigned,
     /// The artifact is signed, but the key (in hexadecimal) is not trusted.
     Untrusted(String),

@@ -54,8 +54,8 @@ pub struct Question {
     question: hir::Question,
 }
 
-/// Error: the rules hold no `choice` statement with this name. Also returned if a model should make
-/// the choice, but the statement decides by conditions.
+/// Error: the rules hold no `choice` statement with this name. [`Question::new`] also returns it
+/// for a choice that selects its branch by conditions, because such a choice has no question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownChoice {
@@ -236,8 +236,8 @@ impl Question {
     }
 }
 
-/// Returns the choice `name` as an [`Entry`], which decides. Conditions or a language model may
-/// select the branch of the choice.
+/// Returns the choice `name` as an [`Entry`], which can decide. Finds choices that select a branch
+/// by conditions, and choices that ask a language model.
 fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownChoice> {
     rules.entry_of_kind(name, TableKind::Choice).map_err(|_| {
         let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);

@@ -328,8 +328,9 @@ impl Rules {
     }
 
     /// Returns the engine that validates payloads (objects that a language model proposes).
-    /// [`Tier::Auto`] never selects machine code here. Many small groups of rules validate a
-    /// payload. For each group, machine code would reserve memory for the values of all fields.
+    /// [`Tier::Auto`] never selects machine code here, because many small groups of rules validate
+    /// a payload. Machine code would reserve memory for the values of all fields again for each
+    /// group.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };
@@ -342,8 +343,9 @@ impl Rules {
         self.rule_set().machine_code().map(|code| &**code)
     }
 
-    /// Returns for each table how decisions find its rules: by an index key, by a bitmap, or by
-    /// trying all rules. For tools.
+    /// Returns for each table how a decision finds the rules that a message may match: by keys, by
+    /// a bitmap index, or by trying every rule. Keys are facts about a message, such as a word in
+    /// its text; a message that matches a rule has one of the rule's keys. For tools.
     #[doc(hidden)]
     pub fn plan(&self) -> Vec<TablePlan> {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())
@@ -355,8 +357,8 @@ impl Rules {
         Rules { tier, ..self.clone() }
     }
 
-    /// Returns the same rules with another setting of the index, which defines the tables that use
-    /// it.
+    /// Returns the same rules with `indexing` as the setting that selects which tables use the
+    /// index.
     #[must_use]
     pub fn with_index(&self, indexing: Indexing) -> Rules {
         Rules { indexing, ..self.clone() }

@@ -7,7 +7,8 @@ use super::words::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// Generates messages: three in ten are Chinese, and half contain one of the phrases.
+/// Generates `count` messages: three in ten are Chinese, and half contain one of the phrases. Equal
+/// seeds give equal messages.
 pub fn messages(count: usize, phrases: &[String], seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     (0..count).map(|_| message(&mut random, phrases)).collect()

@@ -24,7 +24,8 @@ pub struct Case {
 const EACH: usize = 200;
 
 impl Case {
-    /// Creates routes of the kind, and collects messages for each mix from many generated messages.
+    /// Creates `count` routes of the kind, and collects messages for each mix from many generated
+    /// messages. With `declared`, the rules have an `input` block.
     pub fn new(count: usize, kind: Kind, declared: bool) -> Case {
         let routes = rules::routes(count, kind, 7);
         let source = rules::file(&routes, declared);

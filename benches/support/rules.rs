@@ -45,7 +45,7 @@ pub enum Term {
     NotEqual(&'static str, String),
     /// The term `path in ["…"]`.
     OneOf(&'static str, Vec<String>),
-    /// The term `path OP number`.
+    /// The term `path OP number`: the path, the operator and the number.
     Compare(&'static str, &'static str, f64),
     /// The term `path contains "…"`, where the field is a list.
     Has(&'static str, String),

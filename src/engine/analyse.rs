@@ -120,8 +120,8 @@ impl Rules {
             let plans: &Vec<TablePlan> = plans.get_or_init(|| self.plan());
             plans.iter().find(|plan| plan.table == table.0).map_or(0.0, |plan| match plan.indexed {
                 true => plan.index_cost,
-                // Without the index, each rule costs a function call. The cost model does not count
-                // calls, so the factor accounts for them.
+                // Without the index, each rule costs a function call, which the cost model does not
+                // count. The factor 4 accounts for it.
                 false => 4.0 * plan.linear_cost,
             })
         };
@@ -193,10 +193,10 @@ impl Rules {
 }
 
 impl Entry<'_> {
-    /// Explains why a message does not select a route, branch or case. The result has the smallest
-    /// change to the message that would select it, and the statement that the message selects
-    /// instead. `route` may also be `default`. If `route` is the name of a jump (`goto`), the
-    /// explanation is about any route that the jump can reach.
+    /// Explains why a message does not select the route, branch or case `route`. The result has the
+    /// smallest change after which the message would select it. The result also has the statement
+    /// that the message selects now. `route` may also be `default`. If `route` is the name of a
+    /// jump (`goto`), the explanation is about any route that the jump can reach.
     ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};

@@ -64,8 +64,9 @@ pub struct FlowHit<'r> {
 /// The nodes to which a router sends the output of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextNodes<'d> {
-    /// The ids of the nodes. A target such as `next[0]` refers to the list `next` of the message.
-    /// Without that list, the target stays as text.
+    /// The ids of the nodes. A target such as `next[0]` in the rules is replaced by the first
+    /// element of the list `next` in the message. Without that list, the text `next[0]` stays in
+    /// place of an id.
     pub nodes: &'d [String],
     /// Whether the rules mark this result of the router with `loopback`: the workflow returns to an
     /// earlier node.

@@ -210,10 +210,10 @@ impl<'r> Entry<'r> {
         self.program().tables[self.table.index()].kind
     }
 
-    /// Returns the conditions of a choice that are ignored for this message, because a value they
-    /// need is missing or of another type. The order is branch by branch, as in the source. Empty
-    /// if the entry is not a choice. Each condition is also logged as a `tracing` warning with the
-    /// target `rulec::choice`.
+    /// Returns the conditions of a choice that are ignored for this message, because a value that
+    /// they need is missing or of another type. The order is branch by branch, as in the source.
+    /// Empty if the entry is not a choice. Each condition is also logged as a `tracing` warning
+    /// with the target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
         if self.kind() != TableKind::Choice || !message.is_object() {
             return Vec::new();

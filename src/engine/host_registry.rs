@@ -29,7 +29,7 @@ pub trait HostArgument {
     /// The kinds of rule values that convert to this type.
     #[doc(hidden)]
     const KINDS: KindSet;
-    /// Converts a rule value to this type.
+    /// Converts a rule value to this type. The error says why the value does not fit.
     #[doc(hidden)]
     fn from_value(value: Value<'_>) -> Result<Self::Given<'_>, Unfit>;
 }

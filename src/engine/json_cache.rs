@@ -14,10 +14,11 @@ pub(crate) struct DecisionCache(OnceLock<Box<[CachedDecision]>>);
 type CachedDecision = OnceLock<Box<[u8]>>;
 
 impl DecisionCache {
-    /// Returns the JSON fields of a decision of `entry` that chose the statement `chosen`; `None`
-    /// means that nothing was chosen. Calls `write` only if the fields are not cached yet.
-    /// Precondition: the statement is in the table of `entry`, not in a table to which a jump
-    /// (`goto`) leads.
+    /// Returns the JSON fields of a decision of `entry`. The decision chose the statement `chosen`,
+    /// or nothing if `chosen` is `None`. Calls `write` only if the fields are not cached yet.
+    /// Returns `None` if `program` has no such statement. Precondition: the statement is in the
+    /// table of `entry`, not in a table to which a jump (`goto`) leads. The reason is that the
+    /// fields contain the entry's name, but the cache has only one place for each statement.
     #[inline]
     pub fn get_or_write(
         &self,

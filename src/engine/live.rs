@@ -86,13 +86,14 @@ struct LiveState {
     compiler: Compiler,
     snapshot: ArcSwap<Snapshot>,
     writer: Mutex<Writer>,
-    /// Lock that serializes edits of statements other than routes, which recompile everything.
+    /// Lock that serializes the edits that recompile everything. An edit of a single route needs no
+    /// lock.
     recompiling: Mutex<()>,
     /// Whether edits are refused, because the rules were made from compiled [`Rules`] and lack the
     /// data that edits need.
     fixed: bool,
-    /// Guards, which are called before each edit and may refuse it. A guard that its owner has
-    /// dropped is ignored.
+    /// Guards, which are called before a statement is inserted or replaced, and may refuse that. A
+    /// guard that its owner has dropped is ignored.
     guards: Mutex<Vec<Weak<Guard>>>,
     /// Condition variable that is signalled when background work (a merge or a compaction) ends.
     idle: Condvar,
@@ -441,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route, which was parsed with the rules in `base`. If another thread
-    /// has replaced `base` by recompiled rules, changes nothing and returns false.
+    /// Applies an edit of one route. If another thread has replaced `base`, with which the edit was
+    /// parsed, by recompiled rules, changes nothing and returns false.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,

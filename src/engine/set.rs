@@ -65,9 +65,9 @@ pub(crate) struct RuleSet {
     pub generation: u64,
 }
 
-/// Minimum number of slots (message fields that the rules use) for reading a message key by key.
-/// Each key of the message is then looked up in the [`SlotTree`]. With fewer slots, each slot's
-/// path is looked up in the message.
+/// Number of slots (message fields that the rules use) from which a message is read key by key.
+/// Each key of the message is then looked up in the [`SlotTree`]. A rule set with fewer slots looks
+/// up the path of each slot in the message instead.
 const MIN_SLOTS_READ_BY_KEY: usize = 256;
 
 /// A tree that finds the slots (numbers of the fields that the rules use) by the path of a field.

@@ -100,7 +100,9 @@ impl Rules {
     }
 }
 
-/// Returns the actual outcome of a decision, reduced to the values that the test mentions.
+/// Returns the outcome of a decision, for the comparison with `expected`: only the values that the
+/// test mentions. If the test mentions arguments, but another handler was chosen, all arguments of
+/// that handler are included.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

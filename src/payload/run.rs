@@ -112,9 +112,10 @@ pub(super) enum Repair {
 /// require that a text is a condition. Further texts are reported as unchecked.
 const MAX_CONDITIONS: usize = 256;
 
-/// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload.
-/// `private` are the paths at which earlier corrections wrote private values. If `coverage` is
-/// given, adds the results of all evaluated conditions to it.
+/// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload. If
+/// `traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
+/// which earlier corrections wrote private values. If `coverage` is given, adds the results of all
+/// evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,

@@ -16,7 +16,8 @@ pub(super) struct Secrets<'a> {
     fields: Option<Arc<RecordType>>,
     /// The paths at which corrections wrote private values into the payload.
     corrected: &'a [OwnedPath],
-    /// The keys that rules read from private values; paths may contain them.
+    /// The keys that rules read from private values. Paths that contain such a key are shown with a
+    /// mask in its place.
     keys: HashSet<&'a str>,
     /// Whether any field of the payload or of the rules' input is declared `@private`.
     any_declared: bool,

@@ -21,7 +21,8 @@ pub(super) struct MissingInputs {
 
 impl MissingInputs {
     /// Finds the rules of a payload kind (one `payload` statement), and the lists of its `each`
-    /// blocks, that read a value which `input` lacks.
+    /// blocks, that need a value which `input` lacks. A test of presence, or a value with a default
+    /// (`??`), needs no value of the input.
     pub fn new(program: &Program, payload: &Payload, input: &Json) -> MissingInputs {
         let mut paths = MissingInputs::default();
         let reads = FieldReads::new(program, payload);

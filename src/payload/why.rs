@@ -16,8 +16,9 @@ pub struct Why {
     /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
-    /// The trace of the violated rule's condition, which holds if the rule is violated, in the
-    /// format of [`crate::Explanation`]. `None` if the payload is not an object.
+    /// The trace of the rule's condition, in the format of [`crate::Explanation`]. The condition
+    /// holds, because a rule is violated if its condition holds. `None` if the payload is not an
+    /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
     /// Whether the violated rule only warns, so that the payload is not rejected.

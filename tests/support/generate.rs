@@ -252,7 +252,9 @@ impl<'r> Generator<'r> {
         Generated { source: std::mem::take(&mut self.out), entries }
     }
 
-    /// Writes the routes of one table. A `goto` jumps only to later tables.
+    /// Writes the routes of the table with the number `table`; 0 is the top level. `tables` is the
+    /// number of tables. A `goto` jumps only to the tables from `first_target` on, so that jumps
+    /// form no cycle.
     fn routes(&mut self, tables: usize, table: usize, first_target: usize) {
         for at in 0..1 + self.random.below(5) {
             let route = self.route(tables, first_target, &format!("r{table}_{at}"), at, 4);
@@ -263,7 +265,9 @@ impl<'r> Generator<'r> {
         }
     }
 
-    /// Generates one route on a single line.
+    /// Generates one route on a single line. `tables` is the number of tables; a `goto` jumps to
+    /// one of the tables from `first_target` on. `at` is the number in the name of the handler, and
+    /// `depth` is the maximum depth of the condition.
     fn route(&mut self, tables: usize, first_target: usize, name: &str, at: usize, depth: usize) -> String {
         let priority = if self.random.chance(40) {
             format!(" priority {}", self.random.below(5) as i64 - 2)
@@ -292,7 +296,8 @@ impl<'r> Generator<'r> {
         (names, written)
     }
 
-    /// Generates definitions for a `where` clause, and adds their names to the scope.
+    /// Generates definitions for a `where` clause, and adds their names to the scope. `depth`
+    /// limits the depth of conditions in them.
     fn locals(&mut self, depth: usize) -> Vec<String> {
         let count = if self.random.chance(20) { 1 + self.random.below(3) } else { 0 };
         let mut locals = Vec::new();
@@ -348,7 +353,7 @@ impl<'r> Generator<'r> {
         FIELDS[self.random.below(FIELDS.len())].0.to_owned()
     }
 
-    /// Generates an expression for a value of the kind.
+    /// Generates an expression for a value of the kind, with at most the given depth of nesting.
     fn value(&mut self, kind: Kind, depth: usize) -> String {
         if kind == Kind::Decimal {
             return self.decimal_or_number(depth);

@@ -129,9 +129,9 @@ impl<'p> SeedCheck<'p> {
         }
     }
 
-    /// Checks whether the witness satisfies the declared `input` (keeps its promise), as the
-    /// finding says. If the finding says that the routes match every such message, checks that they
-    /// do.
+    /// Checks that the witness satisfies the declared `input` (keeps its promise) if `keeps` is
+    /// true, and violates it otherwise. If the finding also says that routes match every message
+    /// that keeps the promise, checks that they do.
     fn check_promise(&self, finding: &Finding, keeps: bool) {
         let input = self.rules.program().input.as_ref().expect("there is an input");
         let witness = finding.witness.as_ref().expect("there is a witness");

@@ -143,7 +143,8 @@ fn versions(name: &'static str) -> Field {
     Field { name, values: values.chain([json!(null)]).collect(), conditions }
 }
 
-/// A field with an enumeration. The last value is another text.
+/// Returns a field whose type is an enumeration. Its values include a text that is not in the
+/// enumeration.
 fn enumeration(name: &'static str) -> Field {
     let values = ["a", "ab", "c", ANOTHER_TEXT].map(|text| json!(text));
     let tests = [

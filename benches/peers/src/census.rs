@@ -11,8 +11,8 @@ use crate::workload::{Message, Term, Workload};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
-/// Counts about one workload. The counts per message are means over the timed messages, except
-/// `hold`.
+/// Counts about one workload. `found`, `lead` and `candidates` are means per timed message, and
+/// `hold` is the mean per random message.
 pub struct Census {
     /// Number of distinct literals in the routes' text tests.
     literals: f64,
@@ -20,18 +20,18 @@ pub struct Census {
     found: f64,
     /// Number of routes with a literal that the message contains.
     lead: f64,
-    /// Number of routes that an index with one key per route would evaluate. The counts are
-    /// separate for literals, for values, and for thresholds and routes without a key.
+    /// Numbers of routes that an index with one key per route would evaluate for a message: because
+    /// of a literal, because of a string or tag, and because of a threshold or for lack of a key.
     candidates: [f64; 3],
-    /// Number of routes that match a message, as a mean over random messages.
+    /// Mean number of routes that match a random message.
     hold: f64,
 }
 
 /// Number of random messages for the count `hold`.
 const BY_CHANCE: usize = 1_000;
 
-/// Returns the distinct literals that routes search for in the text, in lower case, and for each
-/// literal the ranks of its routes.
+/// Returns the distinct literals, in lower case, that routes search for in the text. Also returns,
+/// for each literal, the ranks of the routes that search for it.
 pub fn literals(workload: &Workload) -> (Vec<String>, Vec<Vec<u32>>) {
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let (mut literals, mut routes): (Vec<String>, Vec<Vec<u32>>) = Default::default();

@@ -107,7 +107,8 @@ fn sample(text: String) -> Sample {
     Sample { message: Message::of_text(text), json }
 }
 
-/// Returns the rules with `copies` copies before the original.
+/// Returns the rules with `copies` copies before the original. In the quotes of the copies, words
+/// from `words` replace the original words.
 fn scaled(copies: usize, words: &[&str]) -> String {
     let (mut head, mut repeated) = (String::new(), Vec::new());
     for statement in statements(RULES) {
@@ -150,8 +151,8 @@ fn statements(text: &'static str) -> Vec<&'static str> {
     starts.iter().zip(ends).map(|(&start, end)| &text[start..end]).collect()
 }
 
-/// Writes a copy of a statement. Declared names get the number of the copy, and the longer words
-/// inside quotes are replaced.
+/// Writes a copy of a statement to `out`. Declared names get the number of the copy. In quotes,
+/// `exchange` replaces each word with at least four bytes by another word.
 fn copied<'w>(
     statement: &str,
     copy: usize,

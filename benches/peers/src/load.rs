@@ -16,8 +16,8 @@ const ROUNDS: usize = 3;
 /// One way to load rules, with a name for the table.
 struct Load<'l> {
     name: String,
-    /// Loads the rules. Returns the time in seconds, without dropping the rules, and their heap
-    /// bytes.
+    /// Loads the rules. Returns the time in seconds, which does not include dropping the rules, and
+    /// the heap size of the rules in bytes.
     load: Box<dyn Fn() -> Result<(f64, isize), String> + 'l>,
 }
 
@@ -31,7 +31,8 @@ fn load<'l, T>(name: impl Into<String>, make: impl Fn() -> Result<T, String> + '
     Load { name: name.into(), load: Box::new(load) }
 }
 
-/// Returns the table. All ways to load are measured alternately, and the table shows the medians.
+/// Returns the table of load times and heap sizes. All ways to load are measured alternately, and
+/// the table shows the median times.
 ///
 /// # Errors
 /// If the rules do not load.

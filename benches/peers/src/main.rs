@@ -119,7 +119,8 @@ impl Page {
     }
 }
 
-/// Returns the tables for one kind of rules, and adds the counts of their census to `hardness`.
+/// Returns the tables for one kind of rules. Adds the counts that show how hard these rules are for
+/// an index (see [`census`]) to `hardness`.
 fn compare(
     options: &Options,
     columns: &[Column],
@@ -200,8 +201,9 @@ fn always_measured(name: &str) -> bool {
     name == "closures" || name.starts_with("rulec")
 }
 
-/// Builds, checks and times all engines at one size. Returns the times by mix of messages and by
-/// engine.
+/// Builds, checks and times all engines at one size. Returns a list for each mix of messages, with
+/// the nanoseconds per message of each engine. `None` in place of a time means that the engine was
+/// not measured.
 fn measure_size(
     options: &Options,
     columns: &[Column],

@@ -10,9 +10,11 @@ use std::time::Duration;
 
 /// Minimum duration of a batch of messages.
 const BATCH: Duration = Duration::from_millis(10);
-/// Number of messages in a batch of a slow engine. The batch has fewer messages, but at least two,
-/// if this number would take longer than `PATIENCE` nanoseconds.
+/// Minimum number of messages in a batch, for engines that decide fewer messages in [`BATCH`]. If
+/// this number would take longer than `PATIENCE` nanoseconds, the batch has as many messages as fit
+/// into that time, but at least two.
 const FEW: f64 = 64.0;
+/// Maximum duration, in nanoseconds, of a batch of more than two messages.
 const PATIENCE: f64 = 200e6;
 /// Maximum time for checking the answers of one engine on one mix of messages.
 const CHECKING: Duration = Duration::from_secs(2);
@@ -98,6 +100,7 @@ impl Turn<'_, '_> {
 }
 
 /// Returns the median time over `rounds` rounds for each engine, in nanoseconds per message.
+/// `messages` is the number of messages that each engine can decide.
 pub fn interleaved(readies: &mut [Box<dyn Ready + '_>], messages: usize, rounds: usize) -> Vec<f64> {
     let mut turns: Vec<Turn<'_, '_>> = readies
         .iter_mut()

@@ -30,7 +30,8 @@ impl HitPosition {
         ["Late hit", "Early hit", "No match"][self as usize]
     }
 
-    /// Returns the ranks of routes at this position, for the given number of routes.
+    /// Returns the ranks (indexes in evaluation order) that count as this position, if there are
+    /// `routes` routes. Empty for `None`.
     fn ranks(self, routes: usize) -> std::ops::Range<usize> {
         match self {
             HitPosition::Late => routes - (routes / 10).max(1)..routes,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Maximum number of messages kept in memory for repeated decisions. With more, memory access would
 /// dominate the measurement.
 const MAX_KEPT_MESSAGES: usize = 100_000;
-/// Maximum number of individually timed decisions for the percentiles.
+/// Maximum number of decisions that are timed one by one. The percentiles come from these times.
 const MAX_TIMED_DECISIONS: usize = 1_000_000;
 
 /// Measure how long decisions take for the messages of a file

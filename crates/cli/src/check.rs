@@ -85,8 +85,8 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// The number of further findings that may be shown for one file. At most [`MAX_SHOWN_FINDINGS`]
-/// are shown: first the errors, then warnings, as many as there is room for.
+/// Counts down how many errors and how many warnings of one file may still be shown. Errors alone
+/// may fill [`MAX_SHOWN_FINDINGS`] places; warnings get the places that the errors leave free.
 struct FindingQuota {
     errors: usize,
     warnings: usize,

@@ -90,7 +90,8 @@ impl Loader for RecordingLoader {
     }
 }
 
-/// Loader for files on disk, of which some have edited texts that are used instead.
+/// Loader for files on disk. If a file has an edited text, which is not on disk yet, the loader
+/// returns this text instead of the file's content.
 struct EditedFilesLoader<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
@@ -243,8 +244,8 @@ impl Compiled {
         self.document.as_ref()
     }
 
-    /// Analyses the rules. Returns no findings if the rules did not compile or were loaded
-    /// compiled, because compiled rules lack the comments that suppress findings.
+    /// Analyses the rules. Returns no findings if the rules did not compile, or if the file
+    /// contained compiled rules, which lack the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
             // Rules from a JSON document are not analysed here; the warnings about the document's

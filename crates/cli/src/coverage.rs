@@ -255,8 +255,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     out + "</body>\n</html>\n"
 }
 
-/// Formats the source text of a file as HTML. Conditions and the first words of routes are coloured
-/// by coverage.
+/// Formats the source text of a file as HTML. The colour of conditions and of the first word of
+/// each route shows their coverage. Of nested conditions, only the outermost one is coloured.
 fn format_source_html(
     file: FileId,
     text: &str,

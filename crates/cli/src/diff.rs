@@ -250,8 +250,9 @@ fn format_decision(decision: &Json) -> String {
     to_printable(&summary).into_owned()
 }
 
-/// Decides every message of a file with both versions, and collects the differences. `mask_private`
-/// masks the private values of an example message.
+/// Decides every message of a file with both versions, and collects the differences. `entries` has
+/// the entry of the old version, then the entry of the new version. `mask_private` masks the
+/// private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     path: &Path,

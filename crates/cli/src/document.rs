@@ -77,7 +77,8 @@ fn unrecognized_error(file: FileId) -> Diagnostic {
     ))
 }
 
-/// Returns the diagnostic for a document that cannot be loaded at all.
+/// Returns the diagnostic for a document that cannot be loaded at all. `len` is the length of the
+/// document in bytes, which the diagnostic's span must not exceed.
 fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnostic {
     let (message, range) = match error {
         ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),

@@ -243,7 +243,7 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
 
 /// Reads a JSON object from a file or from standard input. A byte order mark is allowed. `places`
 /// are the paths of the fields that the rules read as decimals. Numbers there keep all their
-/// digits.
+/// digits. `to_error` converts the name of the input and a JSON error to an error of the program.
 pub fn read_json_object(
     path: &Path,
     places: &DecimalPaths,
@@ -255,7 +255,8 @@ pub fn read_json_object(
 }
 
 /// Parses the JSON object given with `--input`; `-` reads standard input. `places` are the paths of
-/// the fields that the rules read as decimals. Numbers there keep all their digits.
+/// the fields that the rules read as decimals. Numbers there keep all their digits. `to_error`
+/// converts the name of the input and a JSON error to an error of the program.
 pub fn parse_input_object(
     text: &str,
     places: &DecimalPaths,

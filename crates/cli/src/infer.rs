@@ -13,7 +13,8 @@ use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Maximum depth of nested references in a JSON Schema. Deeper or cyclic references become `any`.
+/// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
+/// that are nested deeper, as through a cyclic reference, become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
 /// An object type with at most this number of keys is always a record. With more keys, it is a dict
 /// if each key occurs in less than half of the samples.
@@ -187,7 +188,8 @@ fn join_types(left: InferredType, right: InferredType) -> InferredType {
     }
 }
 
-/// Returns the type that a JSON Schema describes.
+/// Returns the type that a JSON Schema describes. `root` is the whole schema, to which references
+/// refer. `depth` is the number of schemas and references in which `schema` is nested.
 fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     if depth > MAX_REFERENCE_DEPTH {
         return InferredType::Any;

@@ -180,7 +180,7 @@ fn judge_columns<W: Worker>(
 
 struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
-    /// Numbers of accepted, corrected and rejected payloads.
+    /// Numbers of accepted, corrected and rejected payloads, in this order.
     counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded: usize,

@@ -51,7 +51,9 @@ impl LineChunk {
         }
     }
 
-    /// Records a complete line that begins at the byte `start`.
+    /// Records a line, whose bytes begin at `start` and end where the bytes of this batch end. Of a
+    /// line that is `too_long`, only the number is kept. If the line is the `first_of_input`, a
+    /// byte order mark at its start is left out.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);

@@ -63,7 +63,8 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, term: &Term) -> Option<Fl
 }
 
 /// Asks the classifier for the intent flow (a flow chosen by meaning) that fits a message. Called
-/// if no keyword pattern matches.
+/// if no keyword pattern matches. `line` is the line number of the message, and `decision` is the
+/// result of the keyword patterns.
 pub fn find_intent<'a>(
     matcher: &FlowMatcher,
     line: u64,

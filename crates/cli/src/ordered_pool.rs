@@ -11,13 +11,15 @@ use std::sync::mpsc::{self, Receiver, Sender, SyncSender, TryRecvError};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Maximum number of jobs in progress per worker.
+/// Maximum number of jobs in progress per worker. A job is in progress from the time when it is
+/// read until the consumer asks for its result.
 const JOBS_PER_WORKER: usize = 2;
 
 /// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// A channel that will receive the result of a job, or the error that ended the reading of jobs.
+/// A channel that will receive the result of one job. An `Err` has the error of the reader, which
+/// can read no further job.
 type PendingResult<A> = Result<Receiver<A>, CliError>;
 
 /// The results of the jobs, in the order in which the jobs were read.
@@ -39,8 +41,8 @@ impl<A> OrderedResults<A> {
     }
 }
 
-/// Reads jobs until no jobs are left or the consumer stops. The workers run the jobs with `work`,
-/// and `consume` receives the results.
+/// Reads jobs with `next_job` until it returns `None` or the consumer stops. Each worker runs jobs
+/// with `work` on a thread of its own. `consume` receives the results, and its result is returned.
 ///
 /// # Errors
 ///
@@ -74,7 +76,9 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
     })
 }
 
-/// Hands jobs to the workers until no jobs are left or the consumer stops.
+/// Reads jobs and hands them to the workers, until no jobs are left or the consumer stops. The
+/// consumer gets the channel of each result before a worker gets the job. The results therefore
+/// keep the order of the jobs.
 fn distribute_jobs<J, A>(
     mut next_job: impl FnMut() -> Result<Option<J>, CliError>,
     pending_sender: SyncSender<PendingResult<A>>,

@@ -53,7 +53,7 @@ pub struct ReportedDiagnostic<'a> {
 pub struct Location {
     /// The file name as the user would write it.
     pub file: String,
-    /// The line. `None` for a finding about a whole file.
+    /// The number of the first line. All four numbers are `None` for a finding about a whole file.
     pub line: Option<usize>,
     pub column: Option<usize>,
     pub end_line: Option<usize>,

@@ -200,7 +200,7 @@ struct DecidingWorker<'a> {
     question: Option<&'a Question>,
     args: &'a Args,
     summary: Summary,
-    /// The lines for the decision log.
+    /// The lines for the decision log that the worker has collected since they were last taken.
     log_lines: Vec<u8>,
 }
 

@@ -71,9 +71,9 @@ mod unix {
             let (wake, waker) = UnixStream::pair()?;
             let stop_requested = Arc::new(AtomicBool::new(false));
             for signal in [SIGTERM, SIGINT] {
-                // The order matters. At the first signal, the handler that ends the process runs
-                // before the flag is set, so it does nothing. At a second signal, it finds the flag
-                // set.
+                // The order matters. This first handler ends the process if the flag is set, and
+                // the second handler sets the flag. So the first signal only sets the flag, and the
+                // second signal ends the process.
                 flag::register_conditional_default(signal, Arc::clone(&stop_requested))?;
                 flag::register(signal, Arc::clone(&stop_requested))?;
                 flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
@@ -115,7 +115,7 @@ mod elsewhere {
 
     pub fn ignore_file_size_signal() {}
 
-    /// An input without signal handling.
+    /// An input on systems without Unix signals, where no signal ends a read.
     pub struct InterruptibleInput(Box<dyn InputSource>);
 
     impl InterruptibleInput {

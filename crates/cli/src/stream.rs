@@ -69,8 +69,9 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
-    /// Writes the result for a message, including the line break. Returns an error if the line is
-    /// not a message. After an error or a panic, the caller writes an error line instead.
+    /// Writes the result for a message, including the line break. `number` is the line number of
+    /// the message. Returns an error if the line is not a message. After an error or a panic, the
+    /// caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 
     /// Returns the lines for the decision log since the last call.
@@ -276,8 +277,9 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Processes one message. If `message` is `None`, the input line is too long. Writes an error line
-/// if the message is invalid or too long. Returns whether the worker wrote a result.
+/// Processes one message, which is in the line `number`. If `message` is `None`, the input line is
+/// too long. Writes an error line if the message is invalid or too long. Returns whether the worker
+/// wrote a result.
 pub fn answer_message(
     worker: &mut impl Worker,
     number: u64,

@@ -64,7 +64,8 @@ impl Term {
         }
     }
 
-    /// Returns the width of the terminal in columns. `None` for a pipe, where text is not wrapped.
+    /// Returns the width of the terminal in columns, if the output is a terminal (`terminal`).
+    /// `None` for a pipe, where text is not wrapped.
     pub fn width(&self, terminal: bool) -> Option<usize> {
         let columns = || std::env::var("COLUMNS").ok()?.parse::<usize>().ok();
         terminal.then(|| columns().unwrap_or(DEFAULT_WIDTH).clamp(40, 300))
@@ -94,7 +95,8 @@ impl Term {
     }
 }
 
-/// Returns `text` with a terminal colour or weight, if `color` is true.
+/// Returns `text` in a terminal style, or unchanged if `color` is false. `code` has the numbers of
+/// an ANSI escape sequence, such as `1` for bold, or `1;31` for bold and red.
 pub fn paint(color: bool, code: &str, text: &str) -> String {
     if color && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

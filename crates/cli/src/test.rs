@@ -196,7 +196,8 @@ fn run_once(
     })
 }
 
-/// Runs the tests of the files on several threads. Returns the outcomes of each file.
+/// Runs the tests of the files on several threads. Returns the outcomes of each file, in the order
+/// of the files.
 fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-/// The polling interval.
+/// The time between two checks of the watched files.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// The modification time and length of each file, by path. `None` if the path is not a file.

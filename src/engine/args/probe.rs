@@ -25,8 +25,8 @@ pub(super) struct Arguments<'a> {
 
 impl Arguments<'_> {
     /// Checks that the Rust type `T` accepts the arguments `given`, which are pairs of name and
-    /// type. If the check gives no result for an argument, that argument is left out, and the
-    /// others are checked again.
+    /// type. If the type's own code refuses a sample value, it might still accept the real value.
+    /// That argument is then left out, and the others are checked again.
     pub fn check_all<T: DeserializeOwned>(self, given: &[(&str, &Ty)]) -> Result<(), ArgsError> {
         let mut given = given.to_vec();
         let mut undecided: Vec<&str> = Vec::new();
@@ -361,7 +361,7 @@ impl<'de> Deserializer<'de> for TypeProbe<'_> {
     serde::forward_to_deserialize_any! { bytes byte_buf unit unit_struct identifier }
 }
 
-/// Deserializer that provides a sample list with one element.
+/// A sample list with one element, from which serde reads. `None` after the element was read.
 struct OneElement<'p>(Option<TypeProbe<'p>>);
 
 impl<'de> SeqAccess<'de> for OneElement<'_> {
@@ -375,7 +375,9 @@ impl<'de> SeqAccess<'de> for OneElement<'_> {
     }
 }
 
-/// Deserializer that provides a sample enum variant without data.
+/// A sample enum value: the variant with this name, without data. The name is the first that the
+/// Rust type declares. If this variant has data, the check ends without a result
+/// ([`ProbeError::Undecided`]).
 struct FirstVariant(&'static str);
 
 impl<'de> EnumAccess<'de> for FirstVariant {

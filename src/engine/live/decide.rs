@@ -43,8 +43,8 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if edits since the last full compilation may affect the entry, directly or in tables to
-/// which the entry can jump.
+/// True if edits since the last full compilation may affect decisions of the entry: if anything was
+/// edited, and the entry is a table of routes. Edits of all other entries cause a full compilation.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }

@@ -189,9 +189,10 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file in which routes are checked: settings,
-    /// routes, and tables that contain routes. Also returns the indexes of the statements that
-    /// declare these tables.
+    /// Returns the statements of a temporary source file, in which routes are checked. They are the
+    /// routes at the top level, and the tables with the other routes. Settings of the file
+    /// `table_unit` come first, if `needed` has their indexes. Also returns the indexes of the
+    /// statements that declare these tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
@@ -254,7 +255,8 @@ impl Declarations {
     }
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
-    /// segment (a group of routes compiled together).
+    /// segment (a group of routes compiled together). `known` describes the message fields that
+    /// other routes use.
     pub fn check_inserted(
         &self,
         base: &Rules,

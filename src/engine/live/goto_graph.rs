@@ -1,4 +1,5 @@
-//! The graph of jumps (`goto`) between tables, which must have no cycle and a limited depth.
+//! The graph of the jumps (`goto`) between tables. The graph must have no cycle and a limited
+//! depth.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
@@ -45,8 +46,8 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump may be added to the graph. `without` is the jump that the new jump
-    /// replaces, if any. It counts as already removed.
+    /// Checks that a jump from the table `from` to the table `to` may be added to the graph.
+    /// `without` is the jump that the new jump replaces, if any. It counts as already removed.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

@@ -118,12 +118,14 @@ impl Segment {
         }
     }
 
-    /// Returns the number of routes of a table whose sort keys are less than `key`.
+    /// Returns the number of routes of a table whose sort keys are less than `key`. `table` is the
+    /// table's id in this segment.
     pub fn count_before(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) < key) as u32
     }
 
     /// Returns the number of routes of a table whose sort keys are less than or equal to `key`.
+    /// `table` is the table's id in this segment.
     pub fn count_through(&self, table: TableId, key: RouteOrder) -> u32 {
         self.evaluation_order(table).partition_point(|rule| self.route_order(*rule) <= key) as u32
     }

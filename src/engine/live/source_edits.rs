@@ -231,7 +231,7 @@ fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
 
 /// Returns the replacements in a source text that replace a statement and its documentation
 /// comments by `text`. If `text` is `None`, they remove both. `previous_end` is the end of the
-/// previous statement.
+/// previous statement. With `in_table`, the new statement is indented for a table.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -246,8 +246,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the insertion of a statement at the byte offset `at`: the end of a file, or the closing
-/// brace of a table.
+/// Returns the insertion of a statement at the byte offset `at`: the closing brace of a table (with
+/// `in_table`), or the end of a file.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

@@ -266,8 +266,8 @@ impl<'f> StatementEditor<'f> {
     }
 }
 
-/// Returns each statement with the end offset of the statement before it. `start` is the end offset
-/// to use for the first statement.
+/// Returns each statement with the end offset of the statement before it. `file` is the index of
+/// the file, and `start` is the end offset to use for the first statement.
 fn locate_statements(
     file: usize,
     start: u32,

@@ -102,7 +102,8 @@ impl Constraints {
     }
 
     /// Subtracts the field uses of a removed route from the counts. Returns false if this changes
-    /// the inferred type of a field that other routes read.
+    /// the inferred type of a field that other routes read. The counts are changed in both cases,
+    /// so a caller that does not remove the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
@@ -354,7 +355,7 @@ impl Writer {
         (Arc::clone(self.base()), self.changes())
     }
 
-    /// Adds an edit of a route that was just applied to the log. Does nothing if no recompilation
+    /// Adds to the log an edit of a route that was just applied. Does nothing if no recompilation
     /// runs, because only a recompilation needs the log.
     pub fn log_edit(&mut self, edit: &Edit) {
         if let Some(log) = &mut self.edit_log {

@@ -56,7 +56,8 @@ impl Generator<'_> {
         if self.random.chance(20) { format!("[{condition}][0]") } else { condition }
     }
 
-    /// Generates a predicate of a field with an enumeration, which holds for some of its values.
+    /// Generates a predicate of a field with an enumeration. The predicate holds for some values of
+    /// the enumeration.
     fn enumeration_test(&mut self) -> String {
         let (tier, first) = (quoted(self.random.pick(TIERS)), quoted(self.random.pick(&TIERS[..2])));
         match self.random.below(11) {

@@ -3,9 +3,9 @@
 use super::{Generator, Kind, REGEXES, WORDS};
 use std::fmt::Write;
 
-/// Operands that a choice compares, listed by the type that the choice expects. Message values
-/// often have another type. An `input` block declares the last operand of each row with another
-/// type.
+/// Operands that a choice compares, each row with the type that the comparison expects. The `input`
+/// block, if there is one, declares the last operand of a row with another type. In messages,
+/// values of any operand often have another type.
 const READS: &[(&str, &[&str])] = &[
     ("number", &["ctx.n", "ctx.f", "ctx.extra", "ctx.s"]),
     ("string", &["ctx.s", "text", "ctx.user.role", "ctx.extra", "ctx.n"]),

@@ -327,7 +327,8 @@ impl Writer<'_> {
         forms[self.random.below(forms.len())].clone()
     }
 
-    /// Writes a `let` definition, and two rules that read the defined value.
+    /// Writes a `let` that computes a value from a field in `scope`, and two rules that read this
+    /// value. The rules report violations at the path `place`.
     fn made(&mut self, scope: &[Field], place: &str) {
         let field = scope[self.random.below(scope.len())].clone();
         let (value, kind) = match field.kind {
@@ -342,7 +343,9 @@ impl Writer<'_> {
         (0..2).for_each(|_| self.rule(&made, Some(place)));
     }
 
-    /// Writes rules about each list element or dict entry of a field.
+    /// Writes rules about each list element or dict entry of `field`. Some of these rules also read
+    /// `fields`, which are the fields of the object that contains the list. If the elements are
+    /// objects, their fields are `leaf`.
     fn each(&mut self, field: &Field, fields: &[Field], leaf: &[Field]) {
         if !self.random.chance(60) {
             return;

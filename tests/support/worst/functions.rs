@@ -17,7 +17,7 @@ fn built(size: &Size, condition: &str, letters: &str, grown: usize) -> Task {
     ask(condition, json!({ "text": letters.repeat(bytes / letters.len()) }))
 }
 
-/// Returns the maximum number of elements of a list that a function may build.
+/// Returns the maximum number of elements of a list that a function may build within the limits.
 fn elements(size: &Size) -> usize {
     size.get(Limit::ValueBytes) / 8
 }

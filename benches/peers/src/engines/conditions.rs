@@ -128,7 +128,9 @@ fn predicate(normal: &Normal, pred: &NPred) -> Result<Cond, String> {
 /// Maximum number of words that are searched one by one; more words are searched by an automaton.
 const FEW: usize = 3;
 
-/// Searches for any of many words with one automaton, as a careful programmer would.
+/// Returns a condition that searches a text for any of many words with one automaton, as a careful
+/// programmer would. With `word`, only matches with word boundaries count. With `fold`, the text is
+/// searched in lower case.
 fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     // A DFA would be faster, but thousands of DFAs do not fit into memory.
     let kind = Some(AhoCorasickKind::ContiguousNFA);
@@ -140,7 +142,7 @@ fn many(words: &[String], word: bool, fold: bool) -> Result<Cond, String> {
     }))
 }
 
-/// True if the match has word boundaries at both ends.
+/// True if the match from the byte `start` to the byte `end` has word boundaries at both ends.
 fn edges(text: &[u8], start: usize, end: usize) -> bool {
     let ascii = |at: usize| text.get(at).is_none_or(u8::is_ascii);
     let is_word = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');

@@ -1,6 +1,6 @@
-//! Intel's Hyperscan (libhs 5) as a text scanner, and as the scanner of the index prototype. It
-//! needs the feature `hyperscan`, because it is a C++ library. It only shows how fast a scan can
-//! be.
+//! Intel's Hyperscan (libhs 5) as a text scanner, and as the scanner of the index prototype.
+//! Hyperscan is a C++ library, so this module needs the feature `hyperscan`. Its only purpose here
+//! is to show how fast a scan can be.
 
 use super::Engine;
 use super::keyed::{Keyed, LiteralScan};

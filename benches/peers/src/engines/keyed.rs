@@ -1,6 +1,7 @@
 //! A textbook index prototype, generic over the literal scanner. Each route has one key that every
-//! matching message must contain. Posting lists are read in evaluation order, up to the best rank
-//! found so far, and each candidate is verified.
+//! matching message must contain. The posting list of a key has the ranks (evaluation positions) of
+//! the routes with this key. The prototype reads the posting lists of a message's keys, up to the
+//! best rank found so far, and evaluates each of these routes.
 //!
 //! With Hyperscan, the prototype shows what a fast text scan gains. With aho-corasick, the
 //! prototype is also the oracle that sorts messages into mixes, because its time does not grow with
@@ -41,7 +42,7 @@ pub struct Keyed<'w, S> {
     by_tag: HashMap<&'w str, Ranks>,
     by_text: HashMap<&'w str, Ranks>,
     /// Thresholds with the ranks of their routes, by field and comparison. Thresholds that more
-    /// values satisfy come first.
+    /// values satisfy come first, so a search can end at the first threshold that is not satisfied.
     by_threshold: [[Vec<(f64, u32)>; 2]; 5],
     /// Routes without a key, which are candidates for every message.
     rest: Ranks,

@@ -47,7 +47,8 @@ pub trait Ready {
         }
     }
 
-    /// Decides until the engine reaches full speed. Called before the engine is timed.
+    /// Decides until the engine reaches full speed, with the given number of messages. Called
+    /// before the engine is timed.
     fn warm(&mut self, _messages: usize) {}
 }
 

@@ -14,7 +14,7 @@ type Decide = fn(&View<'_>, &[Finder<'static>], &[Regex]) -> Option<u32>;
 /// A rule set whose code the build script has generated.
 struct Generated {
     shape: Shape,
-    /// The words for which the generated code has finders.
+    /// The words for which the generated code needs a `Finder`, which searches a text for one word.
     words: &'static [&'static str],
     /// The regexes of the generated code.
     patterns: &'static [&'static str],

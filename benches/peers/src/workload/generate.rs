@@ -116,7 +116,8 @@ impl Workload {
     }
 }
 
-/// Above this number of routes, the `regex_memory` limit must be raised.
+/// Number of routes above which the rules must raise the `regex_memory` limit, because one route in
+/// ten has a regex.
 const MOST_REGEXES: usize = 200_000;
 
 struct Maker<'v> {
@@ -251,8 +252,9 @@ impl Maker<'_> {
         }
     }
 
-    /// Returns a range test of a number that is true for about the fraction `wanted` of messages.
-    /// Sometimes returns a negation, or two ranges joined by `or`.
+    /// Returns a range test of a number that is true for about the fraction `wanted` of messages,
+    /// and the estimated fraction. Sometimes the test is two ranges joined by `or`, or a negation,
+    /// which is true for more messages.
     fn range(&mut self, wanted: f64) -> (Term, f64) {
         match self.random.below(10) {
             0 | 1 if wanted > 0.5 => (Term::IsNot(CHANNEL, self.random.pick(CHANNELS).to_owned()), 0.9),

@@ -40,9 +40,9 @@ pub enum Term {
     },
     /// The whole text equals this string.
     TextIs(String),
-    /// The text matches a regex. Each match contains one of the literals, in lower case if the test
-    /// ignores case. `examples` has, for each literal, a text with the literal that the pattern
-    /// matches.
+    /// The text matches a regex. Each match contains one of `literals`, which are in lower case if
+    /// the test ignores case. For each literal, `examples` has a text that contains it and matches
+    /// the regex.
     Matches {
         pattern: String,
         literals: Vec<String>,

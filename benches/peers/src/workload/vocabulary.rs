@@ -210,14 +210,14 @@ impl Vocabulary {
         }
     }
 
-    /// Picks the index of the next word of a text. Words with a lower index are more frequent, as
-    /// in natural languages, but less steeply.
+    /// Picks the index, below `length`, of the next word of a text. Words with a lower index are
+    /// more frequent, as in natural languages, but less steeply.
     pub fn skewed(random: &mut Random, length: usize) -> usize {
         let unit = random.below(1 << 30) as f64 / (1u64 << 30) as f64;
         (unit * unit * length as f64) as usize
     }
 
-    /// Returns the probability that [`Vocabulary::skewed`] picks index `at`.
+    /// Returns the probability that [`Vocabulary::skewed`] picks index `at` of `length` words.
     pub fn frequency(at: usize, length: usize) -> f64 {
         let (low, high) = (at as f64 / length as f64, (at + 1) as f64 / length as f64);
         high.sqrt() - low.sqrt()
@@ -229,7 +229,8 @@ impl Vocabulary {
     }
 }
 
-/// Generates `count` distinct words that are not in `taken`.
+/// Generates `count` distinct words of at least four bytes that are not in `taken`. `make`
+/// generates a candidate for the word with the given index.
 pub(super) fn distinct(
     count: usize,
     random: &mut Random,

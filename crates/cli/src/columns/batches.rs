@@ -23,8 +23,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How the results of messages are computed. Plain decisions are made directly on columns, all
-/// other results by workers from JSON. Also creates the output columns.
+/// How a run computes the results of its messages. Plain decisions (without explanation or intent
+/// flow) are made directly on columns. Workers compute all other results from JSON messages. Also
+/// has the function that creates the output columns of the workers.
 pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router) that decide, if each message needs only a plain
     /// decision. Such decisions are made directly on columns. `None` if workers compute the results
@@ -50,14 +51,14 @@ impl<'a> AnswerMode<'a> {
     }
 }
 
-/// The outcome of a whole run: the workers, a summary of decisions made directly on columns, and
-/// the number of rejected messages.
+/// The outcome of a whole run: the workers, which have counted their results; the summary of the
+/// decisions that were made directly on columns; and the number of rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
 enum InputBatch {
     Lines(LineChunk),
-    /// A batch of rows, and the position of its first row in the input.
+    /// A batch of rows, and the number of its first row in the input, counted from 1.
     Rows(Part, u64),
 }
 
@@ -190,8 +191,8 @@ impl Write for StdoutWriter {
 }
 
 impl ColumnArgs {
-    /// Decides or validates every message of the stream. If the input turns out to be damaged, all
-    /// earlier results are still written.
+    /// Decides or validates every message of the stream. `worker` creates the worker of a thread.
+    /// If the input turns out to be damaged, all earlier results are still written.
     pub fn answer_columns<W: Worker>(
         &self,
         stream: &StreamArgs,
@@ -327,7 +328,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process all input, and writes the results.
+/// Lets the worker threads process all input, and writes the results. `next_job` reads the next
+/// batch of the input; `messages` converts rows to JSON messages, and is `None` if the input is
+/// lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
@@ -418,7 +421,7 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Columns(columns.finish()))
     }
 
-    /// Decides a batch of rows directly on its columns.
+    /// Decides a batch of rows directly on its columns. `first_row` is the number of its first row.
     fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, rejected, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));
@@ -438,7 +441,8 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Converts each row to a JSON message, which the worker then processes.
+    /// Converts each row to a JSON message, which the worker then processes. `first_row` is the
+    /// number of the first row in the batch.
     fn answer_rows(
         &mut self,
         part: &Part,

@@ -1,5 +1,6 @@
-//! Draws an SVG picture. The layout is simple and stable: each node is one row below the first node
-//! that has an edge to it. Edges to the same row or a higher row bend around the side.
+//! Draws an SVG picture. The layout is simple and stable: a breadth-first search assigns each node
+//! to the row below the node from which the search first reaches it. Edges to the same row or a
+//! higher row bend around the side.
 
 use crate::escape::escape_xml;
 use rulec_report::drawing::{Drawing, Shape};
@@ -161,7 +162,9 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
     (placed, max_row_width + 3 * NODE_GAP, top)
 }
 
-/// Returns the row of each node: the row below the first node that has an edge to it, or row 0.
+/// Returns the row of each node, by a breadth-first search: the row below the node from which the
+/// search first reaches the node. Each node that earlier searches have not reached starts a search
+/// in row 0.
 fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut targets = vec![Vec::new(); drawing.nodes.len()];

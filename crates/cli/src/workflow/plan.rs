@@ -199,7 +199,8 @@ fn with_limits_and_saving(
     (builder, save_error)
 }
 
-/// A year, which is practically unlimited, yet small enough to add to any point in time.
+/// Maximum of the option `--time-limit`, in seconds; longer times are shortened to it. A year is
+/// practically unlimited, and a point in time plus a year cannot overflow.
 const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
 /// Reads the progress of a saved run of this plan.

@@ -1,4 +1,5 @@
-//! The workers of a plan's node types. No node type is allowed by default.
+//! Registers the workers that run the nodes of a plan, by node type. No node type is allowed by
+//! default; an option allows each.
 
 use crate::CliError;
 use rulec_base::diag::Message;

@@ -225,7 +225,8 @@ fn workflows_are_refused_in_chinese() {
     told(&other, &[(&["workflow", "run", "a.rules", "--resume", "run.json"], 1, "节点 `a` 的种类不同")]);
 }
 
-/// Runs each command, and checks its exit status and that its output contains the expected text.
+/// Runs the command of each case. A case has the arguments, the expected exit status, and a text
+/// that the output must contain.
 fn told(folder: &Folder, cases: &[(&[&str], i32, &str)]) {
     for (args, status, expected) in cases {
         let ran = folder.rulec(&[args, &["--lang", "zh"][..]].concat());

@@ -103,8 +103,8 @@ test \"p\" { given payload = { kind: \"y\", parts: [{ n: 1 }, { n: 2 }] } expect
     assert!(ran.out.contains("`part.n < long`: never reached: no `note` was judged"), "{}", ran.out);
 }
 
-/// The number of unknown results is reported. If a choice can use a condition, the condition does
-/// not count as true.
+/// An unknown result counts as neither true nor false, and is reported. A condition of a choice
+/// counts as true only if it holds; that it has a result is not enough.
 #[test]
 fn unknown_is_neither_true_nor_false() {
     let rules = "\

@@ -124,7 +124,8 @@ fn folder() -> Folder {
         .file("log.jsonl", log.collect::<Vec<_>>().join("\n"))
 }
 
-/// Removes the results that a decision hands to its handler, and the corrected payload.
+/// Removes from an output the arguments of handlers and the corrected payload. They are results for
+/// the caller, so they may contain private values.
 fn without_results(out: &str) -> String {
     let mut text = out.to_owned();
     while let (Some(start), Some(end)) = (text.find("\"args\":{"), text.find(",\"metadata\":{}")) {

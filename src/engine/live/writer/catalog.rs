@@ -172,8 +172,9 @@ impl Catalog {
         self.changes_with(TableId(0), None, None)
     }
 
-    /// Returns the edits of routes since the last full compilation, and one more edit. In this
-    /// edit, the route `old` is removed from `table`, and the text `new` takes its position.
+    /// Returns the edits of routes since the last full compilation, and one more edit: the text
+    /// `new` replaces the route `old` of `table`. Without `old`, the text is appended to the table;
+    /// without `new`, the route is only removed.
     pub fn changes_with(
         &self,
         table: TableId,

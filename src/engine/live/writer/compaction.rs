@@ -132,10 +132,10 @@ impl Writer {
         self.background.compaction = CompactionState::Idle;
     }
 
-    /// Returns the segments (groups of inserted routes) to compact next; `None` if there are at
-    /// most [`FEW_SEGMENTS`]. The returned segments hold routes of one file, which is the file of
-    /// the newest segment. Segments of a running merge are left out, because the new base will
-    /// replace them.
+    /// Returns the segments (groups of inserted routes) to compact next; `None` if at most
+    /// [`FEW_SEGMENTS`] could be compacted. All returned segments have routes of the file of the
+    /// newest segment, because routes are checked with the settings of one file. Segments of a
+    /// running merge are left out, because the new base will replace them.
     fn segments_to_compact(&self) -> Option<Vec<Arc<Segment>>> {
         let Base { rules, declarations, .. } = &**self.base();
         let file_of = |segment: &Segment| {
