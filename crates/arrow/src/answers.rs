@@ -263,8 +263,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, with the name of its column, such as `failures`. Most decisions, or all
-    /// decisions by routes, have no such part.
+    /// Any other part, such as `failures`. Contains the name of its column. Most decisions lack
+    /// such a part, or no decision by routes has it.
     Other(&'static str),
 }
 

@@ -179,8 +179,10 @@ impl<'b> TypedColumn<'b> {
 }
 
 impl TypedColumn<'_> {
-    /// Fills the cells of a slot from a range of rows, with one check of the column's type for all
-    /// rows. Returns false, and fills no cell, if the column's type is not supported here.
+    /// Fills the cells of one slot from a range of rows of this column, with one check of the
+    /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
+    /// allocated in `bump`. Returns false, and fills no cell, if the column's type is not supported
+    /// here.
     pub fn spread_to_slots<'c>(
         &'c self,
         rows: Range<usize>,

@@ -113,12 +113,14 @@ impl Request {
         CallLabel::new(self.method.as_str(), &self.url)
     }
 
-    /// Returns the secrets that the headers and the query contain, the longest first.
+    /// Returns the secrets that the headers and the query contain, the longest first. In this
+    /// order, a secret is masked before a shorter secret that it contains.
     pub(super) fn secrets(&self) -> Vec<Secret> {
         let mut texts = Vec::new();
         for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`.
+            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`. So
+            // each cookie's value, and the key alone, are secrets too.
             let parts = if *name == COOKIE {
                 value.split(['=', ';']).skip(1).step_by(2).collect()
             } else {

@@ -176,7 +176,8 @@ fn translate(
 
 /// Reads the left or right side of a condition as the output of a workflow step. Returns an
 /// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
-/// the side names no step. The key `name` is accepted in place of `value`.
+/// the side has no `step_id`. The key `name` is accepted in place of `value`. `which` is the word
+/// for the side in messages, such as "left".
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,

@@ -90,8 +90,9 @@ impl ChunkReader for FilePrefix {
     type T = CheckedHeader;
 
     fn get_read(&self, start: u64) -> ParquetResult<CheckedHeader> {
-        // After each page header, the library requests the following bytes without ever using them.
-        // So a page header is only read when the library reads from the returned `CheckedHeader`.
+        // The library also requests the bytes after each page header, but never uses them. These
+        // bytes need not be a valid header. So a page header is read and checked only when the
+        // library reads from the returned `CheckedHeader`.
         let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.length);
         let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };

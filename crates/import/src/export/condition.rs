@@ -16,9 +16,11 @@ const SUFFIXES: [(Op, &str); 6] =
 
 pub(super) struct ConditionWriter<'p> {
     program: &'p Program,
-    /// Whether the file contains the `let` statements that the importer writes for the message's
-    /// length and urgency.
+    /// Whether the file contains the `let` statement that the importer writes for the message's
+    /// length.
     derives_length: bool,
+    /// Whether the file contains the `let` statements that the importer writes for the message's
+    /// urgency.
     derives_urgency: bool,
 }
 

@@ -323,8 +323,8 @@ pub(super) enum RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// Reads how to recover from the payload of a validated decision. `None` if decisions of this
-    /// kind request no recovery.
+    /// Reads a recovery action from the payload of a validated decision. `None` if decisions of
+    /// this kind request no recovery.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
             return Some(RecoveryAction::Replan(payload.clone()));

@@ -62,8 +62,9 @@ impl Policy {
     }
 
     /// Retries a call that failed or exceeded its time limit, at most `times` times. There is a
-    /// pause before each retry. The pause doubles each time, up to one minute. A random part of up
-    /// to the same length is added, so that retries of several messages spread out.
+    /// pause before each retry. The pause doubles each time, up to one minute. To each pause, a
+    /// random time of at most the same length is added, so that retries of several messages spread
+    /// out.
     ///
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.

@@ -190,7 +190,8 @@ impl PlanStep {
         false
     }
 
-    /// Makes one attempt, and passes its duration and error to the program's callback.
+    /// Makes one attempt to run the node, or `alternative_node` in its place. Passes the duration
+    /// and the error of the attempt to the program's callback.
     async fn make_reported_attempt(
         &self,
         alternative_node: Option<&str>,
