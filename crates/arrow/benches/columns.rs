@@ -114,7 +114,7 @@ impl TableVariant {
     }
 }
 
-/// Builds routes that test only the channel, the country and the role.
+/// Builds `routes` routes that test only the channel, the country and the role.
 fn few_conditions(routes: usize) -> Rules {
     let of_few = |term: &Term| match term {
         Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {

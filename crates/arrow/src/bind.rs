@@ -346,8 +346,9 @@ impl Binder<'_> {
         bound
     }
 
-    /// Creates a bound field. If the field is an object with the same fields in every row, `inside`
-    /// contains the object's bound fields.
+    /// Binds the message field `path_id` to the column at position `index` among the columns of the
+    /// same object. `column_kinds` and `uniform` describe the column. If the field is an object
+    /// with the same fields in every row, `inside` contains the bound fields of the object.
     fn bind_field(
         &self,
         index: usize,

@@ -423,8 +423,8 @@ fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }
 
-/// Converts a decimal number. If `is_exact` is true, the result keeps all digits; otherwise it may
-/// be the nearest float.
+/// Converts the decimal number `value` / 10^`scale`. If `is_exact` is true, the result keeps all
+/// digits; otherwise it may be the nearest float.
 fn decimal_cell(value: i128, scale: i8, is_exact: bool) -> CellValue<'static> {
     let number = if is_exact { exact_number(value, scale) } else { Some(nearest_number(value, scale)) };
     match number {

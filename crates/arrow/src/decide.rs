@@ -170,7 +170,8 @@ fn append_answer(
 }
 
 /// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
-/// single type, the engine's slots are filled column by column, otherwise row by row.
+/// single type, the engine's slots are filled column by column, otherwise row by row. `on_row`
+/// receives the index of each row, and the row's decision or error.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,

@@ -61,7 +61,7 @@ struct FilePrefix {
 }
 
 impl FilePrefix {
-    /// Creates a prefix of a file and checks that its metadata is complete.
+    /// Creates a prefix of `length` bytes, and checks that the metadata at its end is complete.
     fn new(file: File, length: u64) -> Result<FilePrefix, Message> {
         let prefix = FilePrefix { file, length };
         let to_message = |error: ParquetError| Message::verbatim(error.to_string());
@@ -177,8 +177,9 @@ fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBui
     catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(prefix))
 }
 
-/// Opens the longest prefix of a truncated file that ends in a complete footer, and returns the
-/// length of the prefix. `None` if no footer is found.
+/// Finds and opens the longest prefix of a truncated file that ends in a complete footer. `length`
+/// is the size of the file in bytes. Returns the reader of the prefix, and the length of the prefix
+/// in bytes. `None` if no footer is found.
 fn open_longest_prefix(
     mut file: File,
     length: u64,

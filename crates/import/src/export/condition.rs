@@ -238,6 +238,8 @@ fn suffix(op: Op) -> Option<&'static str> {
 }
 
 /// Writes a predicate on the message text as JSON; `None` if the JSON format has no such condition.
+/// `op` is the predicate's operator, and `right` is its right side. `ignores_case` says whether the
+/// predicate ignores case.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

@@ -43,9 +43,9 @@ impl RoundCounter {
         }
     }
 
-    /// Updates the round count after a node ran. If the output loops back (is sent to an earlier
-    /// node), the next round starts, and its number is written to the output's field `field`.
-    /// Otherwise the loop has ended, and its count is removed.
+    /// Updates the round count after a node ran. If `loop_back` is true, the output leads back to
+    /// an earlier node. The next round then starts, and its number is written to the output's field
+    /// `field`. Otherwise the loop has ended, and its count is removed.
     pub(super) fn leave_node(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
             self.current.remove(node);

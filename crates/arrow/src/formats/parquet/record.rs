@@ -43,7 +43,8 @@ impl<R: Read> SkippedRecord<R> {
     }
 
     /// Skips over the fields of a record. `outer` is the field id under which the enclosing record
-    /// contains this record; `None` at the top level.
+    /// contains this record; `None` at the top level. `depth` is the number of records, lists and
+    /// maps that enclose this record.
     fn skip_fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());
@@ -72,7 +73,9 @@ impl<R: Read> SkippedRecord<R> {
         }
     }
 
-    /// Skips over a value of a Thrift kind; each value takes at least one byte of input.
+    /// Skips over a value; `kind` is the number of its type in Thrift's compact protocol. Each
+    /// value takes at least one byte of input. `depth` is the number of records, lists and maps
+    /// that enclose the value.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());

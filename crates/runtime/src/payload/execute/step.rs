@@ -269,7 +269,9 @@ impl PlanStep {
     }
 
     /// Runs the body of a loop once per round. Each round counts as one attempt. Placeholders in
-    /// the body may refer to the round's `item` and `index`, and to the `last` output.
+    /// the body may refer to the round's `item` and `index`, and to `last`, the output of the round
+    /// before. Returns an object with the number of rounds and the outputs. An error if the loop
+    /// would continue after `max_rounds` rounds, or takes longer than `limit`.
     async fn run_rounds(
         &self,
         node: &PlanNode,
