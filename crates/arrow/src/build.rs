@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Metadata key of a dictionary column that marks its texts as JSON. The extension type
-/// `arrow.json` does not apply to dictionaries.
+/// Key in the metadata of a dictionary column. It marks the texts of the column as JSON, because
+/// the extension type `arrow.json` does not apply to dictionaries.
 pub(crate) const JSON_TEXTS_KEY: &str = "rulec.json";
 
 /// Type of an answer column.

@@ -18,7 +18,7 @@ pub(super) struct ImportedStatement {
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
-    /// Index in the report of the item from which the statement was written; `None` if the
+    /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
 }
@@ -120,7 +120,7 @@ impl RulesDocument {
     }
 
     /// Adds a note for the author: the route, branch or flow `original` has the name `new_name` in
-    /// the rules. Its own name is taken, or is not a valid name.
+    /// the rules. The name `original` is already taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(

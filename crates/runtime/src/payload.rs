@@ -280,8 +280,8 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes the judges (validators) of all kinds strict: they treat a violation of a warning rule
-    /// as an error. See [`Judge::strict`].
+    /// Makes the judges (validators) of all payload kinds strict: they treat a violation of a
+    /// warning rule as an error. See [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());

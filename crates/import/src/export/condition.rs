@@ -60,8 +60,8 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction as JSON. In JSON, one `ErrorCondition` has both the type of the last
-    /// error and the number of errors of this type. So the two conditions of the rules become one.
+    /// Writes a conjunction as JSON. The rules have one condition on the type of the last error and
+    /// one on the number of errors of this type. In JSON, both together are one `ErrorCondition`.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -144,8 +144,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_context(op, test, right)
     }
 
-    /// Writes a predicate that reads a field of `ctx` as a JSON condition. `None` if the JSON
-    /// format has no such condition.
+    /// Converts a predicate to a JSON condition, if the predicate reads a field of `ctx`. `None` if
+    /// the JSON format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));

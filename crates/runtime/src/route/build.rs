@@ -108,9 +108,10 @@ impl RouterBuilder {
         self.register(name.into(), RegisteredHandler::new(box_function(function, HandlerResult::into_result)))
     }
 
-    /// Registers a handler that takes its arguments as a type of the program. Building the router
-    /// and swapping rules fail if the arguments in the rules do not fit the type; see
-    /// [`Rules::check_args`]. Arguments that do not fit at run time are an error of the handler.
+    /// Registers a handler that takes its arguments as a value of a type that the program defines.
+    /// Building the router and swapping rules fail if the arguments in the rules do not fit the
+    /// type; see [`Rules::check_args`]. Arguments that do not fit at run time are an error of the
+    /// handler.
     ///
     /// ```
     /// use rulec_runtime::route::{Reply, Request, Router};

@@ -84,7 +84,8 @@ impl Policy {
 
     /// Adds a fallback: another handler that takes the message if this handler fails, times out,
     /// panics, or has an open circuit. Further calls of this method add further fallbacks, which
-    /// are tried in order. The policy of the fallback applies, except its own fallbacks.
+    /// are tried in order. While a fallback is called, its own policy applies, but without its own
+    /// fallbacks.
     pub fn fallback(mut self, handler: impl Into<String>) -> Policy {
         self.fallbacks.push(handler.into());
         self
