@@ -410,7 +410,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Reports a field that has no column, unless the rules allow the field to be missing.
+    /// Reports that the field `path` has no column, unless the rules or the options allow it to be
+    /// missing. `names` are the existing columns, from which a similar name is suggested.
     fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(path_id) {
             return;

@@ -269,7 +269,8 @@ impl ColumnBuilder {
         nulls.append(true);
     }
 
-    /// Appends a dictionary value by its key.
+    /// Appends a dictionary value by its key; `None` appends null. Does nothing if the column is
+    /// not a dictionary.
     pub fn push_key(&mut self, key: Option<i32>) {
         if let ColumnBuilder::DictionaryTexts(_, _, builder) = self {
             builder.push(key);

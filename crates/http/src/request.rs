@@ -17,7 +17,8 @@ use url::Url;
 const RESERVED_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Parts of the names of headers and query parameters whose values are masked in errors.
+/// Words that occur in the names of secret headers and query parameters. If a name contains such a
+/// word, errors show its value masked.
 const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
 
 /// A request: method, URL, headers and a JSON body.

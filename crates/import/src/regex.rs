@@ -263,7 +263,8 @@ impl RegexTranslator<'_> {
         }))
     }
 
-    /// Translates the rest of a group after `(`.
+    /// Translates the rest of a group after `(`. `last` is the element before the group. It is
+    /// returned unchanged if the group is a comment, because a comment is no element.
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {

@@ -128,7 +128,8 @@ pub struct RunReport {
     pub reason: Option<String>,
     /// Outputs by node id; an empty object for each skipped node.
     pub outputs: BTreeMap<String, Json>,
-    /// Number of failed attempts by node id, including nodes that recovered.
+    /// Number of failed attempts of each node, by node id. A node may be listed although it
+    /// recovered and has an output.
     pub failures: BTreeMap<String, u64>,
     /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,

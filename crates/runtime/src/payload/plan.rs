@@ -298,7 +298,7 @@ const RETRY_FIELD: &str = "retry_config";
 /// Maximum number of attempts (or of retries) that a plan or a recovery decision can request for a
 /// node. A greater number is reduced to it.
 const MAX_ATTEMPTS: u64 = 100;
-/// Longest time limit or pause that a plan can request, in seconds.
+/// Longest time limit or pause that a plan can request, in seconds: one week.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
 
 /// Reads a positive number of seconds, capped at [`MAX_SECONDS`]. Returns `None` for any other

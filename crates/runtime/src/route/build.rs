@@ -36,7 +36,7 @@ impl HandlerMap {
         self.by_name.get(target).or(self.default_handler.as_ref())
     }
 
-    /// Returns the handlers that are registered by name.
+    /// Returns the names and the handlers that are registered by name, without the default handler.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
         self.by_name.iter()
     }
