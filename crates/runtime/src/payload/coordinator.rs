@@ -181,8 +181,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Allows `CONDITION` nodes. Their output has the fields of their input, and the `result` of
-    /// their condition.
+    /// Allows `CONDITION` nodes. The output of such a node has the fields of the node's input. The
+    /// field `result` says whether the node's condition is true.
     pub fn conditions(mut self) -> Self {
         self.settings_mut().kinds.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
         self
