@@ -1,7 +1,7 @@
-//! Compares the speed of decisions of record batches with decisions of JSON lines and with the bare
-//! loop of [`Session::choose`](rulec::Session::choose). All decide the same messages by the same
-//! rules. The benchmark first prints the ratios of alternating measurements, and then criterion's
-//! results.
+//! Compares the speed of decisions from record batches with two other ways. One way decides from
+//! JSON lines; the other is a bare loop of [`Session::choose`](rulec::Session::choose). All decide
+//! the same messages by the same rules. The benchmark first prints the ratios of alternating
+//! measurements, and then criterion's results.
 //!
 //! The command `columns count SIDE ROUTES TEXTS` decides one batch, so that callgrind
 //! (`--toggle-collect='*decide_all*'`) can count the instructions. SIDE is `lines`, `columns`,
@@ -114,7 +114,7 @@ impl TableVariant {
     }
 }
 
-/// Builds routes that test only the channel, the country and the role.
+/// Builds `routes` routes that test only the channel, the country and the role.
 fn few_conditions(routes: usize) -> Rules {
     let of_few = |term: &Term| match term {
         Term::Equal(path, _) | Term::NotEqual(path, _) | Term::OneOf(path, _) => {
@@ -265,7 +265,8 @@ fn decide_all(way: &mut dyn FnMut()) {
     way();
 }
 
-/// Decides one batch twice, so that callgrind can count the second run. Returns false if the
+/// If the arguments request the command `count`, decides one batch twice. Only the second run,
+/// after this warm-up, goes through [`decide_all`], where callgrind counts. Returns false if the
 /// arguments request another command.
 fn run_for_callgrind() -> bool {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -15,8 +15,9 @@ use support::generate::{Generator, message};
 use support::random::Random;
 use support::trials::seeds;
 
-/// Number of programs, and of messages per program.
+/// Number of generated programs.
 const PROGRAM_COUNT: u64 = 120;
+/// Number of messages that each program decides.
 const MESSAGES_PER_PROGRAM: usize = 60;
 
 /// Compiles rules for the reference evaluator, with two host functions (functions of the program

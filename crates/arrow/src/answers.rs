@@ -22,8 +22,9 @@ pub(crate) struct AnswerBuilder {
     schema: SchemaRef,
     columns: Vec<LazyColumn>,
     rows: usize,
-    /// The dictionary keys of the texts in answers, computed once for each rule and default of a
-    /// table of routes. Empty for a choice or another entry point.
+    /// The keys of all texts in answers, for answer columns that are stored as dictionaries.
+    /// Computed once for each rule and each default of a table of routes. Empty for a choice or
+    /// another entry point.
     precomputed: PrecomputedKeys,
     /// Language of error messages about rows.
     language: Language,
@@ -263,8 +264,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part, with the name of its column, such as `failures`. Most decisions, or all
-    /// decisions by routes, have no such part.
+    /// Any other part; contains the name of its column, such as `failures`. Such a part is rare:
+    /// most decisions lack it, or all decisions by routes do.
     Other(&'static str),
 }
 

@@ -346,8 +346,9 @@ impl Binder<'_> {
         bound
     }
 
-    /// Creates a bound field. If the field is an object with the same fields in every row, `inside`
-    /// contains the object's bound fields.
+    /// Binds the message field `path_id` to the column at position `index` among the columns of the
+    /// same object. `column_kinds` and `uniform` describe the column. If the field is an object
+    /// with the same fields in every row, `inside` contains the bound fields of the object.
     fn bind_field(
         &self,
         index: usize,
@@ -409,7 +410,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Reports a field that has no column, unless the rules allow the field to be missing.
+    /// Reports that the field `path` has no column, unless the rules or the options allow it to be
+    /// missing. `names` are the existing columns, from which a similar name is suggested.
     fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
         if self.options.allow_missing || self.plan.is_optional(path_id) {
             return;

@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Metadata key of a dictionary column that marks its texts as JSON. The extension type
-/// `arrow.json` does not apply to dictionaries.
+/// Key in the metadata of a dictionary column. It marks the texts of the column as JSON, because
+/// the extension type `arrow.json` does not apply to dictionaries.
 pub(crate) const JSON_TEXTS_KEY: &str = "rulec.json";
 
 /// Type of an answer column.
@@ -269,7 +269,8 @@ impl ColumnBuilder {
         nulls.append(true);
     }
 
-    /// Appends a dictionary value by its key.
+    /// Appends a dictionary value by its key; `None` appends null. Does nothing if the column is
+    /// not a dictionary.
     pub fn push_key(&mut self, key: Option<i32>) {
         if let ColumnBuilder::DictionaryTexts(_, _, builder) = self {
             builder.push(key);

@@ -179,8 +179,10 @@ impl<'b> TypedColumn<'b> {
 }
 
 impl TypedColumn<'_> {
-    /// Fills the cells of a slot from a range of rows, with one check of the column's type for all
-    /// rows. Returns false, and fills no cell, if the column's type is not supported here.
+    /// Fills the cells of one slot from a range of rows of this column, with one check of the
+    /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
+    /// allocated in `bump`. Returns false, and fills no cell, if the column's type is not supported
+    /// here.
     pub fn spread_to_slots<'c>(
         &'c self,
         rows: Range<usize>,
@@ -421,8 +423,8 @@ fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }
 
-/// Converts a decimal number. If `is_exact` is true, the result keeps all digits; otherwise it may
-/// be the nearest float.
+/// Converts the decimal number `value` / 10^`scale`. If `is_exact` is true, the result keeps all
+/// digits; otherwise it may be the nearest float.
 fn decimal_cell(value: i128, scale: i8, is_exact: bool) -> CellValue<'static> {
     let number = if is_exact { exact_number(value, scale) } else { Some(nearest_number(value, scale)) };
     match number {

@@ -152,8 +152,8 @@ impl Decider {
     }
 }
 
-/// Appends the answer for a row: its decision or its error. `matched` has the names of all matching
-/// routes, and `on_decision` is called with a decision.
+/// Appends the answer for a row: its decision or its error. Calls `on_decision` if there is a
+/// decision. `matched` contains the names of all matching routes, if they were requested.
 fn append_answer(
     answers: &mut AnswerBuilder,
     decision: Result<Decision, RowError>,
@@ -170,7 +170,8 @@ fn append_answer(
 }
 
 /// Decides every row of a part (a batch with errors for unreadable rows). If each column has a
-/// single type, the engine's slots are filled column by column, otherwise row by row.
+/// single type, the engine's slots are filled column by column, otherwise row by row. `on_row`
+/// receives the index of each row, and the row's decision or error.
 fn decide_rows(
     session: &mut Session,
     binding: &Binding,

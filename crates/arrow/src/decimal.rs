@@ -4,8 +4,8 @@
 use rulec_base::decimal::Decimal;
 use rulec_lang::value::Value;
 
-/// Converts a decimal number: to an integer if its scale is not positive, otherwise to the nearest
-/// float. Returns [`Value::Missing`] if the number is too large.
+/// Converts the decimal number `value` / 10^`scale`: to an integer if `scale` is not positive,
+/// otherwise to the nearest float. Returns [`Value::Missing`] if the number is too large.
 pub(crate) fn nearest_number(value: i128, scale: i8) -> Value<'static> {
     let finite = |float: f64| if float.is_finite() { Value::Float(float) } else { Value::Missing };
     if scale <= 0 {
@@ -23,8 +23,8 @@ pub(crate) fn nearest_number(value: i128, scale: i8) -> Value<'static> {
     format!("{value}e-{scale}").parse().map_or(Value::Missing, finite)
 }
 
-/// Converts a decimal number to an integer if it has no fraction, otherwise to a float. `None` if
-/// the float loses digits.
+/// Converts the decimal number `value` / 10^`scale` to an integer if it has no fraction, otherwise
+/// to a float. `None` if the float loses digits.
 pub(crate) fn exact_number(value: i128, scale: i8) -> Option<Value<'static>> {
     let Value::Float(float) = nearest_number(value, scale) else { return Some(nearest_number(value, scale)) };
     let decimal = Decimal::from_parts(value, scale.into());
@@ -34,7 +34,7 @@ pub(crate) fn exact_number(value: i128, scale: i8) -> Option<Value<'static>> {
     }
 }
 
-/// Returns the text of a decimal number.
+/// Returns the text of the decimal number `value` / 10^`scale`.
 pub(crate) fn digits(value: i128, scale: i8) -> String {
     let decimal = Decimal::from_parts(value, scale.into());
     decimal.map_or_else(|| format!("{value}e{}", -i16::from(scale)), |decimal| decimal.to_string())

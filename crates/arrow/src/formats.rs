@@ -170,7 +170,7 @@ pub fn open_stream(
     }
 }
 
-/// Creates a writer of columns.
+/// Creates a writer of answers, which writes a file of the given format to `out`.
 ///
 /// # Errors
 /// Returns an error if the format cannot represent the columns.

@@ -143,8 +143,9 @@ pub(crate) fn cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>) -> Option<V
     })
 }
 
-/// Converts a cell inside a list or dict. Sets `representable` (a flag: `Some` is yes, `None` is
-/// no) to `None` if only a JSON tree (a parsed JSON message) can represent the cell.
+/// Converts a cell inside a list or dict. If only a JSON tree (a parsed JSON message) can represent
+/// the cell, sets `representable` to `None` and returns `Value::Missing`. Otherwise `representable`
+/// stays unchanged.
 fn inner_cell_to_value<'b>(bump: &'b Bump, cell: CellValue<'b>, representable: &mut Option<()>) -> Value<'b> {
     cell_to_value(bump, cell).unwrap_or_else(|| {
         *representable = None;

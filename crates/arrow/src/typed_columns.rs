@@ -102,8 +102,10 @@ impl<'b> ColumnFill<'b> {
         }
     }
 
-    /// Removes rows from `complete_rows` if they lack a required field. A row lacks the field if
-    /// its object is present but the field is missing.
+    /// Removes the rows from `complete_rows` that lack a required field. The bits of
+    /// `field_present` are set for the rows that have the field; `None` if every row has it.
+    /// `parent_nulls` is the null buffer of the object that contains the field. A row in which the
+    /// object itself is null does not lack the field.
     fn keep_rows_with(&mut self, parent_nulls: Option<&NullBuffer>, field_present: Option<&BooleanBuffer>) {
         let Some(field_present) = field_present else { return };
         let complete_rows = parent_nulls

@@ -16,8 +16,9 @@ use support::generate::{Generator, message};
 use support::random::Random;
 use support::trials::seeds;
 
-/// Number of programs, and of messages per program.
+/// Number of generated programs.
 const PROGRAM_COUNT: u64 = 105;
+/// Number of messages that each program decides.
 const MESSAGES_PER_PROGRAM: usize = 200;
 
 fn compile(source: &str) -> Rules {

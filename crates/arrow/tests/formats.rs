@@ -60,8 +60,8 @@ fn write_file(format: Format, path: &Path, batches: &[RecordBatch]) {
     sink.finish().expect("it can be written");
 }
 
-/// Returns messages that CSV can represent. A CSV cell has no type, so `text` is a non-empty text
-/// or missing.
+/// Returns `count` random messages that CSV can represent. A CSV cell has no type, so `text` is a
+/// non-empty text or missing.
 fn random_messages(count: usize, seed: u64) -> Vec<Json> {
     let mut random = Random::new(seed);
     let mut messages = Vec::new();

@@ -93,7 +93,7 @@ impl WarningSelector {
     }
 }
 
-/// Parses the code of a warning, ignoring case.
+/// Parses the code of a warning, such as `W0213`. The letter may be lower case.
 ///
 /// # Errors
 ///

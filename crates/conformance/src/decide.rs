@@ -47,8 +47,9 @@ pub(super) fn check_flow(case: &Json, setting: &RunSetting) -> Verdict {
     })
 }
 
-/// Imports the routes, branches or flows in the member `key` of a case and compiles them. Then lets
-/// each engine decide, and compares each decision with the expected one.
+/// Imports the routes, branches or flows in the member `key` of a case and compiles them. Then
+/// decides with each engine, and compares the result with the case's `expected`. `decide` makes the
+/// decision with the given rules and returns it in the format of `expected`.
 fn check_decision(
     case: &Json,
     setting: &RunSetting,

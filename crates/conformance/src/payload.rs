@@ -101,8 +101,9 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
-/// Reduces each violation in `value` to its rule and path, if `key` names a list of violations.
-/// Returns any other value unchanged.
+/// Prepares the member `key` of an actual result for comparison. If `value` is a list of
+/// violations, as the key says, each violation is reduced to its rule and path. Any other value is
+/// returned unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {

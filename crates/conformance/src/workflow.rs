@@ -21,8 +21,9 @@ pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRout
 /// Names of the kinds of cases that [`check_case`] can run.
 pub const KINDS: [&str; 3] = ["workflow", "loop_decision", "vote_decision"];
 
-/// Runs a case and compares its result with the expected one. Numbers are compared by value. The
-/// call blocks the thread, so it must not run inside a tokio runtime.
+/// Runs a case and compares its result with the expected one. `routers` creates the routers that
+/// the case names. Numbers are compared by value. The call blocks the thread, so it must not run
+/// inside a tokio runtime.
 ///
 /// # Errors
 ///
@@ -33,8 +34,8 @@ pub fn check_case(case: &Value, routers: RouterFn<'_>) -> Result<(), Message> {
     first_difference(expected, &actual, "expected").map_or(Ok(()), Err)
 }
 
-/// Runs a case and returns its result in the format of `expected`. The call blocks the thread like
-/// [`check_case`].
+/// Runs a case and returns its result in the format of `expected`. `routers` creates the routers
+/// that the case names. The call blocks the thread like [`check_case`].
 ///
 /// # Errors
 ///

@@ -21,9 +21,9 @@ use thiserror::Error as ThisError;
 use tokio::time::{Instant, sleep, timeout_at};
 use url::Url;
 
-/// Maximum number of bytes that are read from the body of an error response. The error itself keeps
-/// fewer bytes, and secrets in them are masked. The extra bytes ensure that a secret at the end of
-/// the kept bytes is read completely.
+/// Maximum number of bytes that are read from the body of an error response. The error keeps only
+/// the first part of them, with secrets masked. The other bytes are read so that a secret that
+/// crosses the end of the kept part is complete and can be masked.
 const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
 /// A callback that receives the pieces of a response body as they arrive.
@@ -196,8 +196,8 @@ impl HttpClient {
     }
 }
 
-/// Reads a response's body into `bytes`, up to the limit. Returns false if the body is longer than
-/// the limit.
+/// Reads a response's body into `bytes`, up to `limit` bytes, and passes each piece to `sink`.
+/// Returns false if the body is longer than the limit.
 async fn read_body(
     response: &mut reqwest::Response,
     limit: usize,

@@ -15,9 +15,9 @@ pub struct Limits {
     /// Time limit of all attempts and the pauses between them.
     pub overall: Duration,
     /// Maximum number of retries. Only failed connections and the statuses 502, 503 and 504 are
-    /// retried. A server may have processed a request although its connection failed. So a POST or
-    /// PATCH is sent again only if no connection was made or after status 503, unless it is
-    /// [repeatable](super::Request::repeatable).
+    /// retried. A server may have processed a request although the connection failed. So a POST or
+    /// PATCH is sent again only if no connection was made, or after status 503. A
+    /// [repeatable](super::Request::repeatable) request has no such restriction.
     pub retries: u32,
     /// The pause before the first retry, and the maximum pause. Each pause is twice the previous
     /// one, without a random part.

@@ -17,7 +17,8 @@ use url::Url;
 const RESERVED_HEADERS: [&str; 8] =
     ["connection", "content-length", "expect", "host", "te", "trailer", "transfer-encoding", "upgrade"];
 
-/// Parts of the names of headers and query parameters whose values are masked in errors.
+/// Words that occur in the names of secret headers and query parameters. If a name contains such a
+/// word, errors show its value masked.
 const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
 
 /// A request: method, URL, headers and a JSON body.
@@ -113,12 +114,14 @@ impl Request {
         CallLabel::new(self.method.as_str(), &self.url)
     }
 
-    /// Returns the secrets that the headers and the query contain, the longest first.
+    /// Returns the secrets that the headers and the query contain, the longest first. In this
+    /// order, a secret is masked before a shorter secret that it contains.
     pub(super) fn secrets(&self) -> Vec<Secret> {
         let mut texts = Vec::new();
         for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`.
+            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`. So
+            // each cookie's value, and the key alone, are secrets too.
             let parts = if *name == COOKIE {
                 value.split(['=', ';']).skip(1).step_by(2).collect()
             } else {

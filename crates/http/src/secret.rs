@@ -1,5 +1,5 @@
-//! A secret that must not be printed. Its `{:?}` form hides it, and error messages mask it in texts
-//! that a server sent back.
+//! A secret that must not be printed. Its `{:?}` form shows nothing of the secret. Error messages
+//! mask the secret in texts that a server sent back.
 
 use std::fmt;
 

@@ -247,8 +247,9 @@ fn read_branch(
     Ok(out)
 }
 
-/// Translates the conditions of the branch `label`. Returns the lines to write between the braces
-/// of the branch. For each line, also returns the text of the condition, or `None` for a comment.
+/// Translates the conditions of the branch `label`. Returns the text to write between the braces of
+/// the branch. Also returns a list with one item for each comment or condition of this text, in
+/// order. The item is `None` for a comment, and the text of a condition otherwise.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     label: &str,

@@ -82,7 +82,8 @@ impl ConditionFindings {
 }
 
 /// Translates a condition to rule syntax. The inner error is the reason why the condition is left
-/// out of its branch. The outer error ends the import.
+/// out of its branch. The outer error means that the condition cannot be translated, which ends a
+/// strict import.
 pub(super) fn read_condition(
     node: &JsonNode<'_>,
     findings: &mut ConditionFindings,
@@ -105,7 +106,8 @@ pub(super) fn read_condition(
 enum SkipReason {
     /// The original system ignores this condition, so the importer leaves it out, for this reason.
     Skipped(Message),
-    /// The condition cannot be translated, so the import fails.
+    /// The condition cannot be translated. A strict import fails; any other import leaves the
+    /// condition out.
     Refused(Untranslatable),
 }
 
@@ -176,7 +178,10 @@ fn translate(
 
 /// Reads the left or right side of a condition as the output of a workflow step. Returns an
 /// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
-/// the side names no step. The key `name` is accepted in place of `value`.
+/// the side has no `step_id`. The key `name` is accepted in place of `value`.
+///
+/// `which` is the word for the side in messages, such as "left". `uses_capitals` is true if the
+/// condition spells the names of operators and types in capitals.
 fn read_step(
     side: &ObjectReader<'_>,
     which: &Message,
@@ -214,6 +219,7 @@ fn read_step(
 }
 
 /// Reads a constant on the right side of a condition, as the type that the operator expects.
+/// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
 fn constant(
     side: &ObjectReader<'_>,
     operator: Operator,

@@ -334,8 +334,8 @@ impl ConditionFacts {
     }
 }
 
-/// Precedence of the operator that encloses a formula, loosest first. The precedence determines
-/// whether the formula needs parentheses.
+/// Precedence of the operator that encloses a formula. It determines whether the formula needs
+/// parentheses. The variants are in order, from the loosest to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     Loose,
@@ -348,8 +348,8 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
 }
 
 /// Returns a shorter condition that chooses the same routes. Routing does not distinguish unknown
-/// from false. A subformula that is unknown therefore becomes false under an even number of
-/// negations (`positive`), and true under an odd number.
+/// from false. So a subformula that is unknown becomes false under an even number of negations, and
+/// true under an odd number. `positive` is true if `formula` itself is under an even number.
 fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

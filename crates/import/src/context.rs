@@ -42,8 +42,9 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Reads each member of an object as one item of the kind `kind`. Returns an object with the same
-/// keys, but without the members that cannot be translated, which are reported as skipped.
+/// Reads each member of an object by `read`, as one item of the kind `kind`. Returns an object with
+/// the same keys, but without the members that cannot be translated. These members are reported as
+/// skipped.
 fn read_members(
     node: &JsonNode<'_>,
     kind: ItemKind,

@@ -18,7 +18,7 @@ pub(super) struct ImportedStatement {
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
-    /// Index in the report of the item from which the statement was written; `None` if the
+    /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
 }
@@ -120,7 +120,7 @@ impl RulesDocument {
     }
 
     /// Adds a note for the author: the route, branch or flow `original` has the name `new_name` in
-    /// the rules. Its own name is taken, or is not a valid name.
+    /// the rules. The name `original` is already taken, or is not a valid name.
     pub(super) fn note_rename(&mut self, new_name: &str, original: &str) {
         let (new_name, original) = (quote_for_comment(new_name), quote_for_comment(original));
         self.report.note(message!(
@@ -128,8 +128,9 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns comments with the members of an object that the importer did not read. For each such
-    /// member, also adds a note for the author. `of` names the object in the note.
+    /// Returns one comment for each member of `object` that the importer did not read. Each comment
+    /// contains the key and the value of its member. For each such member, also adds a note for the
+    /// author. `of` names the object in the note.
     pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
         let mut comments = Vec::new();
         for (key, node) in object.unread_members() {
@@ -139,8 +140,8 @@ impl RulesDocument {
         comments
     }
 
-    /// Adds a comment to the header of the file for each member of the document that the importer
-    /// did not read.
+    /// Adds comments to the header of the file: one for each member of the document's top-level
+    /// object that the importer did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -238,7 +239,7 @@ impl RulesDocument {
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
 /// Returns the codes of warnings, grouped by the index of the statement that causes them. `ends`
-/// are the last lines of the statements.
+/// contains the number of the last line of each statement.
 fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
     for warning in warnings {
@@ -250,7 +251,7 @@ fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTre
 }
 
 /// Returns the index of the statement that causes a warning; `None` if the warning has no position.
-/// `ends` are the last lines of the statements.
+/// `ends` contains the number of the last line of each statement.
 fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<usize> {
     let line = rules.sources().position(warning.span()?).line;
     Some(ends.partition_point(|end| *end < line))

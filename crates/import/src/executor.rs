@@ -31,8 +31,9 @@ pub(super) fn read_statement(
     Ok(statement)
 }
 
-/// Reads one tool. Returns its statement if it is the first tool named [`EXECUTOR_NAME`]. Any other
-/// tool becomes a comment, and the result is `None`.
+/// Reads one tool. Returns its statement if it is the first tool named [`EXECUTOR_NAME`];
+/// `is_first` is true if no earlier tool has this name. Any other tool becomes a comment, and the
+/// result is `None`.
 fn read_tool(
     node: &JsonNode<'_>,
     is_first: bool,
@@ -109,7 +110,8 @@ fn write_executor_statement(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Formats an object as a record literal; a long record has one member per line.
+/// Formats an object as a record literal. A long record has one member per line, indented by two
+/// spaces more than `indent`.
 fn format_record(json: &Json, indent: usize) -> String {
     let line = write::format_value(json);
     match json {

@@ -58,8 +58,8 @@ impl System {
     }
 }
 
-/// Adds the JSON of a rule to a list. If the JSON format cannot express the rule, reports the rule
-/// as skipped.
+/// Adds the JSON of a rule to `items`, which is the list at the path `list` of the document. If the
+/// JSON format cannot express the rule, reports the rule as skipped.
 fn push_item(
     items: &mut Vec<Json>,
     (kind, name, list): (ItemKind, &str, &[PathStep]),

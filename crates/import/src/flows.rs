@@ -175,8 +175,9 @@ fn write_intent(
     Ok(trigger)
 }
 
-/// Reads a member whose value must be one of `words`. The Python notation of an enumeration member,
-/// such as `FlowType.KEYWORD`, is accepted too.
+/// Reads the member `key`, whose value must be one of `words`. The Python notation of a member of
+/// the enumeration `class`, such as `FlowType.KEYWORD`, is accepted too. Returns `None` if the
+/// member is absent.
 fn read_word(
     object: &ObjectReader<'_>,
     key: &str,

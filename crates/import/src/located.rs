@@ -209,8 +209,9 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
     ranges
 }
 
-/// Finds the byte ranges of values in `text`. `raw` is the part of `text` to which the first
-/// `depth` steps of each `selected` path lead.
+/// Finds the byte ranges of values in `text`, and stores them in `ranges` by the index of their
+/// path. `selected` contains the indices of the paths to follow. They have their first `depth`
+/// steps in common, which lead to `raw`, a part of `text`.
 fn locate_below(
     text: &str,
     raw: &str,

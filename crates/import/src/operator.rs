@@ -55,8 +55,9 @@ pub(super) enum Comparison {
     Regex,
 }
 
-/// The verbs of the original's operators. An operator's name consists of its operand type, `_` and
-/// a verb, such as `string_equal`. Each row has a verb, its operand types and its comparison.
+/// The verbs in the operator names of the original system. An operator's name consists of its
+/// operand type, `_` and a verb, such as `string_equal`. Each row has a verb, its operand types and
+/// its comparison.
 pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     use Comparison::{Infix, Length, Regex};
     use ValueType::{Bool, Dict, List, Number, String};
@@ -148,8 +149,10 @@ impl Operator {
         }
     }
 
-    /// True if a condition with this operator and these types can be true in the rule language. In
-    /// the original system, such a condition is never true, because the types do not fit.
+    /// True if a condition with this operator and these types can be true in the rule language. The
+    /// importer asks this about a condition that is never true in the original system, for example
+    /// because the types do not fit. If the result is true, the importer has to write another
+    /// condition.
     pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {

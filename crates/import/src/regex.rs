@@ -67,7 +67,7 @@ impl TranslateError {
 }
 
 /// Reads a JSON string as a regular expression of Python and translates it. `what` names the
-/// expression in an error.
+/// expression in an error. `ignore_case` says whether a search for the expression ignores case.
 pub(super) fn read_regex(
     node: &JsonNode<'_>,
     what: &Message,
@@ -83,7 +83,8 @@ pub(super) fn read_regex(
     })
 }
 
-/// Translates an expression and checks that the result compiles.
+/// Translates an expression and checks that the result compiles. `ignore_case` affects only this
+/// check: it says whether a search for the expression ignores case.
 ///
 /// # Errors
 /// Returns an error if the expression is invalid or uses an unsupported feature.
@@ -262,7 +263,8 @@ impl RegexTranslator<'_> {
         }))
     }
 
-    /// Translates the rest of a group after `(`.
+    /// Translates the rest of a group after `(`. `last` is the element before the group. It is
+    /// returned unchanged if the group is a comment, because a comment is no element.
     fn translate_group(&mut self, last: LastItem) -> TranslateResult<LastItem> {
         let outer_flags = self.flags;
         if !self.eat_char('?') {
@@ -402,6 +404,8 @@ impl RegexTranslator<'_> {
     }
 
     /// Returns the character of the escape `\c`, where `c` is the character after the backslash.
+    /// `in_class` is true inside a character class such as `[\b]`, where some escapes have another
+    /// meaning.
     fn read_escaped(&mut self, c: char, in_class: bool) -> TranslateResult<char> {
         Ok(match c {
             'a' => '\u{7}',
@@ -428,7 +432,8 @@ impl RegexTranslator<'_> {
         code_point.and_then(char::from_u32).ok_or_else(incomplete_error)
     }
 
-    /// Reads an octal escape such as `\0` or `\012`; a back-reference is an error.
+    /// Reads an octal escape such as `\0` or `\012`, from its first digit. Outside a character
+    /// class, `\1` is a back-reference, which is an error. `in_class` is true inside a class.
     fn read_octal(&mut self, first: char, in_class: bool) -> TranslateResult<char> {
         let mut digits = String::from(first);
         while digits.len() < 3 {

@@ -261,8 +261,8 @@ impl ReportBuilder {
         self.document_notes.push(note);
     }
 
-    /// Adds an item that was skipped to the report. If an enclosing item is being read, that item
-    /// counts as adapted.
+    /// Adds a skipped item to the report. If an enclosing item is being read, that item counts as
+    /// adapted, because a part of it is missing.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);
@@ -285,7 +285,7 @@ impl ReportBuilder {
         self.items.len() - 1
     }
 
-    /// Finishes the report. Each of `warnings` is about the item with the given index.
+    /// Finishes the report. Each warning is paired with the index of the item that it is about.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

@@ -87,7 +87,8 @@ fn truncate_text(text: &str, max_chars: usize) -> String {
     out
 }
 
-/// Formats a text as comment lines, which are broken between words.
+/// Formats a text as comment lines, which are broken between words. Each line begins with `marker`,
+/// such as `#`, after `indent` spaces.
 pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();

@@ -1,5 +1,6 @@
-//! Calls the Python functions that a router uses to read a message. One returns the permissions of
-//! its sender, the other the scope in which its errors are counted.
+//! Calls the Python functions that a router uses to read a message. One function returns the
+//! permissions of the message's sender. The other returns the scope of the message, in which
+//! handler errors are counted.
 
 use super::shutdown::with_gil;
 use pyo3::prelude::*;

@@ -99,7 +99,8 @@ pub fn load_document(
     imported.map_err(library_error)
 }
 
-/// Returns the items of the report on the document from which rules were loaded.
+/// Returns the items of the report on the document from which rules were loaded. Empty if the rules
+/// come from no document.
 pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
     let items = imported.map(|imported| imported.report.items()).unwrap_or_default();
     items.iter().cloned().map(ReportItem).collect()

@@ -112,7 +112,7 @@ pub struct Proposal {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
     /// Payload kinds of the decisions that were rejected before this proposal, the earliest first.
-    /// This decision replaces the last of them. Empty if it replaces no decision.
+    /// This proposal replaces the last of these decisions. Empty if it replaces no decision.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub instead_of: Vec<String>,
     /// The node failure from which this decision recovers; `None` if the decision is no recovery.
@@ -250,8 +250,8 @@ impl Judges {
         Judges { rules: rules.clone(), judges, context: None, usage: None }
     }
 
-    /// Sets the value of the rules' input `context` for the judges (validators) of all kinds; see
-    /// [`Judge::context`].
+    /// Sets the value of the rules' input `context` for the judges (validators) of all payload
+    /// kinds; see [`Judge::context`].
     ///
     /// # Errors
     /// As [`Judge::context`].
@@ -280,16 +280,16 @@ impl Judges {
         self.clone().context(&context).unwrap_or_else(|_| self.clone())
     }
 
-    /// Makes the judges (validators) of all kinds strict: they treat a violation of a warning rule
-    /// as an error. See [`Judge::strict`].
+    /// Makes the judges (validators) of all payload kinds strict: they treat a violation of a
+    /// warning rule as an error. See [`Judge::strict`].
     #[must_use]
     pub fn strict(self) -> Judges {
         let make_strict = |(kind, judge): (&String, &Judge)| (kind.clone(), judge.clone().strict());
         Judges { judges: Arc::new(self.judges.iter().map(make_strict).collect()), ..self }
     }
 
-    /// Sets the value of the rules' input `options` for the judges (validators) of all kinds; see
-    /// [`Judge::options`].
+    /// Sets the value of the rules' input `options` for the judges (validators) of all payload
+    /// kinds; see [`Judge::options`].
     ///
     /// # Errors
     /// As [`Judge::options`].

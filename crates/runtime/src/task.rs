@@ -18,7 +18,8 @@ use tracing::Instrument;
 /// The error type of user functions.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function supplied by the user of the library.
+/// An async function supplied by the user of the library. It takes an `I`, and returns an `O` or an
+/// error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
@@ -69,7 +70,7 @@ where
     run_with_limit(limit, async move { function(input).await }).await
 }
 
-/// Runs a future as its own task, to completion or until the time limit.
+/// Runs a future as its own task, to completion or until the time limit. `None` means no limit.
 pub(super) async fn run_with_limit<T: Send + 'static>(
     limit: Option<Duration>,
     future: impl Future<Output = Result<T, BoxError>> + Send + 'static,

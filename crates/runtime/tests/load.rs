@@ -53,7 +53,7 @@ impl Write for SlowDisk {
     }
 }
 
-/// Returns how a message must end.
+/// Returns the expected result of message number `n`, as a word such as `failed`.
 fn expected_result(n: u64) -> &'static str {
     match (n % 10, n % 100, n % 1000) {
         (1, ..) => "failed",

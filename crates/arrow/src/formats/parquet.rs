@@ -61,7 +61,7 @@ struct FilePrefix {
 }
 
 impl FilePrefix {
-    /// Creates a prefix of a file and checks that its metadata is complete.
+    /// Creates a prefix of `length` bytes, and checks that the metadata at its end is complete.
     fn new(file: File, length: u64) -> Result<FilePrefix, Message> {
         let prefix = FilePrefix { file, length };
         let to_message = |error: ParquetError| Message::verbatim(error.to_string());
@@ -90,8 +90,9 @@ impl ChunkReader for FilePrefix {
     type T = CheckedHeader;
 
     fn get_read(&self, start: u64) -> ParquetResult<CheckedHeader> {
-        // After each page header, the library requests the following bytes without ever using them.
-        // So a page header is only read when the library reads from the returned `CheckedHeader`.
+        // The library also requests the bytes after each page header, but never uses them. These
+        // bytes need not be a valid header. So a page header is read and checked only when the
+        // library reads from the returned `CheckedHeader`.
         let is_end = start.checked_add(FOOTER_TAIL_BYTES) == Some(self.length);
         let bytes = if is_end { self.get_bytes(start, FOOTER_TAIL_BYTES as usize)? } else { Bytes::new() };
         let head = if is_end { None } else { Some((self.file.try_clone()?, start)) };
@@ -176,8 +177,9 @@ fn reader_builder(file: File, length: u64) -> Result<ParquetRecordBatchReaderBui
     catch_panic(|| ParquetRecordBatchReaderBuilder::try_new(prefix))
 }
 
-/// Opens the longest prefix of a truncated file that ends in a complete footer, and returns the
-/// length of the prefix. `None` if no footer is found.
+/// Finds and opens the longest prefix of a truncated file that ends in a complete footer. `length`
+/// is the size of the file in bytes. Returns the reader of the prefix, and the length of the prefix
+/// in bytes. `None` if no footer is found.
 fn open_longest_prefix(
     mut file: File,
     length: u64,

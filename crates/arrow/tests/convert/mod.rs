@@ -57,7 +57,8 @@ pub fn remove_nulls(messages: &mut [Json]) {
 }
 
 /// Returns an answer in the form that answer columns give it: an `int` argument outside the range
-/// of an `Int64` column becomes null. The tests name their `int` arguments `n` and `count`.
+/// of an `Int64` column becomes null. The function knows `int` arguments by their names in the
+/// tests, `n` and `count`.
 pub fn limit_ints(answer: &str) -> String {
     let mut limited = answer.to_owned();
     for key in ["\"n\":", "\"count\":"] {

@@ -324,7 +324,8 @@ fn json_is_read_or_refused() {
 
 const API_KEY: &str = "key-of-the-test";
 
-/// Asks a model for a flow; the server sends this reply. Returns the requests received too.
+/// Asks a model to select a flow; the server sends `reply` as the model's response. Returns the
+/// model's selection, and the requests that the server received.
 fn ask_model(reply: Reply, tool: &PickTool) -> (Result<Pick, ModelError>, Vec<SeenRequest>) {
     let server = Server::replying_in_turn([reply]);
     let model =

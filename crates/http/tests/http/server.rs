@@ -118,7 +118,7 @@ struct State {
 }
 
 impl Server {
-    /// Starts a server that computes each reply by a function.
+    /// Starts a server. `answering` is called for each request and returns the reply.
     pub fn answering_with(answering: impl FnMut(&SeenRequest) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();

@@ -16,9 +16,11 @@ const SUFFIXES: [(Op, &str); 6] =
 
 pub(super) struct ConditionWriter<'p> {
     program: &'p Program,
-    /// Whether the file contains the `let` statements that the importer writes for the message's
-    /// length and urgency.
+    /// Whether the file contains the `let` statement that the importer writes for the message's
+    /// length.
     derives_length: bool,
+    /// Whether the file contains the `let` statements that the importer writes for the message's
+    /// urgency.
     derives_urgency: bool,
 }
 
@@ -58,8 +60,8 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction as JSON. In JSON, one `ErrorCondition` has both the type of the last
-    /// error and the number of errors of this type. So the two conditions of the rules become one.
+    /// Writes a conjunction as JSON. The rules have one condition on the type of the last error and
+    /// one on the number of errors of this type. In JSON, both together are one `ErrorCondition`.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -142,8 +144,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_context(op, test, right)
     }
 
-    /// Writes a predicate that reads a field of `ctx` as a JSON condition. `None` if the JSON
-    /// format has no such condition.
+    /// Converts a predicate to a JSON condition, if the predicate reads a field of `ctx`. `None` if
+    /// the JSON format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
@@ -236,6 +238,8 @@ fn suffix(op: Op) -> Option<&'static str> {
 }
 
 /// Writes a predicate on the message text as JSON; `None` if the JSON format has no such condition.
+/// `op` is the predicate's operator, and `right` is its right side. `ignores_case` says whether the
+/// predicate ignores case.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

@@ -66,6 +66,8 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Optio
 }
 
 /// Returns the patterns of a keyword flow, and the operator that compares them with the message.
+/// `is_literal` says whether the patterns of the document are compared literally; the first pattern
+/// sets it. A pattern that is compared in the other way is an error.
 fn write_patterns(
     program: &Program,
     id: FlowId,

@@ -6,7 +6,8 @@ use crate::regex::{TranslatedPattern, translate};
 use crate::write::quote_for_comment;
 use rulec_base::message;
 
-/// Returns the Python expression for a pattern that is searched anywhere in a text.
+/// Returns the Python expression for a pattern that is searched anywhere in a text. `ignore_case`
+/// says whether the search ignores case.
 pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
     python_candidates(pattern)
         .into_iter()
@@ -49,8 +50,9 @@ fn python_candidates(pattern: &str) -> Vec<String> {
     end.into_iter().chain([pattern.to_owned(), absolute]).collect()
 }
 
-/// True if the translation of the Python expression `candidate` has the same meaning as `pattern`.
-/// `written` returns the form of the translation that is compared, such as the anchored form.
+/// True if the Python expression `candidate`, translated to the `regex` crate's syntax, means the
+/// same as `pattern`. `written` returns the text of the translation to compare, such as its
+/// anchored form.
 fn has_same_meaning(
     candidate: &str,
     pattern: &str,

@@ -176,7 +176,7 @@ fn import(system: System, document: &Json) -> Imported {
         .unwrap_or_else(|error| panic!("{error}\n{document}"))
 }
 
-/// Returns the lines of a rules file that an export writes to JSON. It writes neither comments nor
+/// Returns the lines of a rules file that an export keeps. An export leaves out comments, and
 /// branches without conditions, which are never chosen.
 fn without_comments(text: &str) -> Vec<&str> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));

@@ -231,7 +231,8 @@ impl<E> Subscription<E> {
         consume_budget().await;
         loop {
             match self.queue.pop() {
-                // `Notify` stores a permit if an event arrives between `pop` and `notified`.
+                // `Notify` stores a permit if an event arrives between `pop` and `notified`, so the
+                // wake-up is not lost.
                 Err(RecvError::Empty) => self.queue.subscriber_wakeup.notified().await,
                 result => return result,
             }

@@ -51,7 +51,8 @@ pub(super) struct CoordinatorInner {
 pub struct RetryRequest {
     /// The rejected decision. Its `feedback` explains the rejection to a language model.
     pub rejected: Rejected,
-    /// Number of this call of the agent, among its calls to replace this decision. The first is 1.
+    /// How often the agent has been called to replace this decision, including this call. The first
+    /// call has 1.
     pub attempt: u32,
 }
 
@@ -112,8 +113,9 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the time limit of the function that [`CoordinatorBuilder::recovery`] sets and that is
-    /// called for a failed node. Default: no limit.
+    /// Sets the time limit of one call of the recovery strategy, which
+    /// [`CoordinatorBuilder::recovery`] sets. A strategy that exceeds the limit has failed.
+    /// Default: no limit.
     pub fn recovery_limit(mut self, limit: Duration) -> Self {
         self.inner.recovery_limit = Some(limit);
         self
@@ -146,7 +148,7 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent may be called for a replacement of one decision. Default: 3.
+    /// Sets how often the agent may be called to replace one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
@@ -179,8 +181,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Allows `CONDITION` nodes. Their output has the fields of their input, and the `result` of
-    /// their condition.
+    /// Allows `CONDITION` nodes. The output of such a node has the fields of the node's input. The
+    /// field `result` says whether the node's condition is true.
     pub fn conditions(mut self) -> Self {
         self.settings_mut().kinds.insert(CONDITION_KIND.to_owned(), NodeWork::Condition);
         self

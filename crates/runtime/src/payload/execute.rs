@@ -77,7 +77,8 @@ pub struct Attempt {
     /// Id of the node.
     #[serde(rename = "node")]
     pub node_id: String,
-    /// The type of the node.
+    /// The type of the node that ran. If an alternative node replaced the failed node, the type of
+    /// the alternative node.
     #[serde(rename = "type")]
     pub kind: String,
     /// Duration of the attempt, in milliseconds.
@@ -127,7 +128,8 @@ pub struct RunReport {
     pub reason: Option<String>,
     /// Outputs by node id; an empty object for each skipped node.
     pub outputs: BTreeMap<String, Json>,
-    /// Number of failed attempts by node id, including nodes that recovered.
+    /// Number of failed attempts of each node, by node id. A node may be listed although it
+    /// recovered and has an output.
     pub failures: BTreeMap<String, u64>,
     /// Ids of the nodes that were skipped after a failure.
     pub skipped: Vec<String>,
@@ -330,8 +332,9 @@ fn unknown_kind_error(kind: &str, node: &str, run_settings: &RunSettings) -> Pla
 }
 
 impl RunState {
-    /// Returns the outputs of a node's predecessors by id. Outputs of other nodes are left out,
-    /// because their presence would depend on the timing of concurrent nodes.
+    /// Returns the outputs of all nodes from which edges lead to the node `id`, directly or through
+    /// other nodes. The keys are node ids. Other outputs are left out, because their presence would
+    /// depend on the timing of concurrent nodes.
     fn outputs_before<'s>(&'s self, id: &'s str) -> HashMap<&'s str, &'s Json> {
         let predecessors = self.plan.predecessors(id).into_iter();
         predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
@@ -348,8 +351,9 @@ impl RunState {
         Json::Object(fields)
     }
 
-    /// Computes the input of a node from the outputs of its predecessors. `None` if none of the
-    /// node's incoming edges is taken.
+    /// Computes the input of a node from the outputs of its direct predecessors. A node without
+    /// incoming edges gets the input of the run. `None` if none of the node's incoming edges is
+    /// taken.
     fn node_input(&self, id: &str) -> Option<Json> {
         let mut arrivals: Vec<Arrival> = Vec::new();
         let mut edges = self.plan.edges.iter().filter(|edge| edge.to == id).peekable();

@@ -296,8 +296,8 @@ fn validate_plan(judges: &Judges, plan: &Plan) -> Result<Plan, String> {
     }
 }
 
-/// Returns how to recover from a node's failure, as an accepted decision requests it. `None` if the
-/// event is no accepted decision, or if the decision requests no recovery.
+/// Returns the recovery action that an accepted decision requests after a node's failure. `None` if
+/// the event is no accepted decision, or if the decision requests no recovery.
 fn accepted_recovery(handled: Handled) -> Option<RecoveryAction> {
     match handled.event? {
         DecisionEvent::Validated(validated) => {

@@ -24,8 +24,8 @@ const CODE_FIELD: &str = "code";
 const URL_FIELD: &str = "url";
 
 impl<'s> PlaceholderScope<'s> {
-    /// Fills the placeholders in an object; `path` is the path of the object. The error contains
-    /// the first placeholder that has no value, and the path of its field.
+    /// Fills the placeholders in an object. `path` is the path of the object, for errors. The error
+    /// names the first placeholder that has no value, and the path of its field.
     pub fn fill_object(&self, fields: &Map<String, Json>, path: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let path = format!("{path}.{key}");

@@ -295,10 +295,10 @@ impl PlanNode {
 
 /// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts to run a node that a plan, or a decision after a failure, can request
-/// at once.
+/// Maximum number of attempts (or of retries) that a plan or a recovery decision can request for a
+/// node. A greater number is reduced to it.
 const MAX_ATTEMPTS: u64 = 100;
-/// Longest time limit or pause that a plan can request, in seconds.
+/// Longest time limit or pause that a plan can request, in seconds: one week.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
 
 /// Reads a positive number of seconds, capped at [`MAX_SECONDS`]. Returns `None` for any other
@@ -311,8 +311,9 @@ fn parse_seconds(value: &Json) -> Option<Duration> {
 /// How a run continues or ends after a node's failure.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum RecoveryAction {
-    /// Runs the node again after a pause, with changes to the node. `alternative_node` names
-    /// another node that replaces the failed node.
+    /// Runs the node again, at most `attempts` times, with the pause `delay` before each attempt.
+    /// The fields in `changes` are changed first. `alternative_node` names another node that runs
+    /// in place of the failed node.
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, alternative_node: Option<String> },
     /// Skips the node: the run continues as if the node's output were an empty object.
     Skip,
@@ -323,8 +324,8 @@ pub(super) enum RecoveryAction {
 }
 
 impl RecoveryAction {
-    /// Reads how to recover from the payload of a validated decision. `None` if decisions of this
-    /// kind request no recovery.
+    /// Reads a recovery action from the payload of a validated decision. `None` if decisions of
+    /// this kind request no recovery.
     pub fn from_payload(kind: &str, payload: &Json) -> Option<RecoveryAction> {
         if kind == REPLAN_KIND {
             return Some(RecoveryAction::Replan(payload.clone()));

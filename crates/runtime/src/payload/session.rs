@@ -122,8 +122,9 @@ impl Session {
         self.run_waiting(turn).await
     }
 
-    /// Passes the user's answer to the decision that waits for it, then executes the decisions that
-    /// waited for this answer. The answer becomes the result of the decision that requested it.
+    /// Makes the user's answer the result of the decision that asked for it. The result is an
+    /// object with the field `answer`. Then executes the decisions that were waiting until the user
+    /// answered.
     ///
     /// # Errors
     /// If the session waits for no answer.
@@ -197,9 +198,10 @@ impl Session {
         turn
     }
 
-    /// Selects the decision to execute next, from the waiting decisions and the decision that waits
-    /// for the user's answer. Removes the decisions that the selected decision interrupts, and adds
-    /// them to `turn`.
+    /// Selects the accepted decision to execute next, by the ranks that the rules declare. The
+    /// decision that waits for the user's answer is ranked too. If it comes first, no decision is
+    /// executed now. Decisions that the selected decision interrupts are removed and added to
+    /// `turn`.
     fn select_next(&mut self, turn: &mut Turn) -> NextStep {
         let waiting_count = self.waiting.len();
         let candidates = self.waiting.iter().chain(&self.question);
@@ -253,8 +255,9 @@ impl Session {
             };
             let Some(received) = received else { continue };
             let waiting_before = self.waiting.len();
-            // The execution pauses while the new decision is validated. Validation is quick, and an
-            // answer of the agent is worth the wait.
+            // The execution pauses while the new decision is validated. Validation is quick. Only a
+            // call of the agent takes long, and its replacement of a rejected decision is worth the
+            // wait.
             self.admit_decision(received, turn).await;
             let interrupts_execution = |accepted: &Validated| {
                 let accepted_kind = &accepted.decision.kind;

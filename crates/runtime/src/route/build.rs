@@ -36,7 +36,7 @@ impl HandlerMap {
         self.by_name.get(target).or(self.default_handler.as_ref())
     }
 
-    /// Returns the handlers that are registered by name.
+    /// Returns the names and the handlers that are registered by name, without the default handler.
     pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
         self.by_name.iter()
     }
@@ -108,9 +108,10 @@ impl RouterBuilder {
         self.register(name.into(), RegisteredHandler::new(box_function(function, HandlerResult::into_result)))
     }
 
-    /// Registers a handler that takes its arguments as a type of the program. Building the router
-    /// and swapping rules fail if the arguments in the rules do not fit the type; see
-    /// [`Rules::check_args`]. Arguments that do not fit at run time are an error of the handler.
+    /// Registers a handler that takes its arguments as a value of a type that the program defines.
+    /// Building the router and swapping rules fail if the arguments in the rules do not fit the
+    /// type; see [`Rules::check_args`]. Arguments that do not fit at run time are an error of the
+    /// handler.
     ///
     /// ```
     /// use rulec_runtime::route::{Reply, Request, Router};
@@ -159,8 +160,9 @@ impl RouterBuilder {
     }
 
     /// Registers the handler of all targets that have no handler of their own. [`Request::handler`]
-    /// is the target's name. A policy for such a target applies to its calls. This handler cannot
-    /// be a fallback, because fallbacks are found by their registered names.
+    /// is the target's name. A policy that is set for such a target applies when this handler is
+    /// called for that target. This handler cannot be a fallback, because fallbacks are found by
+    /// their registered names.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,

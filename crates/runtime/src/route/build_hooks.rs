@@ -57,7 +57,8 @@ impl RouterBuilder {
     }
 
     /// Sets the function that returns the scope of a message, such as its conversation. The
-    /// failures of handlers are counted for each scope. By default, all messages have one scope.
+    /// failures of handlers are counted separately for each scope. By default, all messages have
+    /// one scope.
     ///
     /// If a handler fails, the next messages of the scope have three more fields. They are
     /// `ctx.last_error` (a record of `type`, `handler`, `route` and `count`), `ctx.last_error_type`

@@ -49,7 +49,8 @@ pub(super) struct Difference {
 impl Difference {
     /// Compares the decisions of the active and the shadow rules about one message.
     /// `shadow_decision` is `None` if the shadow rules could not decide, which counts as choosing
-    /// no route. Returns `None` if the decisions are equal.
+    /// no route. `generation` is the version number of the shadow rules. Returns `None` if the
+    /// decisions are equal.
     pub fn between(
         active_decision: &Decision,
         shadow_decision: Option<&Decision>,

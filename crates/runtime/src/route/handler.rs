@@ -22,8 +22,8 @@ pub struct Request {
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
     pub args: Arc<Map<String, Json>>,
-    /// Paths of the values in `args` that are decimals, so that their digits are kept exactly. Not
-    /// part of the stable API.
+    /// Paths of the decimals in `args`. Code that converts `args` keeps all digits at these paths.
+    /// Not part of the stable API.
     #[doc(hidden)]
     pub exact_args: DecimalPaths,
     /// The constants that the rules give after the route's target, such as `{ type: "listing" }`.

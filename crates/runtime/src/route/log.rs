@@ -190,8 +190,8 @@ impl DecisionLog {
         DecisionLog::builder().to_file(path)
     }
 
-    /// Queues a decision for the log. If the queue is full or closed, drops the decision and counts
-    /// it. Never waits.
+    /// Queues a decision for the log. `result` is the word for the handler's result in the log
+    /// line. If the queue is full or closed, drops the decision and counts it. Never waits.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };

@@ -62,8 +62,9 @@ impl Policy {
     }
 
     /// Retries a call that failed or exceeded its time limit, at most `times` times. There is a
-    /// pause before each retry. The pause doubles each time, up to one minute. A random part of up
-    /// to the same length is added, so that retries of several messages spread out.
+    /// pause before each retry. The pause doubles each time, up to one minute. To each pause, a
+    /// random time of at most the same length is added, so that retries of several messages spread
+    /// out.
     ///
     /// A handler that panics is not retried. The handler must tolerate repeated calls for one
     /// message; [`Request::attempt`](super::Request::attempt) is the number of the call.
@@ -83,7 +84,8 @@ impl Policy {
 
     /// Adds a fallback: another handler that takes the message if this handler fails, times out,
     /// panics, or has an open circuit. Further calls of this method add further fallbacks, which
-    /// are tried in order. The policy of the fallback applies, except its own fallbacks.
+    /// are tried in order. While a fallback is called, its own policy applies, but without its own
+    /// fallbacks.
     pub fn fallback(mut self, handler: impl Into<String>) -> Policy {
         self.fallbacks.push(handler.into());
         self

@@ -186,7 +186,8 @@ impl RouterCounters {
         }
     }
 
-    /// Returns the current counts, including handlers that were never called.
+    /// Returns the current counts. `handlers` lists the registered handlers with the states of
+    /// their circuit breakers. So the result also contains handlers that were never called.
     pub fn snapshot<'h>(
         &self,
         handlers: impl Iterator<Item = (&'h String, Option<CircuitState>)>,

@@ -95,13 +95,15 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Returns a new receiver of the states, independent of all other receivers.
+    /// Returns another receiver of the states of the watched files. It does not depend on the
+    /// states that other receivers have read.
     pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
         self.status.clone()
     }
 }
 
-/// Waits for a state that this receiver has not returned yet, and returns the state.
+/// Waits for a state of the watched files that this receiver has not read yet, and returns the
+/// state.
 pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
     // An error would mean that the sender was dropped. The task owns the sender, and the task ends
     // only when the `Watch` is dropped.

@@ -13,9 +13,10 @@ use std::time::Instant;
 use time::OffsetDateTime;
 use tokio::sync::watch;
 
-/// Rules that follow their files, with status, counts and a decision log, but without handlers: the
-/// program acts on the decisions itself. Cheap to clone; clones share everything except what
-/// [`WatchedRules::changed`] has returned.
+/// Rules that are loaded from watched files, with status, counts and a decision log, but without
+/// handlers: the program acts on the decisions itself. Cheap to clone; clones share the rules, the
+/// counts and the log. A state that [`WatchedRules::changed`] has returned to one clone is still
+/// new to the other clones.
 ///
 /// A file is a rule text or an artifact (a file of compiled rules). It is watched as by
 /// [`Router::watch`](super::Router::watch): a version that cannot be loaded is refused, and the

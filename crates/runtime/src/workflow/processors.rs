@@ -23,7 +23,7 @@ const ROUND_FIELD: &str = "iteration";
 /// Name of the output field in which a loop says why it exits.
 const EXIT_REASON_FIELD: &str = "exit_reason";
 
-/// Name of the field of a voter's output that contains its vote.
+/// Name of the field in a voter's output that contains the vote.
 const VOTE_FIELD: &str = "vote";
 
 /// Maximum drop of a score between two rounds of a loop. A larger drop is reported as

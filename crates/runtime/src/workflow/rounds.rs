@@ -27,10 +27,10 @@ pub(super) struct RoundCounter {
 }
 
 impl RoundCounter {
-    /// Prepares the round number before a node runs. `field` names the input field that contains
-    /// it. Inside a loop, writes the current round to this field. At the start of a loop, the count
-    /// starts at the number in the input. A number that this counter wrote for an earlier loop is
-    /// reset to 1 first.
+    /// Sets the round number in a node's input before the node runs. `field` names the input field
+    /// for this number. Inside a loop, writes the number of the current round to the field. At the
+    /// start of a loop, the count begins with the number in the input. If this counter wrote that
+    /// number for an earlier loop, the number is first reset to 1.
     pub(super) fn enter_node(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write_round(input, field, *round),
@@ -43,8 +43,9 @@ impl RoundCounter {
         }
     }
 
-    /// Updates the round count after a node ran. If the output loops back, the next round starts,
-    /// and its number is written to the output's field `field`.
+    /// Updates the round count after a node ran. If `loop_back` is true, the output leads back to
+    /// an earlier node. The next round then starts, and its number is written to the output's field
+    /// `field`. Otherwise the loop has ended, and its count is removed.
     pub(super) fn leave_node(&mut self, node: &NodeId, field: &str, output: &mut Value, loop_back: bool) {
         if !loop_back {
             self.current.remove(node);

@@ -11,7 +11,8 @@ fn plain_bus() -> Bus<u64> {
     Bus::builder().build()
 }
 
-/// Receives all queued events, up to the end marker.
+/// Receives all queued events. The last item of the result is the error after the last event:
+/// `Empty`, or `Closed`.
 fn drain(inbox: &mut Subscription<u64>) -> Vec<Result<u64, RecvError>> {
     let mut received = Vec::new();
     loop {

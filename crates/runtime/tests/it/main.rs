@@ -1,5 +1,5 @@
-//! The runtime from outside: routers, events, payloads and workflows. Suites with a subscriber or a
-//! load of their own lie next to this folder.
+//! The runtime from outside: routers, events, payloads and workflows. Two suites need a process of
+//! their own and lie next to this folder: `decision_events.rs` and `load.rs`.
 
 mod decision_log;
 mod events;

@@ -46,7 +46,8 @@ fn coordinator_builder() -> (CoordinatorBuilder, PromptLog) {
     (Coordinator::builder(Judges::new(&rules)).node_kind("LLM", factory), log)
 }
 
-/// Runs a plan with these nodes (id, prompt) and edges.
+/// Runs a plan with these nodes, as pairs of id and prompt, and these edges, as pairs of source and
+/// target. A target may include the condition of its edge.
 async fn run_plan(coordinator: &Coordinator, nodes: &[(&str, &str)], edges: &[(&str, &str)]) -> RunReport {
     let node = |(id, prompt): &(&str, &str)| json!({"node_id": id, "type": "LLM", "name": id, "config": {"prompt": prompt}});
     // A target may include the condition of its edge: `end if slow.output.text == "sleep"`.

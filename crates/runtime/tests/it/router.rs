@@ -9,14 +9,15 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// Longer than any run of these tests; with a paused clock it costs no time.
+/// A duration that is longer than any run of these tests. With a paused clock, waiting for it takes
+/// no real time.
 const LONG_TIME: Duration = Duration::from_secs(3600);
 
 fn compile_rules(text: &str) -> Rules {
     Rules::from_text(text).unwrap()
 }
 
-/// Returns rules with one route per name, taken when the text is that name.
+/// Returns rules with one route for each name. A message takes the route whose name is its text.
 fn routes_by_name(names: &[&str]) -> Rules {
     compile_rules(
         &names

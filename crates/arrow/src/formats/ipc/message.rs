@@ -91,8 +91,8 @@ impl EncapsulatedMessage {
                     whole = self.body.len()
                 )
             })?;
-            // Every column needs bytes of its own. If columns could share bytes, copies of them
-            // could be far larger than the message.
+            // Every column needs bytes of its own. If columns could share bytes, a copy of all
+            // columns could be far larger than the message.
             used += bytes.len();
             decompressed = claimed_size(bytes).saturating_add(decompressed);
         }

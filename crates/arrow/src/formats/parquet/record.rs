@@ -8,11 +8,13 @@ use std::io::{Error, ErrorKind, Read, Result};
 /// Maximum nesting of records, lists and maps; valid files stay below it.
 const MAX_DEPTH: usize = 64;
 
-/// Field ids in the Thrift record of a page header: the two sizes, and the dictionary header.
+/// Field id of a page's uncompressed size, in the Thrift record of the page header.
 const UNCOMPRESSED_SIZE_ID: i16 = 2;
+/// Field id of a page's compressed size, in the Thrift record of the page header.
 const COMPRESSED_SIZE_ID: i16 = 3;
+/// Field id of the header of a dictionary page, in the Thrift record of the page header.
 const DICTIONARY_HEADER_ID: i16 = 7;
-/// Thrift field id of `DictionaryPageHeader.num_values`.
+/// Field id of the number of values, in the Thrift record of a dictionary page's header.
 const NUM_VALUES_ID: i16 = 1;
 
 /// A record that was skipped over, with its bytes and the sizes to check.
@@ -20,8 +22,9 @@ pub struct SkippedRecord<R> {
     input: R,
     /// Bytes of the record.
     pub bytes: Vec<u8>,
-    /// Sizes of a page in bytes, if the record is a page header.
+    /// Compressed size of a page in bytes, if the record is a page header.
     pub compressed: i64,
+    /// Uncompressed size of the page in bytes, if the record is a page header.
     pub uncompressed: i64,
     /// Number of values of a dictionary page, if the record is the header of such a page.
     pub values: i64,
@@ -40,7 +43,8 @@ impl<R: Read> SkippedRecord<R> {
     }
 
     /// Skips over the fields of a record. `outer` is the field id under which the enclosing record
-    /// contains this record; `None` at the top level.
+    /// contains this record; `None` at the top level. `depth` is the number of records, lists and
+    /// maps that enclose this record.
     fn skip_fields(&mut self, outer: Option<i16>, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());
@@ -69,7 +73,9 @@ impl<R: Read> SkippedRecord<R> {
         }
     }
 
-    /// Skips over a value of a Thrift kind; each value takes at least one byte of input.
+    /// Skips over a value; `kind` is the number of its type in Thrift's compact protocol. Each
+    /// value takes at least one byte of input. `depth` is the number of records, lists and maps
+    /// that enclose the value.
     fn skip_value(&mut self, kind: u8, depth: usize) -> Result<()> {
         if depth > MAX_DEPTH {
             return Err(invalid_record_error());

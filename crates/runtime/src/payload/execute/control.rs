@@ -20,10 +20,10 @@ const BODY_FIELD: &str = "body";
 const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
 /// Config fields for the list whose items a loop visits one by one. Both names mean the same.
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
-/// The config fields that limit the rounds of a loop.
+/// The config fields that limit the rounds of a loop. If both are set, the smaller number applies.
 const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
 
-/// The node that a loop repeats, as its `body` describes it.
+/// The node that a loop repeats, as the config field `body` of the loop describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoopBody {
@@ -40,7 +40,8 @@ pub(super) struct LoopSettings {
     /// The node that runs in each round. Its placeholders are filled in each round.
     pub body: PlanNode,
     items: Option<Vec<Json>>,
-    /// The number of rounds that the config allows; `None` if it sets no number and no list.
+    /// The number of rounds that the config allows: the smallest of its numbers and the length of
+    /// its list. `None` if it sets no number and no list.
     bound: Option<u64>,
     condition: Option<Condition>,
 }
@@ -143,7 +144,8 @@ impl LoopSettings {
     /// no such number, so the result is `u64::MAX`. The caller ends every loop after `limit`
     /// rounds.
     ///
-    /// # Errors If the config of a loop without a condition allows more than `limit` rounds.
+    /// # Errors
+    /// If the config of a loop without a condition allows more than `limit` rounds.
     pub fn rounds(&self, limit: u64) -> Result<u64, String> {
         match self.bound {
             Some(bound) if bound > limit && self.condition.is_none() => {

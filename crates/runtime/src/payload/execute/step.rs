@@ -190,7 +190,8 @@ impl PlanStep {
         false
     }
 
-    /// Makes one attempt, and passes its duration and error to the program's callback.
+    /// Makes one attempt to run the node, or `alternative_node` in its place. Passes the duration
+    /// and the error of the attempt to the program's callback.
     async fn make_reported_attempt(
         &self,
         alternative_node: Option<&str>,
@@ -268,7 +269,9 @@ impl PlanStep {
     }
 
     /// Runs the body of a loop once per round. Each round counts as one attempt. Placeholders in
-    /// the body may refer to the round's `item` and `index`, and to the `last` output.
+    /// the body may refer to the round's `item` and `index`, and to `last`, the output of the round
+    /// before. Returns an object with the number of rounds and the outputs. An error if the loop
+    /// would continue after `max_rounds` rounds, or takes longer than `limit`.
     async fn run_rounds(
         &self,
         node: &PlanNode,

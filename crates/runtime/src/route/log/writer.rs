@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
-/// Maximum number of lines written between two flushes, however busy the log is.
+/// Maximum number of lines that are written without a flush while more lines are queued. If no line
+/// is queued, the log is flushed at once.
 const MAX_UNFLUSHED_LINES: u64 = 256;
 
 pub(super) struct LogWriter<W> {

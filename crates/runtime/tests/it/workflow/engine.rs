@@ -380,7 +380,8 @@ async fn deliveries_that_wait_for_the_consequences_of_others_are_made_last_first
     assert!(report.executed[STEPS + 1..].iter().map(|id| id.as_str()).eq(asides.iter().map(String::as_str)));
 }
 
-/// Builds `n0 > n1 > …`, each node with an optional extra next node.
+/// Builds a chain of nodes `n0 > n1 > …`, up to the number `length`. `aside` receives a node's
+/// number and returns the id of an extra next node of this node, if it has one.
 fn chain(length: usize, aside: impl Fn(usize) -> Option<String>) -> WorkflowBuilder {
     let mut flow =
         Workflow::builder("n0").kind("work", |_| Ok(from_fn(|input: Value| async move { Ok(input) })));

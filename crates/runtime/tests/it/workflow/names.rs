@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Words of the processors and applications. `loop` alone is omitted, because graphs have loops.
+/// Words that processors and applications may use, but not the engine. `loop` alone is omitted,
+/// because the engine's graphs have loops.
 const BUSINESS: [&str; 23] = [
     "should_exit",
     "shouldexit",

@@ -90,7 +90,7 @@ struct Plain<'c> {
 const STEPS: usize = 300;
 
 impl<'c> Plain<'c> {
-    /// Runs a case, up to the step limit.
+    /// Runs a case, up to the step limit. Returns the state at the end of the run.
     fn read(case: &'c Value) -> Self {
         let mut plain = Plain {
             case,

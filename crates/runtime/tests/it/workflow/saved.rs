@@ -163,7 +163,7 @@ async fn a_saved_run_of_another_graph_is_refused_with_the_difference() {
     assert!(error.contains("format 0"), "{error}");
 }
 
-/// Builds a workflow whose node `b` fails while `broken` is set.
+/// Builds a workflow whose node `b` fails while `broken` is set. `runs` counts the calls of `b`.
 fn fragile(broken: &Arc<AtomicBool>, runs: &Arc<AtomicUsize>) -> Workflow {
     let (broken, runs) = (broken.clone(), runs.clone());
     let b = from_fn(move |input: Value| {

@@ -16,9 +16,10 @@ pub fn router(rule: &str, _text: &str) -> Result<Arc<dyn ConditionalRouter>, Mes
     Ok(Arc::new(router))
 }
 
-/// Builds a workflow from one line, whose first node is the start:
-/// `start > a b; a vote > c d; p parallel > x y`. Nodes have the kind `work`, which passes inputs
-/// on unchanged. A node without next nodes may be omitted.
+/// Builds a workflow from one line, such as `start > a b; a vote > c d; p parallel > x y`. Each
+/// part names a node and, after `>`, its next nodes; the first node is the start. A word before `>`
+/// names the node's router, or says that the node is parallel. Nodes have the kind `work`, which
+/// passes inputs on unchanged. A node without next nodes may be omitted.
 pub fn workflow(text: &str) -> WorkflowBuilder {
     adapted(text, |node| node)
 }
