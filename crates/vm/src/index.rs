@@ -103,8 +103,8 @@ impl Index {
 }
 
 /// The index of one subject: a text of the message that is searched for literals. `repr(C)` keeps
-/// the order of the fields, so that the fields for every scan come first in memory. A kind of
-/// literal that does not occur takes only the memory of a null pointer.
+/// the order of the fields, so that the fields for every scan come first in memory. Literals at the
+/// start or end have their own allocations, so that a subject without them takes little memory.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
@@ -118,7 +118,7 @@ pub struct SubjectIndex {
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether a predicate must know if the scanned (normalized) text equals the text in the
+    /// Whether a predicate depends on whether the scanned (normalized) text equals the text in the
     /// message. Some literals decide a predicate only if the two are equal.
     pub needs_unchanged_text: bool,
     /// Whether the text is scanned in a single form, which only folds case. Such a text is folded

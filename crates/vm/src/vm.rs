@@ -210,9 +210,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a loop's condition over the elements of a list. True if the condition is true for
-    /// at least one element, or, if the loop is an `all`, for every element. False if the operand
-    /// is no list. `each` is the number of the loop.
+    /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
+    /// True if the condition is true for at least one element or, if the loop is an `all`, for
+    /// every element. Otherwise false, also if the operand is no list.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);

@@ -209,8 +209,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         )
     }
 
-    /// Emits a call of the helper (a Rust function) with the given offset in the table of helpers.
-    /// The arguments are the machine and `args`, which are integers.
+    /// Emits a call of a helper, a Rust function. `helper` is its offset in bytes in the table of
+    /// helpers. The arguments of the call are the machine and `args`, which are integers.
     pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -228,6 +228,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Emits a call of a helper (a Rust function) that does not take the machine as an argument.
+    /// `helper` is its offset in bytes in the table of helpers. `params` and `result` are the types
+    /// in its signature.
     pub fn emit_plain_call(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
         let mut signature = self.lowering.function_signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();

@@ -17,10 +17,10 @@ use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used alone, without considering a bitmap, if at most this fraction of messages has the
-/// key. Such a key already excludes enough routes.
+/// key. Such a key already excludes its routes for nearly all messages.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
-/// it. Such a key would exclude too few routes.
+/// it. Such a key would exclude its routes for too few messages.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of possible choices of keys that are collected for one condition. The limit
 /// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.

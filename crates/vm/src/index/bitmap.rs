@@ -37,8 +37,8 @@ pub struct Column {
     /// For each row, the first equivalence class of values that the row covers; 0 for the first
     /// row.
     starts: Vec<ClassId>,
-    /// For each equivalence class of values, the number of the row that covers it. The list may
-    /// lack the highest classes, to limit the memory.
+    /// For each equivalence class of values, the number of the row that covers it. To limit the
+    /// memory, the list may lack the highest classes. Their rows are found by a search in `starts`.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,

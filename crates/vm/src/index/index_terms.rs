@@ -39,7 +39,7 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is also scanned as it is, or with simple case folding only.
+    /// Whether a scan reads the text without further normalization, folded only if `fold` is set.
     pub plain: bool,
     /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,

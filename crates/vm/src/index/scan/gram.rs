@@ -85,8 +85,9 @@ impl GramLevel {
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
-    /// Returns the hash of the gram (a sequence of this level's length) at the start of eight
-    /// bytes. Precondition: the level is a base level.
+    /// Returns the hash of the gram at the start of `eight`, which contains eight bytes of a text
+    /// in little-endian order. Precondition: the level is a base level, so the gram fits into the
+    /// bytes.
     #[inline(always)]
     pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;

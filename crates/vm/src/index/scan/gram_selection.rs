@@ -16,8 +16,8 @@ const EDGE_BYTES: usize = 32;
 /// gram. The unit is the cost of a position that passes the second stage (the filter). The cost is
 /// high although a probe is cheap, because every later text pays for the new table entry.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of the cheapest choices for which a second step adds the cost of sharing grams with other
-/// literals. The cheapest of these choices is selected.
+/// Number of choices of grams that are compared in a second step: the cheapest by the first step.
+/// The second step adds the cost of sharing grams with other literals.
 const COMPARED_CHOICES: usize = 2;
 
 /// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of

@@ -93,8 +93,9 @@ impl GramTable {
         }
     }
 
-    /// Returns the entry under which a literal is stored. `rest` is the part of the literal that
-    /// begins with the gram. `None` if `rest` is shorter than a gram of this level.
+    /// Returns the entry under which a literal is stored, or would be inserted. The lookup begins
+    /// at `level` and goes to longer grams while entries are crowded. `rest` is the part of the
+    /// literal that begins with the gram. `None` if `rest` is shorter than a gram of `level`.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
