@@ -9,9 +9,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share (the steps that the analysis of one statement may take) is one in this number of the
-/// steps left: a quarter. It is larger only if fewer shares are expected. A single large statement
-/// thus leaves steps for the others.
+/// The share of a statement (the steps that its analysis may take) is one in this number of the
+/// steps left: a quarter. So a single large statement leaves steps for the others. The last shares
+/// are larger, because they divide the steps left equally.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.

@@ -65,8 +65,8 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
     }
 }
 
-/// Inverts an operator of which one operand is the constant `other`. Returns the value of the
-/// operand that is not constant, so that the result is `value`. `None` if that is impossible.
+/// Inverts an operator of which one operand is the constant `other`. Returns the value that the
+/// other operand must have for the result `value`; `None` if no value gives this result.
 fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(datetime), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())

@@ -132,8 +132,8 @@ impl SatQuery {
         (holds, fails)
     }
 
-    /// Adds clauses for fields that may be missing. If a predicate reads only a missing field, its
-    /// truth value is the same as for an empty message.
+    /// Adds clauses for fields that may be missing. A clause says that a predicate that reads only
+    /// a missing field has the same truth value as for an empty message.
     pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
         let table = &theory.values.atoms;
         let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
@@ -185,9 +185,10 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses that fix the truth of the atoms (predicates) that read only unchangeable fields
-    /// of the base message. Returns the path of each of these fields with the SAT literal "the path
-    /// is unchanged".
+    /// Adds clauses about the atoms (predicates) that read only fields that the search may not
+    /// change. If all fields that an atom reads are unchanged, the atom has the same truth value as
+    /// for the base message. Returns the path of each such field with the SAT literal "the path is
+    /// unchanged".
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,

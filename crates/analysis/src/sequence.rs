@@ -32,8 +32,9 @@ pub(super) struct SequenceLeaf {
     pub args: Vec<ComputedValue>,
 }
 
-/// Key of a leaf: the `goto` rules that lead to a statement, in order, and the statement. Without a
-/// statement, the key is of the leaf "nothing is chosen".
+/// Identifies one outcome of a flattened table, a leaf: the `goto` rules that are followed, in
+/// order, and the statement that is chosen. `None` in place of the statement means that nothing is
+/// chosen.
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
 /// A flattened table: conditions with their answers (leaves), in evaluation order. The first leaf
@@ -41,7 +42,7 @@ type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
-    /// The index in `leaves` of each statement that can be chosen.
+    /// The index in `leaves` of each leaf, by its key.
     index_by_key: HashMap<SequenceKey, usize>,
 }
 

@@ -229,8 +229,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// Compares where and how two predicates search for keywords. Returns true if a text in which
-    /// `self` finds a keyword satisfies `other` whenever the keyword itself satisfies `other`.
+    /// True if `other` need only be tested on the keywords of `self`. If a keyword satisfies
+    /// `other`, each text in which `self` finds this keyword then satisfies `other` too.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)

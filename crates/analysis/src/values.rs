@@ -31,8 +31,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries with many literals that no value satisfies, a few of these literals that no
-    /// value satisfies either.
+    /// For each query with many literals that has no solution, the few of these literals that
+    /// already exclude every value.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -192,9 +192,9 @@ impl ValueSearch {
         }
     }
 
-    /// Returns an atom that must be true and that is true for its constants only, so that only its
-    /// constants need to be tried. If there are several, returns the atom with the fewest
-    /// constants. `None` if there is none, or if the constants and literals are few.
+    /// Finds an atom that must be true and that is true only for its constants, so that only the
+    /// constants need to be tried. Returns the one with the fewest constants. `None` if there is no
+    /// such atom, or if the constants and literals are few.
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
@@ -421,8 +421,8 @@ impl ValueSearch {
         samples
     }
 
-    /// Builds candidate texts. Each text consists of one sample text for every predicate that must
-    /// be true.
+    /// Builds candidate texts. Each text is a concatenation of sample texts, one for every
+    /// predicate that must be true.
     fn joined_samples(&mut self, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut parts: SmallVec<[&TextLanguage; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {
