@@ -136,8 +136,8 @@ pub(super) struct AtomTable {
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
     /// Program that is passed to the evaluator. It contains only slots (fields read as certain
-    /// kinds): the slots of the real program, and a slot for each set of kinds that a term may
-    /// have.
+    /// kinds): the slots of the real program, and one for each set of kinds that a term (compared
+    /// operand) may have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
     /// The step budget of the analysis, from which each evaluation takes its steps.

@@ -138,8 +138,9 @@ impl MessageBuilder {
         MessageBuilder { size: count_values(&required), required }
     }
 
-    /// Writes values into a message. Each value has the index of its path; shorter paths are
-    /// written first.
+    /// Writes values into a message. Each value comes with the index of its path (a sequence of
+    /// keys). Shorter paths are written first, so that they do not overwrite the values inside
+    /// them.
     pub fn write_values<'v>(
         &self,
         atoms: &AtomTable,

@@ -9,7 +9,8 @@ use super::shape::TextDependence;
 /// Literals (required truth values of predicates) in the order in which they are tested.
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
-    /// The number of literals at the front that have excluded at least one value.
+    /// The number of literals (required truth values) at the front that have excluded at least one
+    /// value.
     refuting_count: usize,
 }
 

@@ -39,7 +39,8 @@ pub(super) struct SatQuery {
     pub solver: batsat::Solver<SatBudget>,
     budget: StepBudget,
     conds: HashMap<CondId, Lit>,
-    /// For each atom, the SAT literals "the atom is true" and "the atom is false".
+    /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
+    /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
     /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
     /// belongs to.
@@ -255,8 +256,9 @@ impl SatQuery {
         self.add_clause(clause);
     }
 
-    /// Returns the indexes of goals that exclude each other. Precondition: the SAT solver found no
-    /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
+    /// Returns the indexes of goals (conditions with required values) that exclude each other.
+    /// Precondition: the SAT solver found no solution. Returns `Unknown` if the proof depends on
+    /// the assumption `certain`.
     pub fn unsatisfiable_goals(&self, goal_lits: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return SolverAnswer::Unknown;

@@ -17,7 +17,8 @@ use rulec_sema::hir::Program;
 use serde_json::{Value as Json, json};
 use smallvec::SmallVec;
 
-/// The result of a search for a value that satisfies literals.
+/// The result of a search for a value that satisfies literals (required truth values of
+/// predicates).
 #[derive(Clone, Debug)]
 pub(super) enum SolvedValue {
     Value(Json),
@@ -48,7 +49,7 @@ type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 /// Maximum number of literals (required truth values) in a conflict that is minimised. A larger
 /// conflict is returned unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
-/// Queries with more literals than this are not cached, because they would take much memory.
+/// Queries with more literals (required truth values) are not cached, to save memory.
 const MAX_CACHED_LITERALS: usize = 1_000;
 
 impl ValueSearch {

@@ -55,8 +55,8 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    /// For each code block whose value is cached, a stamp that shows whether the value is still
-    /// valid.
+    /// For each code block whose value is cached, the decision and loop element for which the value
+    /// was computed. The value is valid only for these.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
     /// all loops, and `last_element` is the last assigned id.

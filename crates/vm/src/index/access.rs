@@ -50,8 +50,8 @@ pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
 
-/// One possible choice of keys for a condition, as ids of sets of atoms. An atom is a fact about a
-/// message. Each message for which the condition is true has at least one atom of these sets.
+/// One possible choice of keys for a condition. Each key is a set of atoms (facts about a message),
+/// given by its id. Each message for which the condition is true has an atom of at least one set.
 pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route: how the index finds the route.
@@ -60,8 +60,9 @@ pub(super) enum RouteAccess {
     /// Access by keys (facts about a message); every message that matches the route has at least
     /// one of them.
     Keys(KeyChoice),
-    /// Access by a bitmap index. Contains the value ranges of each alternative of the route's
-    /// condition, outside which the alternative cannot be true.
+    /// Access by a bitmap index. The condition is split into alternatives, of which at least one is
+    /// true whenever the condition is. The list has the value ranges outside which each cannot be
+    /// true.
     Bits(Vec<ValueRanges>),
     /// No access path: the route is evaluated for every message, because no key and no bitmap index
     /// can exclude it.

@@ -71,9 +71,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route has set bits in at most one in this number of rows. A
-/// row covers a range of values. If more bits are set, many routes of a block remain candidates in
-/// any order.
+/// Routes are sorted only if an average route has its bit set in at most one of this number of
+/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
+/// candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;

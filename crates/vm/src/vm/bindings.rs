@@ -26,8 +26,9 @@ pub struct BindingSlots<'a> {
     values: Vec<Value<'a>>,
     /// The version that marks slots read from the message itself, not from a binding.
     message_version: u64,
-    /// The current epoch: a number with which cached values are stamped. When the numbers overflow
-    /// and restart, the stamps in `json` must be cleared.
+    /// The current epoch: a number that is stored with each cached value. A value with another
+    /// number is invalid. When the numbers overflow and restart, the stored numbers in `json` must
+    /// be cleared.
     epoch: &'a mut u32,
     json: &'a mut JsonBuffers,
 }

@@ -29,7 +29,7 @@ pub struct Scratch {
     input: Option<Box<InputBuffers>>,
 }
 
-/// The VM's working memory, except the memo cells.
+/// The VM's working memory, except the memo cells (results that are kept during a decision).
 #[derive(Debug, Default)]
 pub struct VmBuffers {
     pub(super) arena: Arena,

@@ -18,7 +18,8 @@ pub const MAX_CROWDED_GRAMS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table.
 const FILTER_BITS_PER_SLOT: usize = 16;
 
-/// The search for literals by their grams, in three stages: probes, filter and hash table.
+/// The search for literals by their grams (byte sequences), in three stages: a table that shows
+/// where in a text a gram may begin, a filter, and a hash table.
 pub struct LongLiterals {
     pub probes: ProbeTable,
     /// Filter with a set bit for each gram (byte sequence of a literal). The upper bits of the
