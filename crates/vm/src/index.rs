@@ -249,7 +249,7 @@ impl TableIndex {
 #[derive(Debug)]
 pub enum PostingList {
     /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
-    /// order of the routes' ranks.
+    /// order in which the routes are tried.
     Range { start: u32, end: u32 },
     /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
     /// routes by the values of the message.

@@ -63,8 +63,8 @@ pub struct Vm<'a, M> {
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
-    /// The current element of each loop level, followed by the cached values of blocks, followed by
-    /// registers.
+    /// The current element of each loop, by the loop's nesting level. Then follow the cached values
+    /// of blocks, and then registers.
     values: Vec<Value<'a>>,
     /// The reused memory from which `values` was taken. When the VM is dropped, the memory returns.
     value_memory: &'a mut Vec<Value<'static>>,

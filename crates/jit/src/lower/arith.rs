@@ -74,8 +74,8 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     Some(sum)
 }
 
-/// Returns the tag of a constant and the first eight bytes of its payload. `None` if the constant
-/// does not fit into registers.
+/// Returns the tag (type marker) of a constant, and the first eight bytes of its payload (data).
+/// `None` if the constant does not fit into registers.
 pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),

@@ -105,7 +105,7 @@ pub(super) enum Source {
     Scalar(Scalar),
 }
 
-/// A value in registers: its tag, and the first eight bytes of its payload.
+/// A value in registers: its tag (type marker), and the first eight bytes of its payload (data).
 #[derive(Clone, Copy)]
 pub(super) struct Scalar {
     pub tags: TagSet,

@@ -131,9 +131,9 @@ impl SimpleTest {
 /// fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
 pub type ClassId = u32;
 
-/// The class of a missing value.
+/// The equivalence class that consists of the missing value only.
 pub const MISSING_CLASS: ClassId = 0;
-/// The class id of `false`; the class id of `true` is one higher.
+/// The class id of `false`, which is a class of its own; the id of `true` is one higher.
 const FALSE_CLASS: ClassId = 1;
 /// The class of all other values: times, versions, lists and dicts. Unlike the values of other
 /// classes, they may give different results, so their tests must be evaluated.

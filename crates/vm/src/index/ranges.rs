@@ -21,8 +21,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that can exclude a route by value. A test with more texts
-/// excludes no route, because its texts would need too many classes in a bitmap.
+/// Maximum number of texts that a test may name so that it becomes a value range. A test with more
+/// texts excludes no route, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each tested value, the ranges for which a condition may be

@@ -16,7 +16,7 @@ pub struct ClassShares {
     /// divided by the average; 1 if no rule names it.
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
-    /// weights of these classes.
+    /// weights of these classes, because their average weight is 1.
     named_count: f64,
 }
 
