@@ -101,8 +101,8 @@ pub(super) fn json_number(number: f64) -> Option<Json> {
     }
 }
 
-/// Returns field values for a call of a function that cannot be inverted, such as `hour`. Each
-/// result of the function occurs for at least one of the values.
+/// Returns field values for a call of a function that cannot be inverted, such as `hour`. For each
+/// possible result of the function, at least one of these values gives this result.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let datetime =

@@ -173,8 +173,8 @@ impl Body<'_, '_, '_> {
         Ok(Scalar { tags: result_tags, tag, bits })
     }
 
-    /// Emits jumps to `slow_block` for the operands that no inline code of the operator handles.
-    /// Returns false if it emitted no jump.
+    /// Emits jumps to `slow_block`, which are taken if an operand has a type for which the operator
+    /// has no inline code. Returns false if it emitted no jump.
     fn emit_operand_guards(&mut self, op: Op, left: Scalar, right: Scalar, slow_block: Block) -> bool {
         let mut is_emitted = false;
         for side in [left, right] {
