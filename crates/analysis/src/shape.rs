@@ -164,8 +164,8 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
     }
 }
 
-/// True if a decimal constant has so few digits that no other constant with as few digits has the
-/// same nearest float. The floats next to the constant can then be read as decimals.
+/// True if a decimal constant has at most 15 digits. Its nearest float, read as a decimal, is then
+/// the constant itself. So floats suffice as candidates for values around the constant.
 pub(super) fn is_short_decimal(constant: &Json) -> bool {
     const MAX_MANTISSA: u128 = 10_u128.pow(15);
     const MAX_SCALE: u32 = 10;

@@ -93,8 +93,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes needless literals from a conflict of many literals, many at once: first halves, then
-    /// quarters, and so on.
+    /// Removes needless literals from a conflict (literals that no value satisfies together). Tries
+    /// to remove many at once: first halves of the list, then quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
@@ -211,7 +211,8 @@ impl ValueSearch {
         (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
     }
 
-    /// Searches for a value of each kind that the term (compared operand) may have.
+    /// Searches for a value that satisfies the literals, in turn among the values of each kind that
+    /// the term (compared operand) may have.
     fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;

@@ -240,7 +240,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a call by which the VM runs a block of bytecode, and returns the value that it
+    /// Emits a call by which the VM runs a block of bytecode. Returns the value that the block
     /// computes.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());

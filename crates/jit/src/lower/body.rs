@@ -15,8 +15,8 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// The type of [`Machine`] that gives the offsets of its fields. Compiled code reads only the first
-/// fields of the struct, whose offsets are equal for all message types.
+/// A [`Machine`] type from which the offsets of the fields are computed. Compiled code reads only
+/// the first fields of the struct, whose offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
