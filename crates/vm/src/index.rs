@@ -223,9 +223,10 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids
-    /// by message field. `subjects` and `attributes` then lack these ids. A message has values for
-    /// few fields, so a lookup reads the lists of these fields only. `None` for other tables.
+    /// For a table with many subjects (scanned texts) and attributes (looked-up values): two lists
+    /// of ids for each message field. `subjects` and `attributes` then lack these ids. A message
+    /// has values for few fields, so a lookup reads the lists of these fields only. `None` for
+    /// other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,

@@ -320,8 +320,9 @@ fn build_subject_index(
     }
 }
 
-/// For a table that looks up many values, groups the texts to scan and the values to look up by
-/// message field. A decision then looks up only the fields that the message has.
+/// For a table that looks up many values, groups the texts to scan and the looked-up values. Each
+/// group belongs to one message field, so that a decision looks up only the fields that the message
+/// has.
 fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
         return;
