@@ -362,8 +362,9 @@ impl ValueSearch {
     }
 
     /// True if the candidates suffice for predicates on the order of a term's texts: one of them
-    /// satisfies such predicates if any text does. This is true for arbitrary texts, and for dates
-    /// and times of day, because the neighbours of each constant are candidates.
+    /// satisfies such predicates if any text does. `fixed_by` is the function that computes the
+    /// texts, if any. The result is true for arbitrary texts, and for dates and times of day,
+    /// because the neighbours of each constant are candidates.
     fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = fixed_by else { return true };
         if !matches!(function, Function::Date | Function::Time) {

@@ -60,8 +60,8 @@ pub(super) enum RouteAccess {
     /// Access by keys (facts about a message); every message that matches the route has at least
     /// one of them.
     Keys(KeyChoice),
-    /// Access by a bitmap index. The condition is split into alternatives, of which at least one is
-    /// true whenever the condition is. The list has the value ranges outside which each cannot be
+    /// Access by a bitmap index. The route's condition is split into alternatives. The list has the
+    /// value ranges of each alternative, outside which the alternative cannot be true.
     /// true.
     Bits(Vec<ValueRanges>),
     /// No access path: the route is evaluated for every message, because no key and no bitmap index

@@ -46,7 +46,7 @@ impl<'n> RangeAnalysis<'n> {
     /// is true, the message is within the ranges of at least one alternative.
     ///
     /// Most conditions have one alternative; an `or` over different attributes has several. The
-    /// result is empty if no attribute restricts the condition, or one of its alternatives.
+    /// result is empty if there is an alternative that no attribute restricts.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let conjuncts = self.conjuncts(cond);
         let split_part =
