@@ -186,10 +186,11 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses about the atoms (predicates) that read only fields that the search may not
-    /// change. If all fields that an atom reads are unchanged, the atom has the same truth value as
-    /// for the base message. Returns the path of each such field with the SAT literal "the path is
-    /// unchanged".
+    /// Adds clauses for each atom (predicate) that reads only fields that should stay unchanged. If
+    /// they are unchanged, the atom has the same truth value as for the base message. Returns the
+    /// path of each such field with the SAT literal "the path is unchanged". The caller assumes
+    /// these literals. If there is no solution, the literals that the proof uses give the paths of
+    /// which at least one must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,
