@@ -115,7 +115,8 @@ pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer
     builder.join_conds(alternatives, false)
 }
 
-/// Builds conditions of which at least one is true if the arguments of two decisions differ.
+/// Builds conditions on the arguments of two decisions. At least one of the conditions is true if
+/// the arguments differ.
 pub(super) fn build_arguments_differ(
     builder: &mut NormalBuilder<'_>,
     left_args: &[ComputedValue],

@@ -56,9 +56,9 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant), and a condition on the term.
-    /// The term is an index into `AtomTable::terms`. The condition tests a value of the term
-    /// without a message. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant), as an index into
+    /// `AtomTable::terms`. Also a condition by which a value of the term can be tested without a
+    /// message. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
@@ -75,7 +75,7 @@ pub(super) struct Atom {
     /// The predicate, prepared for tests of many values of its left operand. `None` if the term
     /// (the operand compared with a constant) is not the left operand.
     prepared: Option<PreparedTest>,
-    /// Steps that an evaluation of `cond` takes.
+    /// Number of steps (units of the work limit) that an evaluation of `cond` takes.
     steps: usize,
     /// The truth value for a message without fields, once it has been computed.
     empty_message_truth: Cell<Option<TruthSet>>,
@@ -121,7 +121,7 @@ pub(super) struct ResultRange {
 /// conditions on that value are evaluated.
 const TERM_VALUE_FIELD: &str = "$value";
 
-/// Steps to prepare the reference evaluator for one evaluation.
+/// Number of steps that are charged for preparing the reference evaluator for one evaluation.
 const EVALUATOR_STEPS: usize = 10;
 
 /// The atoms (predicates and quantifiers) of a program, with the terms (compared operands) and
@@ -136,11 +136,11 @@ pub(super) struct AtomTable {
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
     /// Program that is passed to the evaluator. It contains only slots (fields read as certain
-    /// kinds): the slots of the real program, and a slot for each set of kinds that a term may
-    /// have.
+    /// kinds): the slots of the real program, and one for each set of kinds that a term (compared
+    /// operand) may have.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
-    /// The step limit of the analysis, to which evaluations are charged.
+    /// The step budget of the analysis, from which each evaluation takes its steps.
     pub budget: StepBudget,
 }
 
@@ -324,8 +324,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of a predicate and the value to test. `None` unless the predicate
-    /// compares a message field with a constant.
+    /// Returns the prepared test of a predicate, and the value in `message` that it tests. `None`
+    /// unless the predicate compares a field of the message with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,

@@ -9,9 +9,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// A share (the steps that the analysis of one statement may take) is one in this number of the
-/// steps left: a quarter. It is larger only if fewer shares are expected. A single large statement
-/// thus leaves steps for the others.
+/// The share of a statement (the steps that its analysis may take) is one in this number of the
+/// steps left: a quarter. So a single large statement leaves steps for the others. If fewer shares
+/// are left, they divide the steps equally.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.
@@ -25,7 +25,7 @@ struct Counters {
     taken: Cell<u64>,
     /// The value of `taken` at which the current share (the limit for one statement) ends.
     end: Cell<u64>,
-    /// The estimated number of shares that have not begun yet.
+    /// The estimated number of statements whose analysis has not begun yet.
     shares: Cell<u64>,
     /// Whether some work of the current statement was refused for lack of steps. Later results for
     /// this statement are then no proofs.
@@ -54,8 +54,8 @@ impl StepBudget {
         }))
     }
 
-    /// Sets the estimated number of shares that have not begun yet. If only a few are left, each
-    /// share gets more of the steps left.
+    /// Sets the estimated number of statements still to analyse. If only a few are left, each share
+    /// (the limit for one statement) gets more of the steps left.
     pub fn expect_shares(&self, shares: usize) {
         self.0.shares.set(shares as u64);
     }

@@ -107,7 +107,8 @@ fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
 }
 
 /// Describes a message that no route matches and that lacks the fields or types that `input`
-/// declares. `is_proven` is true if it is proven that every message that has them matches a route.
+/// declares. `is_proven` is true if it is proven that every message with these fields and types
+/// matches a route.
 fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Message) {
     let text =
         message!("there is no `default`, and messages that break the promise of `input` match no route");

@@ -277,8 +277,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the rule's condition, with the replacements, is true for the same messages as the
-    /// original condition. All replacements but one are known to change nothing. The remaining
-    /// replacement can only add messages if `adds` is set, and can only remove messages otherwise.
+    /// original condition. All replacements but one are known to change nothing. If `adds` is set,
+    /// the remaining replacement can only make the condition true for more messages, else only for
+    /// fewer.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond

@@ -6,10 +6,10 @@ use super::budget::StepBudget;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
 use serde_json::Value as Json;
 
-/// Maximum number of routes in one solver query, for example of the routes that together hide
-/// another route.
+/// Maximum number of routes that one solver query combines, for example the routes that together
+/// hide another route.
 pub(super) const MAX_ROUTES_TOGETHER: usize = 40;
-/// Steps that are charged for any decision, without the rules and fields.
+/// Number of steps that are charged for any decision, in addition to those for rules and fields.
 const STEPS_PER_DECISION: usize = 50;
 /// Number of rules in a table that are charged as one step. The number is high because the index
 /// excludes most rules.

@@ -432,11 +432,12 @@ impl TableComparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds a condition that is true if the other version answers differently from the statement
-    /// at `index` in version `side`. `other` is the statement of the other version that is
-    /// compared. The condition is true if `other` does not match, if an earlier statement with
-    /// another answer matches, or if arguments differ. The bool is false if the condition misses
-    /// some messages with different answers, so that it proves nothing.
+    /// Builds a condition that is true for each message to which the two versions give different
+    /// answers. The messages select the statement at `index` in version `side`. In the other
+    /// version, an earlier message with an equal answer selected the statement `other`. The
+    /// condition is true if `other` does not match, if a statement before it with another answer
+    /// matches, or if arguments differ. The bool is false if the condition misses some messages, so
+    /// that it proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
         let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());

@@ -46,7 +46,7 @@ pub(super) fn forced_literals(
 /// The operands of an `and` or `or` that can still decide the condition: one of them suffices to
 /// give the condition the value that its goal requires.
 enum OpenOperands {
-    /// The goals so far already give an operand the deciding value.
+    /// The goals (required values) so far already give an operand the deciding value.
     Satisfied,
     One(CondId),
     Several,

@@ -14,8 +14,8 @@ pub(super) type SolverGoal = (CondId, bool);
 pub(super) enum SolverAnswer {
     /// A message that satisfies all goals.
     Yes(Json),
-    /// It is proven that no message satisfies all goals. The indexes select goals that contradict
-    /// each other.
+    /// It is proven that no message satisfies all goals. The numbers are the indexes of goals that
+    /// contradict each other.
     Never(Vec<usize>),
     Unknown,
 }

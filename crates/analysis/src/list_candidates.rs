@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// Maximum number of proposed elements.
 const MAX_ELEMENTS: usize = 200;
-/// Maximum number of values of one field of an element.
+/// Maximum number of values that are tried for one field of a list element.
 const MAX_VALUES: usize = 8;
-/// Maximum number of copies of an element in a list.
+/// Maximum number of copies of an element in a proposed list.
 const MAX_COPIES: i64 = 20;
 
 /// One step of the path from a list element to a value inside the element: the field of a record,

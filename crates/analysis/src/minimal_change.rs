@@ -26,8 +26,8 @@ pub(super) struct NearestMessage {
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of the earlier statements that would otherwise match the message, so that their
-    /// conditions must become false.
+    /// Indexes of the earlier statements that some attempts selected instead. The search therefore
+    /// required that their conditions are not true.
     pub excluded_earlier: Vec<usize>,
 }
 

@@ -7,16 +7,17 @@ use super::solver::LimitedSolver;
 use hashbrown::{HashMap, HashSet};
 use std::collections::VecDeque;
 
-/// For each new statement, its counterpart in the old version. Each vector is indexed by new
-/// statement.
+/// For each new statement, its counterpart in the old version. The index of each vector is the
+/// index of the new statement.
 pub(super) struct StatementPairs {
     /// Index of the old statement with equal meaning, or else with equal name; `None` if there is
     /// neither.
     pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
-    /// Whether the statement kept its place relative to the other statements. These statements form
-    /// a longest common subsequence of both versions, compared by meaning.
+    /// Whether the new statement kept its place relative to the other statements. The statements
+    /// that kept their places form a longest common subsequence of both versions, compared by
+    /// meaning.
     pub kept_order: Vec<bool>,
 }
 
@@ -80,8 +81,8 @@ pub(super) fn pair_statements(
     StatementPairs { kept_order: longest_increasing(&old_positions), old_of_new, same_meaning }
 }
 
-/// Returns which elements form a longest increasing subsequence. `None` elements are never part of
-/// it.
+/// Returns for each element whether it belongs to a longest increasing subsequence, which is chosen
+/// from all elements that are not `None`.
 fn longest_increasing(positions: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.

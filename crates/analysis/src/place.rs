@@ -65,8 +65,8 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
     }
 }
 
-/// Inverts an operator of which one operand is the constant `other`. Returns the value of the
-/// operand that is not constant, so that the result is `value`. `None` if that is impossible.
+/// Inverts an operator of which one operand is the constant `other`. Returns the value that the
+/// other operand must have for the result `value`; `None` if no value gives this result.
 fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(datetime), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
@@ -101,8 +101,8 @@ pub(super) fn json_number(number: f64) -> Option<Json> {
     }
 }
 
-/// Returns field values for a call of a function that cannot be inverted, such as `hour`. Each
-/// result of the function occurs for at least one of the values.
+/// Returns field values for a call of a function that cannot be inverted, such as `hour`. For each
+/// possible result of the function, at least one of these values gives this result.
 pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
     let NExpr::Call(function, args) = normal.expr(term) else { return Vec::new() };
     let datetime =
@@ -138,8 +138,9 @@ impl MessageBuilder {
         MessageBuilder { size: count_values(&required), required }
     }
 
-    /// Writes values into a message. Each value has the index of its path; shorter paths are
-    /// written first.
+    /// Writes values into a message. Each value comes with the index of its path (a sequence of
+    /// keys). Shorter paths are written first, so that they do not overwrite the values inside
+    /// them.
     pub fn write_values<'v>(
         &self,
         atoms: &AtomTable,

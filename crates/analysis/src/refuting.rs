@@ -9,7 +9,8 @@ use super::shape::TextDependence;
 /// Literals (required truth values of predicates) in the order in which they are tested.
 pub(super) struct RefutingLiterals {
     literals: Vec<AtomLiteral>,
-    /// The number of literals at the front that have excluded at least one value.
+    /// The number of literals (required truth values) at the front that have excluded at least one
+    /// value.
     refuting_count: usize,
 }
 
@@ -40,7 +41,8 @@ impl RefutingLiterals {
     }
 
     /// Returns the literals that have excluded a value, together with the literal of the atom
-    /// `deciding`. The tested values were the constants of this atom's predicate.
+    /// `deciding`. This atom is true only for the constants of its predicate. If all these
+    /// constants were tested and excluded, no value satisfies the returned literals.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();

@@ -16,7 +16,7 @@ pub(super) struct AnalysisReport<'p> {
     pub program: &'p Program,
     sources: &'p SourceMap,
     pub findings: Vec<Finding>,
-    /// The step limit of the analysis, to which evaluations are charged.
+    /// The step budget of the analysis, from which each evaluation takes its steps.
     budget: StepBudget,
     /// The rules for whose analysis too few steps were left, in the order of the analysis.
     unanalysed: Vec<RuleId>,

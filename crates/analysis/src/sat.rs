@@ -39,7 +39,8 @@ pub(super) struct SatQuery {
     pub solver: batsat::Solver<SatBudget>,
     budget: StepBudget,
     conds: HashMap<CondId, Lit>,
-    /// For each atom, the SAT literals "the atom is true" and "the atom is false".
+    /// For each atom (predicate or quantifier), the SAT literals "the atom is true" and "the atom
+    /// is false".
     atoms: BTreeMap<usize, (Lit, Lit)>,
     /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
     /// belongs to.
@@ -132,8 +133,8 @@ impl SatQuery {
         (holds, fails)
     }
 
-    /// Adds clauses for fields that may be missing. If a predicate reads only a missing field, its
-    /// truth value is the same as for an empty message.
+    /// Adds clauses for fields that may be missing. A clause says that a predicate that reads only
+    /// a missing field has the same truth value as for an empty message.
     pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
         let table = &theory.values.atoms;
         let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
@@ -185,9 +186,11 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses that fix the truth of the atoms (predicates) that read only unchangeable fields
-    /// of the base message. Returns the path of each of these fields with the SAT literal "the path
-    /// is unchanged".
+    /// Adds clauses for each atom (predicate) that reads only fields that should stay unchanged. If
+    /// they are unchanged, the atom has the same truth value as for the base message. Returns the
+    /// path of each such field with the SAT literal "the path is unchanged". The caller assumes
+    /// these literals. If there is no solution, the literals that the proof uses give the paths of
+    /// which at least one must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,
@@ -254,8 +257,9 @@ impl SatQuery {
         self.add_clause(clause);
     }
 
-    /// Returns the indexes of goals that exclude each other. Precondition: the SAT solver found no
-    /// solution. Returns `Unknown` if the proof depends on the assumption `certain`.
+    /// Returns the indexes of goals (conditions with required values) that exclude each other.
+    /// Precondition: the SAT solver found no solution. Returns `Unknown` if the proof depends on
+    /// the assumption `certain`.
     pub fn unsatisfiable_goals(&self, goal_lits: &[Lit]) -> SolverAnswer {
         if self.solver.unsat_core_contains_var(self.certain.var()) {
             return SolverAnswer::Unknown;

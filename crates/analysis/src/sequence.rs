@@ -32,22 +32,23 @@ pub(super) struct SequenceLeaf {
     pub args: Vec<ComputedValue>,
 }
 
-/// Key of a leaf: the `goto` rules that lead to a statement, in order, and the statement. Without a
-/// statement, the key is of the leaf "nothing is chosen".
+/// Identifies one outcome of a flattened table, a leaf: the `goto` rules that are followed, in
+/// order, and the statement that is chosen. `None` in place of the statement means that nothing is
+/// chosen.
 type SequenceKey = (SmallVec<[RuleId; 4]>, Option<Chosen>);
 
-/// A flattened table: conditions with their answers (leaves), in evaluation order. The first leaf
-/// whose condition is true is the decision.
+/// A flattened table: conditions with their answers (leaves), in evaluation order. A message gets
+/// the answer of the first leaf whose condition is true.
 #[derive(Default)]
 pub(super) struct Sequence {
     pub leaves: Vec<SequenceLeaf>,
-    /// The index in `leaves` of each statement that can be chosen.
+    /// The index in `leaves` of each outcome of the table.
     index_by_key: HashMap<SequenceKey, usize>,
 }
 
 impl Sequence {
-    /// Returns the rules whose conditions must be true for a leaf to be chosen: the `goto`s that
-    /// lead to its statement, and the rule of the statement.
+    /// Returns the rules whose conditions must be true so that this outcome (leaf) is chosen: the
+    /// `goto`s that lead to its statement, and the rule of the statement.
     pub fn rules_to_leaf(&self, leaf: usize) -> Vec<RuleId> {
         let entry = self.index_by_key.iter().find(|(_, other)| **other == leaf);
         entry.map_or_else(Vec::new, |((path, chosen), _)| {

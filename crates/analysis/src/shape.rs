@@ -164,8 +164,8 @@ fn constant_to_json(constant: &Const) -> Option<Json> {
     }
 }
 
-/// True if a decimal constant has so few digits that no other constant with as few digits has the
-/// same nearest float. The floats next to the constant can then be read as decimals.
+/// True if a decimal constant has at most 15 digits. Its nearest float, read as a decimal, is then
+/// the constant itself. So floats suffice as candidates for values around the constant.
 pub(super) fn is_short_decimal(constant: &Json) -> bool {
     const MAX_MANTISSA: u128 = 10_u128.pow(15);
     const MAX_SCALE: u32 = 10;
@@ -229,8 +229,8 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// Compares where and how two predicates search for keywords. Returns true if a text in which
-    /// `self` finds a keyword satisfies `other` whenever the keyword itself satisfies `other`.
+    /// True if `other` need only be tested on the keywords of `self`. If a keyword satisfies
+    /// `other`, each text in which `self` finds this keyword then satisfies `other` too.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)

@@ -41,7 +41,7 @@ impl<'p> Solver<'p> {
         }
     }
 
-    /// Returns the step limit, which all queries share.
+    /// Returns the budget of analysis steps, which all queries share.
     pub fn budget(&self) -> &StepBudget {
         &self.theory.values.atoms.budget
     }

@@ -203,8 +203,8 @@ fn build_automaton(hir: &Hir) -> Option<DFA> {
     DFA::builder().syntax(syntax::Config::new()).configure(config).build_from_nfa(nfa).ok()
 }
 
-/// Returns `None` if an automaton exceeded its memory limit and evicted states that the search
-/// still uses.
+/// Checks that an automaton has evicted no states, because the search still uses them. Returns
+/// `None` if the automaton exceeded its memory limit and evicted states.
 fn ensure_not_evicted(cache: &Cache) -> Option<()> {
     (cache.clear_count() == 0).then_some(())
 }

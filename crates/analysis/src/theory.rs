@@ -280,7 +280,7 @@ impl MessageTheory {
     }
 
     /// Returns lists to try as the value of a field: lists of one element, lists of equal elements,
-    /// and a list with an element for each literal (required truth value).
+    /// and a list with an element for each literal (a predicate with its required truth value).
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
         let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));

@@ -139,7 +139,8 @@ impl TieSearch<'_, '_> {
     }
 
     /// Finds a message that satisfies the goals and for which two routes give different answers.
-    /// `witness` is a message that is known to satisfy the goals. `None` if none was found.
+    /// Returns `None` if it finds no such message. `witness` is a message that is known to satisfy
+    /// the goals.
     fn find_differing(
         &self,
         solver: &mut Solver<'_>,

@@ -17,7 +17,8 @@ use rulec_sema::hir::Program;
 use serde_json::{Value as Json, json};
 use smallvec::SmallVec;
 
-/// The result of a search for a value that satisfies literals.
+/// The result of a search for a value that satisfies literals (required truth values of
+/// predicates).
 #[derive(Clone, Debug)]
 pub(super) enum SolvedValue {
     Value(Json),
@@ -31,8 +32,8 @@ pub(super) struct ValueSearch {
     pub atoms: AtomTable,
     texts: AutomatonCache,
     solved: HashMap<SolvedQuery, SolvedValue>,
-    /// For queries with many literals that no value satisfies, a few of these literals that no
-    /// value satisfies either.
+    /// For each query with many literals that has no solution, the few of these literals that
+    /// already exclude every value.
     cores: HashMap<SolvedQuery, Vec<AtomLiteral>>,
     /// For each atom (predicate) on texts, the languages (sets of texts) for which the atom is
     /// true.
@@ -48,7 +49,7 @@ type SolvedQuery = (usize, Vec<AtomLiteral>, bool);
 /// Maximum number of literals (required truth values) in a conflict that is minimised. A larger
 /// conflict is returned unchanged.
 const MAX_MINIMISED_LITERALS: usize = 24;
-/// Queries with more literals than this are not cached, because they would take much memory.
+/// Queries with more literals (required truth values) are not cached, to save memory.
 const MAX_CACHED_LITERALS: usize = 1_000;
 
 impl ValueSearch {
@@ -92,8 +93,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes needless literals from a conflict of many literals, many at once: first halves, then
-    /// quarters, and so on.
+    /// Removes needless literals from a conflict (literals that no value satisfies together). Tries
+    /// to remove many at once: first halves of the list, then quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
@@ -192,9 +193,9 @@ impl ValueSearch {
         }
     }
 
-    /// Returns an atom that must be true and that is true for its constants only, so that only its
-    /// constants need to be tried. If there are several, returns the atom with the fewest
-    /// constants. `None` if there is none, or if the constants and literals are few.
+    /// Finds an atom that must be true and that is true only for its constants, so that only the
+    /// constants need to be tried. Returns the one with the fewest constants. `None` if there is no
+    /// such atom, or if the constants and literals are few.
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
@@ -210,7 +211,8 @@ impl ValueSearch {
         (constants.max(literals.len()) > MIN_LITERALS_OR_CONSTANTS).then_some(atom)
     }
 
-    /// Searches for a value of each kind that the term (compared operand) may have.
+    /// Searches for a value that satisfies the literals, in turn among the values of each kind that
+    /// the term (compared operand) may have.
     fn find_value_of_any_kind(&mut self, term_index: usize, literals: &[AtomLiteral]) -> SolvedValue {
         let term = &self.atoms.terms[term_index];
         let kinds = term.kinds;
@@ -360,8 +362,9 @@ impl ValueSearch {
     }
 
     /// True if the candidates suffice for predicates on the order of a term's texts: one of them
-    /// satisfies such predicates if any text does. This is true for arbitrary texts, and for dates
-    /// and times of day, because the neighbours of each constant are candidates.
+    /// satisfies such predicates if any text does. `fixed_by` is the function that computes the
+    /// texts, if any. The result is true for arbitrary texts, and for dates and times of day,
+    /// because the neighbours of each constant are candidates.
     fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = fixed_by else { return true };
         if !matches!(function, Function::Date | Function::Time) {
@@ -421,8 +424,8 @@ impl ValueSearch {
         samples
     }
 
-    /// Builds candidate texts. Each text consists of one sample text for every predicate that must
-    /// be true.
+    /// Builds candidate texts. Each text is a concatenation of sample texts, one for every
+    /// predicate that must be true.
     fn joined_samples(&mut self, literals: &[AtomLiteral]) -> Vec<Json> {
         let mut parts: SmallVec<[&TextLanguage; 4]> = SmallVec::new();
         for literal in literals.iter().filter(|literal| literal.allowed == TRUE) {

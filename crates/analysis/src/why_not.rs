@@ -31,14 +31,15 @@ pub struct WhyNot {
     pub taken_by: Option<String>,
     /// The change with which the message would select the requested statement.
     pub remedy: Remedy,
-    /// Whether the changed message contains private values, in changed or unchanged fields.
+    /// Whether the message of the remedy contains private values, in changed or unchanged fields.
     #[serde(skip)]
     private_message: bool,
 }
 
 impl WhyNot {
-    /// Returns the explanation with masked values of `@private` fields, fit for logs. The changed
-    /// message becomes null if it has private values or if a private field must change.
+    /// Returns the explanation with masked values of `@private` fields, fit for logs. The message
+    /// that the remedy proposes becomes null if it has private values, or if a private field must
+    /// change.
     #[must_use]
     pub fn masked(mut self) -> WhyNot {
         let Remedy::Change { fields, message, .. } = &mut self.remedy else { return self };

@@ -155,8 +155,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the values of the enumeration that is compared with the text at the position, as in
-    /// `tier == ` and `tier in ["free", `.
+    /// Returns the values of an enumeration, if a field with these values is compared with the text
+    /// at the position, as in `tier == ` and `tier in ["free", `.
     fn enumeration_items(&self) -> Vec<CompletionItem> {
         let text_before = |end: usize| match end.checked_sub(1) {
             Some(index) => self.tokens_before[index].text(self.text),

@@ -229,27 +229,33 @@ pub(super) struct SlotCells<'a> {
 }
 
 /// The helpers: Rust functions that compiled code calls. The code finds them in this table, because
-/// each message type has its own helpers. Test results are numbers as in [`Tri`]; booleans are 0
-/// and 1.
+/// each message type has its own helpers. A test result that may be unknown is the number of a
+/// [`Tri`]. A result that is only true or false is 1 or 0.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
-    /// Reads a slot (a message field) into the cell from which compiled code reads its value. The
-    /// returned number has no meaning.
+    /// Reads the slot (message field) with the given id into the cell from which compiled code
+    /// reads its value. The returned number has no meaning.
     pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Evaluates a predicate with the VM, without memoization.
+    /// Makes the VM evaluate the predicate with the given index, without memoization. Returns the
+    /// number of a `Tri`.
     pub(super) eval_test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Evaluates a loop's condition over a list with the VM.
+    /// Makes the VM evaluate the loop with the given index, for all elements of the loop's list.
+    /// Returns 1 if the loop's condition is true, else 0.
     pub(super) eval_loop: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
-    /// Runs a block of bytecode with the VM, and returns the address of the value that it computes.
+    /// Makes the VM run the block of bytecode with the given id. Returns the address of the value
+    /// that the block computes.
     pub(super) eval_block: extern "C" fn(&mut Machine<'a, M>, usize) -> *const Value<'a>,
-    /// Evaluates a text predicate on a message field's text without normalizing the text.
+    /// Evaluates a text predicate on a message field, whose text need not be normalized. Returns 1
+    /// if the predicate is true; 0 if it is false, or if the field is no text.
     pub(super) matches_text: extern "C" fn(&mut Machine<'a, M>, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Normalizes a message field's text, and evaluates a text predicate on the normalized text.
+    /// Normalizes a message field's text as the predicate requires, and evaluates the predicate on
+    /// the normalized text. Returns 1 or 0, like `matches_text`.
     pub(super) matches_prepared_text:
         extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
     /// Tests whether a message field's text contains the keyword of a searcher.
     pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
-    /// Tests whether a message field's list has an element that equals a text.
+    /// Tests whether a message field's list has an element that equals a text. Returns the number
+    /// of a `Tri`: unknown if the field is no list.
     pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Tests whether a message field's text is in a set.
     pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,

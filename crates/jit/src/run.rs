@@ -271,7 +271,7 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of the payload that enclose the next expressions. An `each` block
+    /// Sets the `each` blocks of a payload that contain the next expressions. An `each` block
     /// evaluates an expression once for each element of a list. So the limits on work count an
     /// expression's work as many times as there are elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {

@@ -57,8 +57,9 @@ impl KeptFindings {
         KeptFindings { text: text.to_owned(), findings }
     }
 
-    /// Returns the findings that are still valid for a later version of the document. A finding is
-    /// valid if the lines of all ranges that it refers to in the document are unchanged.
+    /// Returns the findings that are still valid for a later version of the document, with their
+    /// ranges moved accordingly. A finding is valid if the lines of all ranges that it refers to in
+    /// the document are unchanged.
     pub fn valid_findings(&self, document: &Uri, text: &str) -> Vec<Diagnostic> {
         let common = CommonLines::compare(&self.text, text);
         let shift_if_valid = |finding: &Diagnostic| {

@@ -50,8 +50,8 @@ impl ReportError {
     }
 }
 
-/// Writes the report on the first rule set, as one HTML file without external parts. If both a log
-/// and messages are given, only the log is replayed.
+/// Returns the report on the first rule set, as the text of one HTML file without external parts.
+/// If both a log and messages are given, only the log is replayed.
 ///
 /// # Errors
 ///

@@ -103,8 +103,8 @@ impl Index {
 }
 
 /// The index of one subject: a text of the message that is searched for literals. `repr(C)` keeps
-/// the order of the fields, so that the fields for every scan come first in memory. A kind of
-/// literal that does not occur takes only the memory of a null pointer.
+/// the order of the fields, so that the fields for every scan come first in memory. Literals at the
+/// start or end have their own allocations, so that a subject without them takes little memory.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
@@ -118,7 +118,7 @@ pub struct SubjectIndex {
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
     pub forms: SmallVec<[TextForm; 1]>,
-    /// Whether a predicate must know if the scanned (normalized) text equals the text in the
+    /// Whether a predicate depends on whether the scanned (normalized) text equals the text in the
     /// message. Some literals decide a predicate only if the two are equal.
     pub needs_unchanged_text: bool,
     /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
@@ -223,9 +223,10 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// For a table with many subjects (scanned texts) and attributes (looked-up values), their ids
-    /// by message field. `subjects` and `attributes` then lack these ids. A message has values for
-    /// few fields, so a lookup reads the lists of these fields only. `None` for other tables.
+    /// For a table with many subjects (scanned texts) and attributes (looked-up values): two lists
+    /// of ids for each message field. `subjects` and `attributes` then lack these ids. A message
+    /// has values for few fields, so a lookup reads the lists of these fields only. `None` for
+    /// other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,
@@ -249,7 +250,7 @@ impl TableIndex {
 #[derive(Debug)]
 pub enum PostingList {
     /// Posting list (the routes of one key) stored as a range of [`TableIndex::postings`], in the
-    /// order of the routes' ranks.
+    /// order in which the routes are tried.
     Range { start: u32, end: u32 },
     /// Posting list with many routes. It is stored as a bitmap index, which excludes most of the
     /// routes by the values of the message.

@@ -55,16 +55,16 @@ pub struct Vm<'a, M> {
     hosts: HostCalls<'a>,
     memo: Memo<'a>,
     texts: &'a mut PreparedTexts,
-    /// For each code block whose value is cached, a stamp that shows whether the value is still
-    /// valid.
+    /// For each code block whose value is cached, the decision and loop element for which the value
+    /// was computed. The value is valid only for these.
     cached: &'a mut [CachedValue],
     /// Id of the current element of the innermost loop; 0 outside loops. Ids count the elements of
     /// all loops, and `last_element` is the last assigned id.
     element: u64,
     last_element: u64,
     similarity: &'a mut rulec_base::text::similarity::Scratch,
-    /// The current element of each loop level, followed by the cached values of blocks, followed by
-    /// registers.
+    /// The current element of each loop, by the loop's nesting level. Then follow the cached values
+    /// of blocks, and then registers.
     values: Vec<Value<'a>>,
     /// The reused memory from which `values` was taken. When the VM is dropped, the memory returns.
     value_memory: &'a mut Vec<Value<'static>>,
@@ -210,9 +210,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a loop's condition over the elements of a list. True if the condition is true for
-    /// at least one element, or, if the loop is an `all`, for every element. False if the operand
-    /// is no list. `each` is the number of the loop.
+    /// Evaluates the condition of the loop with index `each` over all elements of the loop's list.
+    /// True if the condition is true for at least one element or, if the loop is an `all`, for
+    /// every element. Otherwise false, also if the operand is no list.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);

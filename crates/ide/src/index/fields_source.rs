@@ -11,15 +11,15 @@ use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, Type
 const REQUEST_NAME: &str = "request";
 /// The path element that represents the elements of a list or dict.
 pub(super) const ELEMENT_SEGMENT: &str = "[]";
-/// Maximum number of `let`s and types that are followed from one expression. The search then ends
-/// even if a wrong definition refers to itself.
+/// Maximum number of `let` and `type` definitions that are followed from one expression. Because of
+/// the limit, the search ends even if a wrong definition refers to itself.
 pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The value has the given type (third part), which declares the fields. The symbol with this
-    /// kind and path (first two parts) is declared with the type.
+    /// The value has the type in the third part, which declares the fields. The first two parts are
+    /// the kind and path of the symbol to which the type belongs.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),

@@ -74,8 +74,8 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     Some(sum)
 }
 
-/// Returns the tag of a constant and the first eight bytes of its payload. `None` if the constant
-/// does not fit into registers.
+/// Returns the tag (type marker) of a constant, and the first eight bytes of its payload (data).
+/// `None` if the constant does not fit into registers.
 pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),
@@ -173,8 +173,8 @@ impl Body<'_, '_, '_> {
         Ok(Scalar { tags: result_tags, tag, bits })
     }
 
-    /// Emits jumps to `slow_block` for the operands that no inline code of the operator handles.
-    /// Returns false if it emitted no jump.
+    /// Emits jumps to `slow_block`, which are taken if an operand has a type for which the operator
+    /// has no inline code. Returns false if it emitted no jump.
     fn emit_operand_guards(&mut self, op: Op, left: Scalar, right: Scalar, slow_block: Block) -> bool {
         let mut is_emitted = false;
         for side in [left, right] {
@@ -240,7 +240,7 @@ impl Body<'_, '_, '_> {
         self.switch_to(next);
     }
 
-    /// Emits a call by which the VM runs a block of bytecode, and returns the value that it
+    /// Emits a call by which the VM runs a block of bytecode. Returns the value that the block
     /// computes.
     fn emit_vm_eval(&mut self, block: BlockId) -> Scalar {
         let block = self.int_const(block.into());

@@ -15,8 +15,8 @@ use rulec_vm::vm::SlotValues;
 use rulec_vm::vm::compiled::Memo;
 use std::mem::offset_of;
 
-/// The type of [`Machine`] that gives the offsets of its fields. Compiled code reads only the first
-/// fields of the struct, whose offsets are equal for all message types.
+/// A [`Machine`] type from which the offsets of the fields are computed. Compiled code reads only
+/// the first fields of the struct, whose offsets are equal for all message types.
 type AnyMachine = Machine<'static, SlotValues<'static>>;
 pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 
@@ -105,7 +105,7 @@ pub(super) enum Source {
     Scalar(Scalar),
 }
 
-/// A value in registers: its tag, and the first eight bytes of its payload.
+/// A value in registers: its tag (type marker), and the first eight bytes of its payload (data).
 #[derive(Clone, Copy)]
 pub(super) struct Scalar {
     pub tags: TagSet,
@@ -209,8 +209,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         )
     }
 
-    /// Emits a call of the helper (a Rust function) with the given offset in the table of helpers.
-    /// The arguments are the machine and `args`, which are integers.
+    /// Emits a call of a helper, a Rust function. `helper` is its offset in bytes in the table of
+    /// helpers. The arguments of the call are the machine and `args`, which are integers.
     pub fn emit_helper_call(&mut self, helper: usize, args: &[Value]) -> Value {
         let signature = match self.signatures.get(args.len()).copied().flatten() {
             Some(signature) => signature,
@@ -228,6 +228,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Emits a call of a helper (a Rust function) that does not take the machine as an argument.
+    /// `helper` is its offset in bytes in the table of helpers. `params` and `result` are the types
+    /// in its signature.
     pub fn emit_plain_call(&mut self, helper: usize, params: &[Type], result: Type, args: &[Value]) -> Value {
         let mut signature = self.lowering.function_signature(0);
         signature.params = params.iter().map(|ty| AbiParam::new(*ty)).collect();

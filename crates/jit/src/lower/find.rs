@@ -65,12 +65,12 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The part of a comparison that remains when sixteen of thirty-two positions have been compared:
-/// the values for the second sixteen, and the blocks to continue with.
+/// The part of a comparison that remains after the first sixteen of thirty-two positions: the
+/// values for the second sixteen positions, and the Cranelift blocks in which the code continues.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
-    /// of the matching positions, and the first of the sixteen positions.
+    /// of the matching positions, and the first of the sixteen positions that the mask describes.
     hits: Block,
     /// Start of the second sixteen positions.
     second_start: Value,

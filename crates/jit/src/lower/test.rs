@@ -125,8 +125,9 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits code that uses the result in a memo cell if the cell is valid. Otherwise the code
-    /// computes the result and stores it in the cell. `emit_evaluation` emits the computation.
+    /// Emits code that uses the result in a memo cell (a cached result) if the cell is valid.
+    /// Otherwise the code computes the result and stores it in the cell. `emit_evaluation` emits
+    /// the computation.
     fn emit_memoized(
         &mut self,
         cell: usize,

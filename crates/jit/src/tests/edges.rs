@@ -75,8 +75,9 @@ fn add_both_routes(build: &mut Build, cond: CondId) {
     }
 }
 
-/// Compares the result of every route with the VM, for every message. Tests both slots read before
-/// the decision, and slots read at their first use. Returns the number of matches.
+/// Compares the result of every route with the result that the VM gives, for every message. Tests
+/// both slots read before the decision, and slots read at their first use. Returns the number of
+/// matches.
 fn check(build: &Build, messages: impl IntoIterator<Item = Json>) -> usize {
     let (bytecode, code) = compile(build);
     let (mut vm_scratch, mut scratch) = (Scratch::new(), Scratch::new());

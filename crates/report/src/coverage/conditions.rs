@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of a rule, a table's default, or a `payload` statement.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConditionOwner {
-    /// The owner is this rule, whose condition is or contains the condition.
+    /// The owner is this rule: the rule's condition is the counted condition or contains it.
     Rule(RuleId),
     /// The owner is the outcome of this rule, such as its arguments. The condition is evaluated if
     /// the rule is chosen.
@@ -81,9 +81,9 @@ impl ConditionIndex {
     }
 
     /// Returns the conditions in source order. Each item has the condition's span, its text, its
-    /// counts, and the reason why the condition is not fully covered. `reach_of_owner` is given an
-    /// owner, which is the rule or other element that uses the condition. It returns how often the
-    /// owner was reached, and the reason to report if this is zero.
+    /// counts, and the reason why the condition is not fully covered. An owner is a rule or other
+    /// element that uses the condition. `reach_of_owner` returns how often an owner was reached,
+    /// and the reason to report if this is zero.
     pub fn covered_conditions<'s>(
         &'s self,
         sources: &'s SourceMap,

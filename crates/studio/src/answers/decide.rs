@@ -34,8 +34,8 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
     Ok(Decided::Decision(build_decision(&snapshot, rules, entry, &message, studio.show_private)))
 }
 
-/// Explains which statement an entry (such as a table) chooses for a message. If the entry is the
-/// flows, the intent classifier may choose the flow.
+/// Explains which statement an entry (such as a table) chooses for a message. If the entry is all
+/// flows of the rules together, the intent classifier may choose the flow.
 pub(crate) fn explain(
     snapshot: &ProjectSnapshot,
     rules: &Rules,

@@ -209,7 +209,8 @@ impl<'k> MapBuilder<'k> {
         }
     }
 
-    /// Returns the flows that the intent classifier chooses, as table rows for the page's overview.
+    /// Returns the flows that the intent classifier can choose, as rows of a table in the page's
+    /// overview.
     fn map_intents(&self) -> impl Iterator<Item = MapRoute> + '_ {
         self.program().flows.iter().filter_map(|flow| {
             let Trigger::Intent { examples, .. } = &flow.trigger else { return None };

@@ -8,9 +8,9 @@ use crate::utf16::Utf16Offsets;
 use rulec::{JsonError, Rules};
 use serde_json::Value as Json;
 
-/// Returns the message that a request is about: the parsed `text`, or the message of the replay row
-/// `row`. The server needs the values of private fields to decide the message, so they are not
-/// masked. The inner error describes invalid JSON in `text`.
+/// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
+/// of a replay. Values of private fields are not masked, because the server needs them to decide
+/// the message. The inner error describes invalid JSON in `text`.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,

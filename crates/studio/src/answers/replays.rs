@@ -52,7 +52,7 @@ pub(crate) fn run_replay(studio: &Studio, request: &StartReplay) -> Answer<Arc<R
 }
 
 /// Creates a replay without starting it. Also returns the name of the table, choice or router that
-/// decides messages without an entry of their own.
+/// decides each message whose line in the file names none.
 fn prepare_replay(studio: &Studio, request: &StartReplay) -> Answer<(Arc<Replay>, String)> {
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;

@@ -151,7 +151,7 @@ pub enum PredCheck {
     /// Text predicate on the left operand, given by the index of its keywords in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Call of the function that implements the operator, which works for all operands.
+    /// Evaluation by the function that implements the operator. This way works for all operands.
     Generic,
 }
 
@@ -218,11 +218,10 @@ impl Keywords {
         }
     }
 
-    /// Returns the maximum length in bytes of a text that can be searched without exceeding a
-    /// resource limit.
-    ///
-    /// `remaining` returns the part of a limit that one search may use. Outside quantifiers (`any`,
-    /// `all`) this is the whole limit. Inside, the repetitions share the limit.
+    /// Returns the maximum length in bytes of a text that this search may read without exceeding a
+    /// resource limit. `remaining` returns, for a limit, the amount of work that one search may
+    /// use. Outside quantifiers (`any`, `all`) this is the whole limit. Inside, the repetitions
+    /// share the limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {

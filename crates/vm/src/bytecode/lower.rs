@@ -204,7 +204,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Lowers the values for handler arguments and router destinations, which no condition uses.
+    /// Lowers the values that no condition uses: handler arguments and router destinations.
     fn lower_values(&mut self) -> Result<(), LowerError> {
         let values = &self.normal.values;
         self.chunk.values =

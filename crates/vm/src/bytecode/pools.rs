@@ -34,8 +34,9 @@ pub struct Pools {
 }
 
 impl Pools {
-    /// Builds the pools. `surely_compiles` returns true for a regular expression that needs no
-    /// check, because it certainly compiles. Its `bool` argument is the flag for case folding.
+    /// Builds the run-time data of a chunk. `surely_compiles` returns true for a regular expression
+    /// that needs no check, because it certainly compiles. Its `bool` argument is the flag for case
+    /// folding.
     ///
     /// # Errors
     /// If a regular expression is invalid, or an automaton exceeds its size limits.

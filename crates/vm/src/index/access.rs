@@ -17,10 +17,10 @@ use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used alone, without considering a bitmap, if at most this fraction of messages has the
-/// key. Such a key already excludes enough routes.
+/// key. Such a key already excludes its routes for nearly all messages.
 const MAX_KEY_ONLY_PROBABILITY: f64 = 0.01;
 /// A key (a fact by which routes are found) is not used if at least this fraction of messages has
-/// it. Such a key would exclude too few routes.
+/// it. Such a key would exclude its routes for too few messages.
 const MIN_USELESS_PROBABILITY: f64 = 0.5;
 /// Maximum number of possible choices of keys that are collected for one condition. The limit
 /// bounds the compile time and is not tuned: a condition may have a hundred thousand operands.
@@ -50,8 +50,8 @@ pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
 
-/// One possible choice of keys for a condition, as ids of sets of atoms. An atom is a fact about a
-/// message. Each message for which the condition is true has at least one atom of these sets.
+/// One possible choice of keys for a condition. Each key is a set of atoms (facts about a message),
+/// given by its id. Each message for which the condition is true has an atom of at least one set.
 pub(super) type KeyChoice = Vec<SetId>;
 
 /// The access path of a route: how the index finds the route.
@@ -60,8 +60,9 @@ pub(super) enum RouteAccess {
     /// Access by keys (facts about a message); every message that matches the route has at least
     /// one of them.
     Keys(KeyChoice),
-    /// Access by a bitmap index. Contains the value ranges of each alternative of the route's
-    /// condition, outside which the alternative cannot be true.
+    /// Access by a bitmap index. The route's condition is split into alternatives. The list has the
+    /// value ranges of each alternative, outside which the alternative cannot be true.
+    /// true.
     Bits(Vec<ValueRanges>),
     /// No access path: the route is evaluated for every message, because no key and no bitmap index
     /// can exclude it.

@@ -43,7 +43,8 @@ struct LengthsByOuterBytes {
 const SLOTS_PER_VALUE: usize = 8;
 
 impl LengthsByOuterBytes {
-    /// Builds the map from pairs of the first or last bytes of a literal and its length.
+    /// Builds the map. Each element of `literals` has the first or last bytes of a literal as a
+    /// number, and the length of the literal.
     fn new(literals: &[(u64, usize)]) -> LengthsByOuterBytes {
         let distinct_values: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
         let slot_count = (distinct_values.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);

@@ -131,12 +131,12 @@ impl SimpleTest {
 /// fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
 pub type ClassId = u32;
 
-/// The class of a missing value.
+/// The equivalence class that consists of the missing value only.
 pub const MISSING_CLASS: ClassId = 0;
-/// The class id of `false`; the class id of `true` is one higher.
+/// The class id of `false`, which is a class of its own; the id of `true` is one higher.
 const FALSE_CLASS: ClassId = 1;
-/// The equivalence class of times, versions, lists and dicts. Values of this class may give
-/// different results, so their tests must be evaluated.
+/// The class of all other values: times, versions, lists and dicts. Unlike the values of other
+/// classes, they may give different results, so their tests must be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
 /// The class of all texts that no test names. Each text that a test names has a class of its own,
 /// with a higher id.
@@ -360,8 +360,8 @@ impl ValueClasses {
         })
     }
 
-    /// Appends the first class ids of consecutive ranges of equivalence classes to `into`. The test
-    /// has the same result for all classes from one of these ids up to the next id.
+    /// Splits the class ids into ranges, so that the test has the same result for all classes of a
+    /// range. Appends the first id of each range to `into`.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,

@@ -23,8 +23,8 @@ pub struct Bitmap {
     /// `BLOCK_ROUTES` bits. All ranks of a block are less than the ranks of the next block.
     pub ranks: Vec<u32>,
     pub columns: Vec<Column>,
-    /// For each block (a group of bits within which the routes are reordered), the lowest rank of
-    /// its routes. Empty if the routes are in the order of their ranks.
+    /// For each block (a group of bits within which the routes are reordered), the lowest rank
+    /// (position in the table) of its routes. Empty if the routes are in the order of their ranks.
     pub blocks: Vec<u32>,
 }
 
@@ -37,8 +37,8 @@ pub struct Column {
     /// For each row, the first equivalence class of values that the row covers; 0 for the first
     /// row.
     starts: Vec<ClassId>,
-    /// For each equivalence class of values, the number of the row that covers it. The list may
-    /// lack the highest classes, to limit the memory.
+    /// For each equivalence class of values, the number of the row that covers it. To limit the
+    /// memory, the list may lack the highest classes. Their rows are found by a search in `starts`.
     row_of: Box<[u8]>,
     /// The bits of all rows, concatenated: one bit per route, 64 per word.
     bits: Vec<u64>,
@@ -71,16 +71,17 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route has set bits in at most one in this number of rows. A
-/// row covers a range of values. If more bits are set, many routes of a block remain candidates in
-/// any order.
+/// Routes are sorted only if an average route has its bit set in at most one of this number of
+/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
+/// candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
 
 impl Bitmap {
-    /// Builds the bitmap from the ranks of routes and their value ranges, in the order in which the
-    /// routes are tried.
+    /// Builds the bitmap. Each element of `routes` has the rank of a route (its position in the
+    /// table), and the value ranges of an alternative of its condition. The routes are in the order
+    /// of their ranks.
     pub fn new(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let unsorted = Bitmap::build_unsorted(routes);
         if routes.len() < MIN_SORTED_ROUTES {
@@ -252,8 +253,9 @@ impl Column {
         self.chunks = self.bits.chunks(words).flat_map(row_summary).collect();
     }
 
-    /// Returns the summary of the row that covers a class. It has one word per block, in which each
-    /// set bit marks a chunk of words with candidates. `blocks` is the number of blocks.
+    /// Returns the summary of the row that covers an equivalence class of values. It has one word
+    /// per block, in which each set bit marks a chunk of words with candidates. `blocks` is the
+    /// number of blocks.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);

@@ -106,8 +106,9 @@ impl<'n> IndexBuilder<'n> {
         table
     }
 
-    /// Builds the posting list of one key: the routes with the given ranks. Each entry also gets
-    /// guards (tests of values), which follow from the value ranges of its route.
+    /// Builds the posting list of one key: the routes at the given ranks (positions in the table).
+    /// Each entry also gets guards (tests of values), which follow from the value ranges of its
+    /// route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -139,8 +140,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute (tested value) of the key if the key is a single class of this
-    /// attribute; `None` for other keys.
+    /// Returns the attribute (tested value) of a key that requires a single equivalence class of
+    /// this value. `None` for other keys.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -319,8 +320,9 @@ fn build_subject_index(
     }
 }
 
-/// For a table that looks up many values, groups the texts to scan and the values to look up by
-/// message field. A decision then looks up only the fields that the message has.
+/// For a table that looks up many values, groups the texts to scan and the looked-up values. Each
+/// group belongs to one message field, so that a decision looks up only the fields that the message
+/// has.
 fn split_by_slot(table: &mut TableIndex, atoms: &IndexAtoms<'_>) {
     if !iterates_message_fields(table.subjects.len(), table.attributes.len()) {
         return;

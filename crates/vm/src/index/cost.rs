@@ -42,8 +42,9 @@ const AUTOMATON_SEARCH_NS: f64 = 140.0;
 /// then evaluated.
 const CONTINUE_PROBABILITY: f64 = 0.4;
 
-/// Returns the cost of looking up `values` values of a message, in units of one successful lookup.
-/// A value that the message lacks counts as a fraction of a lookup.
+/// Estimates the cost of looking up this number of values in a message, in units of one successful
+/// lookup. At most `ASSUMED_MESSAGE_FIELDS` lookups are assumed to find a value. Each of the others
+/// costs a fraction of a unit.
 pub fn equivalent_lookups(values: usize) -> f64 {
     let values = values as f64;
     values.min(ASSUMED_MESSAGE_FIELDS)

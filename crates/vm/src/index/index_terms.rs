@@ -39,7 +39,7 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether the text is also scanned as it is, or with simple case folding only.
+    /// Whether a scan reads the text without further normalization, folded only if `fold` is set.
     pub plain: bool,
     /// Further text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
@@ -224,7 +224,7 @@ impl<'c> IndexAtoms<'c> {
         names
     }
 
-    /// Returns, for each scanned text, its literals with their anchors, indexed by literal id.
+    /// Returns, for each scanned text, its literals by literal id, each with its required position.
     pub fn literals_by_subject(&self) -> Vec<Vec<(Anchor, &str)>> {
         let mut literals_by_id = Vec::new();
         for subject in &self.subjects {
@@ -382,8 +382,8 @@ impl<'c> IndexAtoms<'c> {
         Some(self.intern_set(atoms))
     }
 
-    /// True if all elements of the predicate's list are texts or numbers, and the left value cannot
-    /// be a time or decimal. Times and decimals equal texts in several notations.
+    /// True if the list has only texts and numbers, and the left value cannot be a time or decimal.
+    /// Times and decimals equal texts in several notations, so a text would be no sure key.
     fn is_true_only_for_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {

@@ -40,8 +40,8 @@ pub trait RouteVerifier<'a> {
     /// the condition is true, otherwise `None`.
     fn verify_route(&mut self, table: TableId, rank: u32) -> Option<RouteHit>;
 
-    /// Evaluates the routes in a range of ranks one after another. Returns the first route that
-    /// matches; `None` if no route matches.
+    /// Evaluates the routes in a range of ranks (positions in the table) one after another. Returns
+    /// the first route that matches; `None` if no route matches.
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
@@ -268,8 +268,8 @@ impl<'a> Lookup<'a> {
         hit
     }
 
-    /// Calls `stop` with each rank in the range whose route the bitmap does not exclude, until
-    /// `stop` returns true. The ranks ascend.
+    /// Calls `stop` with the rank (position in the table) of each route in the range that the
+    /// bitmap does not exclude, in ascending order. Ends when `stop` returns true.
     #[inline]
     fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
         &self,

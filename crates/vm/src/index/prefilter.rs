@@ -30,8 +30,8 @@ pub struct Prefilter {
     pub exact: bool,
 }
 
-/// Maximum number of alternative literals that are derived from a regular expression. In a list
-/// with more keywords, literals that contain another literal are not removed.
+/// Maximum number of alternative literals that are derived from a regular expression. Also the
+/// maximum number of literals that are compared in pairs to remove those that contain another one.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression. If a part can match
 /// more texts, they are not listed.
@@ -92,8 +92,8 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Combines the prefilters (required literals) of several predicates, one of each, into a prefilter
-/// for "any of the predicates is true". `None` if a literal is empty, or if there are no literals.
+/// Combines prefilters (required literals), one for each of several predicates. The result is a
+/// prefilter of "any of these predicates is true"; `None` if a literal is empty or there are none.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);

@@ -21,8 +21,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
 /// Maximum number of operands of an `or` whose operands become separate alternatives.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts in a test that can exclude a route by value. A test with more texts
-/// excludes no route, because its texts would need too many classes in a bitmap.
+/// Maximum number of texts that a test may name so that it becomes a value range. A test with more
+/// texts excludes no route, because its texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each tested value, the ranges for which a condition may be
@@ -46,7 +46,7 @@ impl<'n> RangeAnalysis<'n> {
     /// is true, the message is within the ranges of at least one alternative.
     ///
     /// Most conditions have one alternative; an `or` over different attributes has several. The
-    /// result is empty if no attribute restricts the condition, or one of its alternatives.
+    /// result is empty if there is an alternative that no attribute restricts.
     pub fn split_alternatives(&self, cond: CondId) -> Vec<ValueRanges> {
         let conjuncts = self.conjuncts(cond);
         let split_part =

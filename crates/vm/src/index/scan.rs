@@ -51,9 +51,9 @@ use rulec_base::text::fold::fold_into_slice;
 use short::ShortLiterals;
 use std::fmt;
 
-/// Search of a text for many literals at once. Each kind of literal (long, short, with a rare byte)
-/// has a separate allocation. Rules over many fields have a scanner for each field, and most
-/// scanners have only one kind.
+/// Search of a text for many literals at once. Rules over many fields have a scanner for each
+/// field, and most scanners have only one kind of literal (long, short, with a rare byte). To save
+/// memory, each kind therefore has a separate allocation.
 pub struct Scanner {
     long_literals: Option<Box<LongLiterals>>,
     short_literals: Option<Box<ShortLiterals>>,

@@ -16,7 +16,7 @@ pub struct ClassShares {
     /// divided by the average; 1 if no rule names it.
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
-    /// weights of these classes.
+    /// weights of these classes, because their average weight is 1.
     named_count: f64,
 }
 
@@ -52,8 +52,9 @@ impl ClassShares {
         weight_below(to) - weight_below(from)
     }
 
-    /// Returns the fraction of messages whose value has a class id of at least `from` and less than
-    /// `to`. A range of numbers is such a range of ids. Returns 0.5 if no rule names a value.
+    /// Returns the estimated fraction of messages whose value has a class id of at least `from` and
+    /// less than `to`. A range of numbers is such a range of ids. Returns 0.5 if no rule names a
+    /// value.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5
@@ -62,8 +63,8 @@ impl ClassShares {
         }
     }
 
-    /// Returns the fraction of messages whose value has this class. Precondition: a rule compares
-    /// the value with a constant of the class.
+    /// Returns the estimated fraction of messages whose value is in this equivalence class.
+    /// Precondition: a rule compares the value with a constant of the class.
     pub fn share_of_named(&self, class: ClassId) -> f64 {
         self.weight_between(class, class + 1) / (self.named_count + 1.0)
     }

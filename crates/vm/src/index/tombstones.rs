@@ -46,8 +46,8 @@ impl Tombstones {
         self.removed_since(table, rank).is_some_and(|since| since <= version)
     }
 
-    /// Returns the lowest rank in a range whose route is removed in a version; `None` if there is
-    /// none.
+    /// Returns the lowest rank (position in the table) in a range whose route is removed in a
+    /// version. `None` if there is none.
     pub fn first_removed(&self, table: TableId, ranks: Range<u32>, version: u64) -> Option<u32> {
         let versions = self.tables.get(table.index())?.versions.get()?;
         let cells = versions.get(ranks.start as usize..ranks.end as usize)?;

@@ -219,8 +219,8 @@ impl<'a> SlotFiller<'a> {
         }
     }
 
-    /// Checks at the end of an object that the message has all required fields. `given` is the
-    /// number of required fields that the message has in this object.
+    /// Checks at the end of an object that the object has all fields that the contract requires.
+    /// `given` is the number of required fields that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);

@@ -21,8 +21,8 @@ pub(crate) fn read_value(fill: &mut SlotFiller<'_>, message: &impl Serialize) ->
     serialized.is_object.then_some(())
 }
 
-/// Path id that marks the key of a map while the key is serialized. Fewer types are allowed for
-/// keys than for values.
+/// Path id that marks the key of a map while the key is serialized. The mark is needed because
+/// fewer types are allowed for keys than for values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
 /// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader

@@ -26,14 +26,16 @@ pub struct BindingSlots<'a> {
     values: Vec<Value<'a>>,
     /// The version that marks slots read from the message itself, not from a binding.
     message_version: u64,
-    /// The current epoch: a number with which cached values are stamped. When the numbers overflow
-    /// and restart, the stamps in `json` must be cleared.
+    /// The current epoch: a number that is stored with each cached value. A value with another
+    /// number is invalid. When the numbers overflow and restart, the stored numbers in `json` must
+    /// be cleared.
     epoch: &'a mut u32,
     json: &'a mut JsonBuffers,
 }
 
 impl<'a> BindingSlots<'a> {
-    /// Creates slots for `bindings` bindings, none of which has a value yet.
+    /// Creates slots over a message and `bindings` bindings (names whose values change during a
+    /// decision). No binding has a value yet.
     pub(super) fn new(
         slots: &'a [Slot],
         message: &'a Json,
@@ -119,7 +121,8 @@ impl Drop for BindingSlots<'_> {
 }
 
 impl<'a> Vm<'a, BindingSlots<'a>> {
-    /// Prepares a VM over a message and `bindings` bindings, none of which has a value yet.
+    /// Prepares a VM over a message and `bindings` bindings (names whose values change during a
+    /// decision). No binding has a value yet.
     pub fn over_bindings(
         code: &'a Bytecode,
         hosts: &'a [Host],

@@ -29,7 +29,7 @@ pub struct Scratch {
     input: Option<Box<InputBuffers>>,
 }
 
-/// The VM's working memory, except the memo cells.
+/// The VM's working memory, except the memo cells (results that are kept during a decision).
 #[derive(Debug, Default)]
 pub struct VmBuffers {
     pub(super) arena: Arena,
@@ -67,12 +67,12 @@ pub(super) struct JsonBuffers {
 /// decisions.
 #[derive(Debug, Default)]
 pub(super) struct BindingBuffers {
-    /// For each slot, the index of its value, and the version of the message or binding from which
-    /// the value was read.
+    /// For each slot (field that rules read), the index of its value in `values`. Also the version
+    /// of the message or binding from which the value was read.
     pub stamps: Vec<(usize, u64)>,
     /// For each binding, the version of its current value.
     pub versions: Vec<u64>,
-    /// The last version that was assigned to a message or binding.
+    /// The last version number that was assigned to a message, or to a value of a binding.
     pub version: u64,
     pub values: Vec<Value<'static>>,
     pub roots: Vec<Value<'static>>,

@@ -52,7 +52,8 @@ impl Scratch {
         (memory, JsonMessage::new(code.chunk(), message, json, *epoch))
     }
 
-    /// Starts a decision over a message and `bindings` bindings, none of which has a value yet.
+    /// Starts a decision over a message and `bindings` bindings (names whose values change). No
+    /// binding has a value yet.
     pub fn start_bindings_decision<'a>(
         &'a mut self,
         code: &'a Bytecode,

@@ -11,7 +11,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Evaluates a predicate without memoization.
+    /// Evaluates the predicate with index `number`, without memoization.
     pub fn eval_test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
@@ -108,7 +108,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
     }
 
-    /// Evaluates a predicate by the function that implements its operator.
+    /// Evaluates a predicate by the function that implements its operator. `number` is the
+    /// predicate's index, and `left` is the value of its left operand.
     fn test_generic(&mut self, number: usize, pred: &'a Pred, left: Value<'a>) -> Tri {
         let op = match pred.ask {
             TestKind::Truth => return implementations::value_to_tri(left),

@@ -78,7 +78,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(base + usize::from(register)).copied().unwrap_or(Value::Missing)
     }
 
-    /// Runs a code block that computes a value: the dispatch loop.
+    /// Runs a code block that computes a value: the dispatch loop. `start` is the address of the
+    /// block's first instruction. `base` is the index in `values` of the block's register 0.
     fn run_value_block(&mut self, start: usize, base: usize) -> Value<'a> {
         let chunk = self.chunk;
         let mut pc = start;
@@ -176,7 +177,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.values.get(first..first + usize::from(len)).unwrap_or_default()
     }
 
-    /// Counts the elements for which a loop's condition is true; missing if the operand is no list.
+    /// Counts the elements for which the condition of the loop with index `each` is true. Missing
+    /// if the operand is no list.
     fn eval_count(&mut self, each: u32) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
@@ -187,8 +189,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
     }
 
-    /// Evaluates `any` or `all` over a list to a bool. Missing if the truth value is unknown, or if
-    /// the operand is no list.
+    /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. The
+    /// block `fails` tests whether the condition is false for an element. Missing if the truth
+    /// value is unknown, or if the operand is no list.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

@@ -162,7 +162,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches one normalized form of a message text for the literals of the subject.
+    /// Searches one normalized form of a message text for the literals of the subject (the text).
     #[inline(never)]
     fn search_text(
         &self,

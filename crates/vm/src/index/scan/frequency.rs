@@ -11,7 +11,8 @@ const PRIOR_BYTES: f32 = 3000.0;
 const MAX_COUNTED_BYTES: f32 = 4_000_000.0;
 
 pub struct ByteFrequency {
-    /// For each pair of bytes, the number of its occurrences in the literals.
+    /// Number of occurrences of each pair of bytes in the literals. The index is the pair as a
+    /// number in little-endian order.
     pair_counts: Box<[u16]>,
     /// Number of counted bytes, plus [`PRIOR_BYTES`].
     total_weight: f32,

@@ -7,15 +7,15 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub struct GramLevel(u8);
 
-/// Number of base levels, the length classes of grams at which a lookup can begin. These grams have
-/// three to eight bytes. Not tuned: a lookup reads eight bytes.
+/// Number of base levels: the length classes at which the lookup of a gram (byte sequence) can
+/// begin. These grams have three to eight bytes. Not tuned: a lookup reads eight bytes.
 pub const BASE_LEVELS: usize = 6;
 pub const THREE_BYTES: GramLevel = GramLevel(0);
-/// Number of the length class whose grams have 32 bytes. The two levels before it have 12 and 16
-/// bytes. From this level on, each level doubles the length.
+/// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it
+/// have 12 and 16 bytes. From this class on, each class doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
-/// The last level, whose grams have 32 KB. The limit bounds the build time and is not tuned: a
-/// literal whose grams are crowded is hashed at each level.
+/// The last length class, whose grams (byte sequences) have 32 KB. The limit bounds the build time
+/// and is not tuned. A literal is hashed once for each class in which many literals share its gram.
 const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
 /// For each base level, the mask that selects the gram's bytes in a word of eight bytes. The table
@@ -42,8 +42,8 @@ const HASH_SALTS: [u64; 8] = [
 ];
 
 impl GramLevel {
-    /// Returns the base level with the longest grams that fit into `length` bytes; `None` below
-    /// three bytes.
+    /// Returns the base level (length class) with the longest grams that have at most `length`
+    /// bytes. `None` if `length` is less than three.
     pub fn from_length(length: usize) -> Option<GramLevel> {
         let level = length.min(8).checked_sub(3)?;
         Some(GramLevel(level as u8))
@@ -67,13 +67,13 @@ impl GramLevel {
         }
     }
 
-    /// Returns the next level, whose grams are longer; `None` for the last level.
+    /// Returns the next level (length class), whose grams are longer; `None` for the last level.
     pub fn next_deeper(self) -> Option<GramLevel> {
         (self < DEEPEST_LEVEL).then_some(GramLevel(self.0 + 1))
     }
 
-    /// Returns the hash of this level's gram at the start of `text`; `None` if `text` is shorter
-    /// than the gram.
+    /// Returns the hash of the gram (a sequence of this level's length) at the start of `text`.
+    /// `None` if `text` is shorter than the gram.
     #[inline]
     pub fn hash_gram(self, text: &[u8]) -> Option<u64> {
         let gram = text.get(..self.gram_bytes())?;
@@ -85,8 +85,9 @@ impl GramLevel {
         Some(gram.chunks_exact(8).fold(mix_bits(salt), |sum, word| mix_bits(sum ^ load_eight_bytes(word, 0))))
     }
 
-    /// Returns the hash of the gram (a sequence of this level's length) at the start of eight
-    /// bytes. Precondition: the level is a base level.
+    /// Returns the hash of the gram (a sequence of this level's length) at the start of `eight`.
+    /// The number `eight` has eight bytes of a text in little-endian order. Precondition: the gram
+    /// fits into it.
     #[inline(always)]
     pub fn hash_eight_bytes(self, eight: u64) -> u64 {
         let level = usize::from(self.0) % 8;

@@ -9,15 +9,15 @@ use super::probes::ProbeTable;
 use super::table::GramTable;
 use std::ops::Range;
 
-/// Number of bytes at the end of a literal in which grams are considered. Twice this number of
-/// bytes is considered at the start of the literal.
+/// Number of bytes at the end of a literal from which grams (byte sequences) are chosen. At the
+/// start of the literal, they are chosen from twice this number of bytes.
 const EDGE_BYTES: usize = 32;
 /// Cost of a text position that passes the first stage (the probe table) only because of a new
 /// gram. The unit is the cost of a position that passes the second stage (the filter). The cost is
 /// high although a probe is cheap, because every later text pays for the new table entry.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of the cheapest choices for which a second step adds the cost of sharing grams with other
-/// literals. The cheapest of these choices is selected.
+/// Number of choices of grams that are compared in a second step: the cheapest by the first step.
+/// The second step adds the cost of sharing grams with other literals.
 const COMPARED_CHOICES: usize = 2;
 
 /// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of
@@ -26,7 +26,7 @@ const COMPARED_CHOICES: usize = 2;
 pub struct GramChoice {
     pub level: GramLevel,
     pub offset: u16,
-    /// Estimated cost of the grams per text, for comparing choices.
+    /// Estimated cost that the grams add to the scan of a text, for comparing choices.
     cost: f32,
 }
 

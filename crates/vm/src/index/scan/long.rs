@@ -8,16 +8,18 @@ use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
 /// Capacity of the buffer for grams that are filtered together. Up to [`BASE_LEVELS`] grams may
-/// begin at one position.
+/// begin at one position. So `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
-/// Number of crowded grams (shared by many literals) that is always accepted; one more is accepted
+/// Number of crowded grams (shared by many literals) that is always accepted. One more is accepted
 /// for every 256 literals. If there are more, the search is built again with a smaller distance
-/// between probed positions.
+/// between probed positions. Each literal then has fewer and longer grams, which fewer others
+/// share.
 pub const MAX_CROWDED_GRAMS: usize = 64;
 /// Number of bits in the filter for each slot of the hash table.
 const FILTER_BITS_PER_SLOT: usize = 16;
 
-/// The search for literals by their grams, in three stages: probes, filter and hash table.
+/// The search for literals by their grams (byte sequences), in three stages: a table that shows
+/// where in a text a gram may begin, a filter, and a hash table.
 pub struct LongLiterals {
     pub probes: ProbeTable,
     /// Filter with a set bit for each gram (byte sequence of a literal). The upper bits of the

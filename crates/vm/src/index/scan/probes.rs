@@ -90,8 +90,9 @@ impl ProbeTable {
         self.step
     }
 
-    /// Creates an empty table for literals of the given lengths in bytes. Each literal gets `step`
-    /// consecutive grams (short byte sequences). `step` is the distance between probed positions.
+    /// Creates an empty table with room for literals of the given lengths in bytes. A scan probes
+    /// only every `step`-th position of a text. So that one probe hits a gram (byte sequence) of
+    /// the literal, each literal must get `step` consecutive grams.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
         let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {

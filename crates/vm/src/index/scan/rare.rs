@@ -44,8 +44,9 @@ struct RareByteGroup {
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None` if their removal would not allow a larger distance between probes. Also
-    /// returns `None` if there are few literals, or if the rare bytes are too many or too frequent.
+    /// Returns `None`, and removes nothing, if the removal would not allow a larger distance
+    /// between probes (the positions of a text that are looked up). Also returns `None` if there
+    /// are few literals, or if the rare bytes are too many or too frequent.
     pub fn take_short_literals(
         literals: &mut Vec<(&[u8], u32)>,
         frequency: &ByteFrequency,

@@ -30,7 +30,7 @@ const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
-    /// Offset in the literal of its first gram.
+    /// Offset in the literal of the first of these grams.
     pub offset: u16,
     pub count: usize,
 }
@@ -62,7 +62,7 @@ impl GramTable {
     /// Maximum value of [`GramEntry::counted_literals`]. Further literals are not counted.
     pub const MAX_COUNTED_LITERALS: u32 = COUNT_MASK;
 
-    /// Creates a table for at most `grams` grams.
+    /// Creates a table with room for this number of grams (byte sequences).
     pub fn new(grams: usize) -> GramTable {
         let slots = (grams.saturating_mul(8) / 7 + 1).next_power_of_two().max(64);
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
@@ -93,8 +93,9 @@ impl GramTable {
         }
     }
 
-    /// Returns the entry under which a literal is stored. `rest` is the part of the literal that
-    /// begins with the gram. `None` if `rest` is shorter than a gram of this level.
+    /// Returns the entry under which a literal is stored, or would be inserted. The lookup begins
+    /// at `level` and goes to longer grams while entries are crowded. `rest` is the part of the
+    /// literal that begins with the gram. `None` if `rest` is shorter than a gram of `level`.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {

@@ -274,8 +274,8 @@ fn every_distance_of_probes() {
     }
 }
 
-/// A thousand literals with the same ending or beginning are distinguished by longer grams. A text
-/// that consists of the shared part is not compared with each literal.
+/// A thousand literals with the same ending or beginning are distinguished by longer grams (byte
+/// sequences). A text that consists of the shared part is not compared with each literal.
 #[test]
 fn shared_endings_are_no_grams() {
     let numbers = (0..1000).map(|number| format!("{number:03}"));
