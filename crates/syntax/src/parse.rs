@@ -383,8 +383,8 @@ const MIN_CALL_LIMIT: usize = 50_000_000;
 /// far fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
-/// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear
-/// time. The limit protects against a change that makes it slower than linear.
+/// Raises pest's call limit to what a statement of `length` tokens can need. The grammar runs in
+/// linear time. The limit protects against a change that makes it slower than linear.
 ///
 /// pest keeps one limit for the whole process and copies it when a parse begins. This function
 /// therefore only raises the limit, and records a new value only after pest has it. Whatever other

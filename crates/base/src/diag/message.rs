@@ -146,7 +146,8 @@ impl Message {
         }
     }
 
-    /// Returns a message whose English text is the text of this message in `language`.
+    /// Returns a message that shows the text of this message in `language`, whatever language it is
+    /// later shown in.
     #[must_use]
     pub fn in_language(&self, language: Language) -> Message {
         match language {

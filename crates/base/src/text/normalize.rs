@@ -135,8 +135,9 @@ impl TextMode {
         self.prepare_nfkc(previous, &text[rest_start..], out);
     }
 
-    /// Appends the end of the preceding expanding character `previous`, if any, followed by `text`.
-    /// The text contains no expanding character.
+    /// Appends the end of `previous`, the preceding expanding character (a character with a long
+    /// NFKC form), followed by `text`. Both are prepared together. `text` contains no expanding
+    /// character.
     fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));

@@ -54,8 +54,8 @@ pub enum RightOperand {
     Pattern,
     /// The right operand is an IP network; with `any`, `all` or `none`, a list of them.
     Network,
-    /// The right operand is a range, or a list whose elements have the left operand's kind, or are
-    /// numbers like it.
+    /// The right operand is a range or a list. The elements of the list have the kind of the left
+    /// operand, or the elements and the left operand are numbers.
     Members,
     Type,
     Condition,

@@ -32,8 +32,8 @@ const CONTEXT_SCORE: &str = "context_score";
 
 /// What the checker knows about the message-text analysis (`request.…`) in one pass over the rules.
 pub(super) struct AnalysisState<'a> {
-    /// The span of each `settings` entry of the text analysis that was read, by its name; used to
-    /// report duplicates.
+    /// The span of each setting that applies to all files, by the name of the setting. Contains the
+    /// settings that were read so far, so that duplicates are reported.
     pub(super) settings: HashMap<&'static str, Span>,
     /// The list of additional stop words; `None` if the settings give none.
     pub(super) stop_words: Option<&'a ast::Expr>,

@@ -9,8 +9,9 @@ use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Returns the layout events of a statement. For a table, these are the events of the table's head
-/// only.
+/// Returns the layout events of a statement with the keyword `word`. For a table, these are the
+/// events of the table's head only. `items` contains the tokens at which items of payloads and
+/// groups begin, as indices.
 pub(super) fn statement_events(
     gaps: &Gaps<'_>,
     word: &str,

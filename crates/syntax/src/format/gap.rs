@@ -209,8 +209,9 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if there should be no space between this token and the `[` after it. The author wrote
-    /// no space there, and the token is a value that may be indexed, or `clamp` or `const`.
+    /// True if the formatter writes no space between this token and the `[` after it. The author
+    /// must have written none. In addition, the token must be a value, whose index follows in the
+    /// brackets, or one of the words `clamp` and `const`.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()

@@ -1,9 +1,9 @@
 //! The significant tokens of a file, each with its code: one character that identifies the
 //! terminal. The splitter and the grammar read this stream.
 //!
-//! Several threads tokenize a large file, each from the start of a line. Only raw strings extend
-//! over line ends. If a raw string extends over the start of a part, that part is tokenized again
-//! from the end of the string.
+//! A large file is divided into parts at line starts, and each thread tokenizes one part. Only raw
+//! strings extend over line ends. So a part is tokenized again only if a raw string of the
+//! preceding part extends into it; it then begins at the end of the string.
 
 use super::terminals;
 use crate::lex::{self, Token, TokenKind};
