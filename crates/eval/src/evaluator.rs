@@ -234,8 +234,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Evaluates a quantifier: calls `run_loop` with the elements of `list`. Returns `None` without
-    /// running it if `list` is not a list or if the work would exceed a limit.
+    /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
+    /// elements. Returns `None` without this call if `list` is not a list or if the work would
+    /// exceed a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,

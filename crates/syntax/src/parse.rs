@@ -158,8 +158,8 @@ struct ParsedAhead {
 impl ParsedAhead {
     /// Returns the tree node of the statement with these tokens, and the index of the token to
     /// which positions in the node are relative. If the statement is not parsed yet, it is parsed
-    /// together with the statements after it. Statements that may be nested too deep are parsed
-    /// alone. `None` if the statement has an error.
+    /// together with the next statements in `following`. Statements that may be nested too deep are
+    /// parsed alone. `None` if the statement has an error.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,

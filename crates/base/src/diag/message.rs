@@ -246,7 +246,9 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
 }
 
 /// Fills the placeholders of `template`, which may be a translation of `original`. A placeholder is
-/// filled with the value that the placeholder of the same name has in `original`.
+/// filled with the value that the placeholder of the same name has in `original`. `value_at`
+/// returns a value by the index of its placeholder in `original`. `push_piece` appends a text to
+/// the result.
 fn fill_placeholders<'t>(
     original: &str,
     template: &str,

@@ -382,8 +382,8 @@ impl Op {
     }
 }
 
-/// Returns the spellings of all operators that accept a modifier, joined for a sentence: "`a`, `b`
-/// and `c`".
+/// Returns the spellings of all operators for whose modifiers `accepts_modifier` returns true,
+/// joined for a sentence: "`a`, `b` and `c`".
 pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| accepts_modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();

@@ -233,7 +233,8 @@ impl<'a> Checker<'a> {
         Ok(lists.into_iter().collect::<Checked<Vec<_>>>()?.concat())
     }
 
-    /// Evaluates a list of texts, which must be constant.
+    /// Evaluates a list of texts, which must be constant. `what` is the word before the list, such
+    /// as `keywords`, and `owner` is the name of the declaration or `settings`. Messages show both.
     fn evaluate_word_list(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
         let value = self.check_value(list)?;
         // An empty list has no element type to check.

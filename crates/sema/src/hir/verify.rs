@@ -28,10 +28,10 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. Payload rules may read only bindings (named values) that are computed
-/// earlier. Earlier bindings have smaller ids. So `table_limits` and `value_limits` store, for each
-/// table and each value, the first binding id that it may not read. With the limit 0, only the
-/// message may be read.
+/// Verifies a whole program. The bindings (named values) of a payload have ids from 0, and its
+/// rules may read only these. So `table_limits` and `value_limits` store for each table and each
+/// value how many bindings it may read: only ids below this number. With 0, only the message may be
+/// read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,

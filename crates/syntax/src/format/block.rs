@@ -44,8 +44,8 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for the items of a bracket. The items share one line if they fit;
-    /// otherwise each has its own line.
+    /// Adds the layout events for the items of a bracket. `write` adds the events of one item. The
+    /// items share one line if they fit; otherwise each has its own line.
     fn add_items(
         &mut self,
         open: usize,
