@@ -123,7 +123,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates a step. Calls the observer at the start and at the end of the step.
+    /// Evaluates a step by a call of `evaluate`. Calls the observer before and after it.
     fn observe_step<T>(&mut self, step: EvalStep<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
         T: Copy + Into<StepResult<'a>>,
@@ -206,7 +206,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
     }
 
-    /// Evaluates a loop-invariant subexpression once and caches the result.
+    /// Returns the value of a loop-invariant subexpression. Calls `compute` the first time, and
+    /// later returns the cached result, unless the observer wants another evaluation.
     fn eval_invariant_once(
         &mut self,
         part: Part<'a>,

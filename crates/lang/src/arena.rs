@@ -227,7 +227,8 @@ impl Arena {
         maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text of a known length in bytes; returns [`Value::Missing`] if it is too long.
+    /// Builds a text that `build` writes and whose length is known: `bytes`. Returns
+    /// [`Value::Missing`], without a call of `build`, if it is too long.
     pub fn build_text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;

@@ -130,9 +130,9 @@ struct FileFormatter<'a> {
 }
 
 impl FileFormatter<'_> {
-    /// Writes consecutive statements, and the loose tokens between them (tokens that belong to no
-    /// statement). `next` is the first token that is not yet written. Returns the index of the
-    /// first token after the statements.
+    /// Writes consecutive statements, indented by `indent` columns, and the loose tokens between
+    /// them (tokens that belong to no statement). `next` is the index of the first token that is
+    /// not yet written. Returns the index of the first token after the statements.
     fn write_statements(
         &mut self,
         statements: &[OutlineStatement],
@@ -201,7 +201,8 @@ impl FileFormatter<'_> {
     }
 
     /// Writes tokens that belong to no statement, and returns the index after them. A token stays
-    /// on the line of the previous token, unless the author began a line with it.
+    /// on the line of the previous token, unless the author began a line with it. Such a line is
+    /// indented by `indent` columns.
     fn write_loose_tokens(
         &self,
         tokens: Range<usize>,

@@ -208,8 +208,9 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement; `following` are the statements after it in the file or table. Returns
-    /// `None` after an error, which is reported.
+    /// Parses a statement; `following` are the statements after it in the file or table. `in_table`
+    /// is true inside a `table`, where fewer statements are allowed. Returns `None` after an error,
+    /// which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,
@@ -335,8 +336,8 @@ impl<'a> FileParser<'a> {
         }
     }
 
-    /// Returns the documentation and the `allow` comments between a statement's first token and the
-    /// previous token.
+    /// Returns the documentation and the `allow` comments of a statement. They lie between the
+    /// token before the statement and its token `first_token`.
     fn leading_comments(&self, first_token: usize) -> (String, Vec<Allow>) {
         let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
         let gap = &self.text[start..self.sigs[first_token].token.start as usize];

@@ -278,7 +278,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the lines of a condition. If the condition is an `and`, only its operands get lines.
+    /// Adds the lines of a condition at this depth. An `and` has lines only for its operands.
     fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {

@@ -104,7 +104,8 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Creates a node with the possible results of its router.
+    /// Creates a node with the possible results of its router. `parallel` means that the node runs
+    /// its next nodes in parallel.
     pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
         let loop_back_routes =
             routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);

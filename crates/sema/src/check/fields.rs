@@ -400,8 +400,8 @@ impl MessageFields {
     }
 
     /// Returns the id of the slot for a path and the kinds to which reads of the path convert the
-    /// value. Adds the slot if it is new. The path starts at the message, or at the value of the
-    /// binding `root`.
+    /// value. The path starts at the message, or at the value of the binding `root`. Adds the slot
+    /// if it is new; `private` says whether a new slot is private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

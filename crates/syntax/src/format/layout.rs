@@ -136,7 +136,7 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes the gap before a token unchanged, except for uniform line endings.
+    /// Writes the gap before the token `next` unchanged, except for uniform line endings.
     pub(super) fn write_gap_unchanged(&mut self, gaps: &Gaps<'_>, next: usize) {
         let mut lines = gaps.gap_text(next).split('\n').peekable();
         while let Some(line) = lines.next() {
@@ -152,8 +152,9 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Breaks the line before a token. A comment in the gap stays on the line of the previous token
-    /// if the author wrote it there. Any other comment gets its own line.
+    /// Breaks the line before the token `next`, and indents the new line by `indent` columns. A
+    /// comment in the gap stays on the line of the previous token if the author wrote it there. Any
+    /// other comment gets its own line.
     pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, kind: BreakKind) {
         let gap = gaps.gap_text(next);
         let comment_indent = if kind == BreakKind::BeforeClosing { indent + INDENT_WIDTH } else { indent };

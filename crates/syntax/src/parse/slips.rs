@@ -293,8 +293,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
-    /// and `in ("a", "b")`. The current piece follows the operator. Returns `None` without this
-    /// mistake.
+    /// and `in ("a", "b")`. The current piece follows the operator `op`, or its modifier `any`,
+    /// `all` or `none` if `has_quantity`. Returns `None` without this mistake.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;

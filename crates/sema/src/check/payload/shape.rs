@@ -233,7 +233,8 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
     words
 }
 
-/// Returns a phrase that describes the type of a field, for messages.
+/// Returns a phrase that describes the type of a field, for messages. If `nullable`, the phrase
+/// ends with "or null".
 pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),
