@@ -92,7 +92,7 @@ struct Visit<'v, 'c> {
     seen_lets: HashSet<usize>,
     /// Whether a part depends on the message.
     reads: bool,
-    /// The right operands of `matches`, and whether case is ignored.
+    /// The right operands of `matches`, each with whether the operator ignores case.
     expressions: Vec<(Expr, bool)>,
 }
 
