@@ -289,8 +289,8 @@ impl EventWidths {
         EventWidths { widths_before, next_break, group_ends }
     }
 
-    /// Returns the width in columns of the group that begins at the event `begin`, together with
-    /// the text after it up to the next possible break.
+    /// Returns the width in columns of the group that begins at the event `begin`. The width
+    /// includes the text after the group, up to the next possible break.
     fn group_width(&self, begin: usize) -> usize {
         self.widths_before[self.next_break[self.group_ends[begin]]] - self.widths_before[begin]
     }

@@ -15,8 +15,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The variable from which payload rules read which `payload` is being validated. Its value is the
-/// name of this `payload`.
+/// The name of a variable that payload rules can read. Its value is the name of the `payload` that
+/// is being validated.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {

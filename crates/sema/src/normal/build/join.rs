@@ -9,7 +9,7 @@ use rulec_lang::operators::{Op, TestMode};
 impl NormalBuilder<'_> {
     /// Builds the condition that a branch of a choice has the truth value `want`; it is false where
     /// the branch is unknown. For a true branch, at least one condition must be usable (read only
-    /// present values). If `all`, every usable condition must also be true; otherwise one is enough.
+    /// present values). If `all`, every usable condition must be true too; otherwise one is enough.
     pub(super) fn build_branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
         let parts = conditions.iter().map(|Guarded { usable, cond }| {
             let (usable, skipped) = (self.build_cond(usable, want), self.build_cond(usable, !want));
