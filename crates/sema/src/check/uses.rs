@@ -67,8 +67,9 @@ impl UsesByRoute {
     }
 }
 
-/// The undeclared fields that all rules use. Equal [`RouteUses`] are stored once with a count. Most
-/// routes use the same fields in the same way, so most edits change only a count.
+/// The undeclared fields that the rules use, in a form that can change with the routes. Equal
+/// [`RouteUses`] are stored once with a count. Most routes use the same fields in the same way, so
+/// most edits change only a count.
 #[derive(Debug, Default)]
 pub struct CountedUses {
     fields: Arc<FieldUses>,
@@ -119,7 +120,7 @@ impl CountedUses {
     }
 }
 
-/// The undeclared fields that all rules use, each with the kinds of value that every use of the
+/// The undeclared fields that the rules use, each with the kinds of value that every use of the
 /// field accepts.
 #[derive(Clone, Debug, Default)]
 pub struct FieldUses {

@@ -250,8 +250,9 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Calls `build` with a quantifier's variable in scope. Returns the level of the quantifier,
-    /// its nesting, and the result of `build`.
+    /// Calls `build` with the variable `var` of a quantifier in scope. `reads` are the levels of
+    /// the enclosing quantifiers that the quantifier reads, and `body` is its condition. Returns
+    /// the level of the quantifier, its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,
         var: &Var,
