@@ -71,7 +71,8 @@ impl Arg {
 /// The separator between the items of a list, as a message that is translated.
 const LIST_SEPARATOR: Message = message!(", ");
 
-/// Returns the function that appends a piece of text with the spacing of a language.
+/// Returns the function that appends a text (second argument) to another one (first argument). For
+/// Chinese, the function also writes the spaces that Chinese text needs around code and numbers.
 fn push_fn_for(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,

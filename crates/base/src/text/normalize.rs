@@ -27,7 +27,7 @@ pub enum NormalizationForm {
     Nfkc,
     /// The composed form without invisible characters ([`is_default_ignorable`]).
     Visible,
-    /// The form [`NormalizationForm::Nfkc`] with its invisible characters: plain NFKC.
+    /// Plain NFKC. Unlike in [`NormalizationForm::Nfkc`], invisible characters are kept.
     StrictNfkc,
 }
 
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Characters that are equal when case is ignored stay equal in every form.
+    /// Characters that are equal when case is ignored stay equal in every normalization form.
     #[test]
     fn case_never_survives_folding() {
         for c in '\0'..='\u{1ffff}' {

@@ -13,7 +13,8 @@ use rulec_base::text::to_one_line;
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
-/// Maximum number of stray characters that are reported. A file with more is probably not text.
+/// Maximum number of reported stray characters, which no statement allows. A file with more is
+/// probably not text.
 const MAX_STRAYS: usize = 50;
 
 pub(super) struct CharacterChecker<'d, 'a> {
