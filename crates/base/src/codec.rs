@@ -124,8 +124,8 @@ impl Writer {
         EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
-    /// Writes a value as a separate part, which is decoded on demand. The main output gets only the
-    /// length of the part. Returns the byte range of the part.
+    /// Writes a value with `write` as a separate part, which is decoded on demand. The main output
+    /// gets only the length of the part. Returns the byte range of the part in the buffer of parts.
     pub fn write_part(&mut self, write: impl FnOnce(&mut Writer)) -> Range<u32> {
         let start = self.parts.len();
         let mut writer = Writer { bytes: std::mem::take(&mut self.parts), ..Writer::default() };

@@ -47,8 +47,8 @@ impl Decimal {
         Decimal::from_parts(int, 0)
     }
 
-    /// Returns the decimal that the shortest spelling of a float writes: 0.1 for the float nearest
-    /// to 0.1. `None` if it has too many digits.
+    /// Returns the decimal with the digits of the float's shortest spelling: 0.1 for the float
+    /// nearest to 0.1. `None` if it has too many digits.
     pub fn from_float(float: f64) -> Option<Decimal> {
         Decimal::parse(&format!("{float:e}"))
     }
@@ -81,8 +81,9 @@ impl Decimal {
         Decimal::from_parts(signed, scale.checked_sub(exponent)?)
     }
 
-    /// True if the decimal number `text` equals the shortest spelling of `float`, the float nearest
-    /// to it. Also true if both have too many digits.
+    /// True if `float`, the float nearest to the decimal number `text`, keeps all digits of the
+    /// number: its shortest spelling is the same number. Also true if the number and the spelling
+    /// both have too many digits for a [`Decimal`].
     pub fn is_kept_by_float(text: &str, float: f64) -> bool {
         Decimal::parse(text) == Decimal::from_float(float)
     }
@@ -164,7 +165,8 @@ impl Decimal {
         }
         let scale = self.scale().max(other.scale());
         for _ in other.scale()..scale {
-            // A divisor beyond the range of integers is greater than the dividend.
+            // A divisor beyond the range of integers is greater than the dividend, so the dividend
+            // is the remainder.
             let Some(scaled) = divisor.checked_mul(10) else { return Some(self) };
             divisor = scaled;
         }

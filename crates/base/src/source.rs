@@ -20,7 +20,8 @@ pub struct SourceFile {
     /// The whole text, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
-    /// For each block of the text, the number of characters before it; computed on first use.
+    /// For each block of [`BLOCK_BYTES`] bytes, the number of characters in the text before the
+    /// block; computed on first use.
     chars_before_blocks: OnceLock<Vec<usize>>,
 }
 

@@ -19,8 +19,8 @@ pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
     /// The rules whose `goto` led to the chosen statement, outermost first. The `goto` of a table's
-    /// default is not listed, because a default is no rule. [`Choice::visited_tables`] includes its
-    /// table.
+    /// default is not listed, because a default is no rule. [`Choice::visited_tables`] includes the
+    /// tables of such defaults.
     pub path: SmallVec<[R; 4]>,
 }
 

@@ -123,7 +123,7 @@ impl<'a> Evaluator<'a> {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates a step. Calls the observer at the start and at the end of the step.
+    /// Evaluates a step by a call of `evaluate`. Calls the observer before and after it.
     fn observe_step<T>(&mut self, step: EvalStep<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
         T: Copy + Into<StepResult<'a>>,
@@ -206,7 +206,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.elements.len() > self.hidden_elements && self.quantifier_facts.is_closed(part)
     }
 
-    /// Evaluates a loop-invariant subexpression once and caches the result.
+    /// Returns the value of a loop-invariant subexpression. Calls `compute` the first time, and
+    /// later returns the cached result, unless the observer wants another evaluation.
     fn eval_invariant_once(
         &mut self,
         part: Part<'a>,
@@ -234,8 +235,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Evaluates a quantifier: calls `run_loop` with the elements of `list`. Returns `None` without
-    /// running it if `list` is not a list or if the work would exceed a limit.
+    /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
+    /// elements. Returns `None` without this call if `list` is not a list or if the work would
+    /// exceed a limit.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,

@@ -68,7 +68,8 @@ pub struct HostFailure {
 /// The host function calls of one decision, with their cached results.
 pub struct HostCalls<'a> {
     hosts: &'a [Host],
-    /// Calls made so far, with their results, keyed by hash.
+    /// Calls made so far, with their results. Each is found by the hash of its function and
+    /// arguments.
     cached_calls: HashTable<(u64, CachedCall<'a>)>,
     /// The calls that failed.
     pub failures: Vec<HostFailure>,
@@ -151,7 +152,8 @@ struct CachedCall<'a> {
     args: &'a [Value<'a>],
     /// Size of the result in bytes, as [`result_bytes`] counts it.
     bytes: u64,
-    /// The cached result; `None` if it exceeded the size limit when the function was called.
+    /// The cached result. `None` if it exceeded the size limit when the function was called; a
+    /// later call then calls the function again.
     result: Option<Value<'a>>,
 }
 

@@ -108,10 +108,11 @@ impl Arena {
         self.repeats.get().0 != 1
     }
 
-    /// Enters a quantifier over a list with this number of elements; `None` if the number exceeds
-    /// the limit. `depth` is the nesting depth of quantifiers. `is_independent` means that the
-    /// quantifier does not read the elements of enclosing quantifiers. Pass the result to
-    /// [`Arena::leave_quantifier`].
+    /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
+    /// chain of nested quantifiers that contains this one. In a chain, each quantifier depends on
+    /// the one around it. If `is_independent`, the quantifier does not read the elements of
+    /// enclosing quantifiers. Pass the result to [`Arena::leave_quantifier`]. `None` if there are
+    /// too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
         &self,
@@ -128,7 +129,8 @@ impl Arena {
 
     /// Returns the blocks that enclose the content of a new `each` block over a list with
     /// `elements` elements: the current ones and the new block. `None` if there are too many
-    /// elements. `nest` is 1 plus the number of levels of `each` blocks inside the new block.
+    /// elements. `nest` is the nesting depth of `each` blocks and quantifiers, counted from the new
+    /// block (at least 1) to the innermost one inside it.
     pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
@@ -147,8 +149,9 @@ impl Arena {
         self.repeats.set(blocks.repeats);
     }
 
-    /// Checks the length of a list against the limit for quantifiers at the nesting depth `nest`.
-    /// If the list is too long, records the exceeded limit and returns `None`.
+    /// Checks the length of the list of a quantifier. `nest` is the number of nested quantifiers:
+    /// the length to the power of `nest` must be within the limit. If the list is too long, records
+    /// the exceeded limit and returns `None`.
     #[inline]
     fn check_quantifier_elements(&self, nest: u32, elements: u64) -> Option<()> {
         let product = elements.checked_pow(nest);
@@ -224,7 +227,8 @@ impl Arena {
         maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text of a known length in bytes; returns [`Value::Missing`] if it is too long.
+    /// Builds a text that `build` writes and whose length is known: `bytes`. Returns
+    /// [`Value::Missing`], without a call of `build`, if it is too long.
     pub fn build_text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;

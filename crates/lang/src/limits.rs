@@ -74,8 +74,8 @@ limits! {
         "further violations are left out";
 }
 
-/// Factor for function calls inside quantifiers: all evaluations of one call together may build
-/// this factor times the limit `value_bytes`.
+/// Factor for function calls inside quantifiers. All evaluations of one call together may build
+/// values of up to this factor times the limit `value_bytes`.
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 /// Maximum number of steps that `check`, `diff` or `why-not` may take for one file: less than a
@@ -115,7 +115,8 @@ impl Limits {
         self
     }
 
-    /// Returns the maximum number of elements of each list if `nest` quantifiers are nested.
+    /// Returns the maximum number of elements of each list that `nest` nested quantifiers iterate
+    /// over. If every list has this length, the limit on their product is kept.
     pub fn max_elements_per_quantifier(&self, nest: u32) -> u64 {
         integer_root(self.get(Limit::QuantifierElements), nest)
     }

@@ -29,8 +29,8 @@ pub struct InputViolation {
 }
 
 /// The declared input, compiled to check many messages. Its fields are sorted by name, like the
-/// keys of a JSON object. So one parallel pass over the fields and the keys replaces a lookup of
-/// each field.
+/// keys of a JSON object. So fields and keys are compared in one pass, without a lookup of each
+/// field.
 #[derive(Clone, Debug)]
 pub struct InputContract(Vec<ContractField>);
 

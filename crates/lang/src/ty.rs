@@ -122,9 +122,9 @@ impl KindSet {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Returns the kinds of values that may be given where this set is expected. They are the set
-    /// itself, ints where it has floats or decimals, and decimals where it has all kinds of
-    /// messages.
+    /// Returns the kinds of values that are accepted where a value of this set is expected. They
+    /// are the kinds of the set, and two additions. Ints are added if the set has floats or
+    /// decimals. Decimals are added if the set contains [`KindSet::ALL`].
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));

@@ -250,7 +250,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns the size of the value itself, without nested values: the bytes of a text, or 8 per
-    /// list element or dict key.
+    /// list element or dict key. The size of any other value is 0.
     pub fn own_size(self) -> u64 {
         match self {
             Value::Str(text) => text.len() as u64,

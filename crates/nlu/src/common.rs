@@ -12,8 +12,8 @@
 use hashbrown::HashSet;
 use std::sync::LazyLock;
 
-/// The number of sentences that the classifier counts as read before training, in addition to the
-/// author's sentences.
+/// The number of assumed sentences. The classifier counts words as if it had read these sentences
+/// in addition to the author's sentences.
 pub const PRIOR_SENTENCES: f64 = 50.0;
 
 /// How many of the [`PRIOR_SENTENCES`] are assumed to contain a given common word: half.

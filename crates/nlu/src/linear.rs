@@ -219,8 +219,9 @@ mod tests {
         assert_eq!(linear.label_scores(&[]), [0.0, 0.0]);
     }
 
-    /// Checks that the fitted weights are optimal. There the derivative by each weight is zero,
-    /// which means `w = Σ ± α x`, where α is twice the cost times the loss of a sentence.
+    /// Checks that the fitted weights are optimal. At the optimum, the derivative of the minimised
+    /// sum by each weight is zero. This means `w = Σ ± α x`. Here α is twice the cost, times the
+    /// amount by which the value of a sentence misses its bound (1 or 0).
     #[test]
     fn reaches_the_optimum() {
         let (rows, labels, features) = (rows(), 2, 3);

@@ -64,8 +64,8 @@ pub struct Vocabulary {
     ids: FeatureMap<u32>,
     /// The weight of each feature, indexed by feature id.
     weights: Vec<f32>,
-    /// Weights of features outside the vocabulary. The first is for features with an uncommon word,
-    /// the second for features that consist only of common words.
+    /// Weights of features outside the vocabulary. The first is for features with at least one
+    /// uncommon word, the second for features that consist only of common words.
     unknown_weights: [f32; 2],
 }
 

@@ -160,7 +160,7 @@ fn join_names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.join(", ")
 }
 
-/// Maximum number of name comparisons for suggestions, to bound the time; then none is made.
+/// Maximum number of name comparisons in one pass. After that, no similar names are suggested.
 const MAX_NAME_COMPARISONS: usize = 1 << 16;
 /// Maximum number of names that a help text lists.
 const MAX_LISTED_NAMES: usize = 20;

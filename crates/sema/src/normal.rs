@@ -95,8 +95,8 @@ pub struct QuantifierNesting {
 /// bit, which is never cleared.
 ///
 /// A node that reads an element is evaluated once per element, and its work counts accordingly. The
-/// source text determines the set, not the folded form: where constant folding removes the read of
-/// an element, [`QuantifierNesting`], [`NExpr::Cond`] and [`NExpr::If`] still contain its level.
+/// set contains the levels that the source text reads, even if constant folding removed a read.
+/// [`QuantifierNesting`], [`NExpr::Cond`] and [`NExpr::If`] therefore store it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierLevels(u64);
 

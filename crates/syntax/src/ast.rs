@@ -232,8 +232,8 @@ pub struct Node {
     pub config: Vec<(Ident, Expr)>,
     /// The time limit of the node in seconds; `None` means no limit.
     pub within: Option<Spanned<Literal>>,
-    /// How the inputs are merged if several edges lead to the node: `merge latest`. The name of
-    /// `merge by node` is `by node`.
+    /// How the inputs are merged if several edges lead to the node: the word after `merge`, such as
+    /// `latest`. For `merge by node`, it is `by node`.
     pub merge: Option<Ident>,
     pub next: Vec<Ident>,
     pub router: Option<Ident>,

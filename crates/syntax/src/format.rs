@@ -42,8 +42,8 @@ const INDENT_WIDTH: usize = 2;
 pub struct Formatted {
     /// The formatted text.
     pub text: String,
-    /// Line numbers (from 1) in the old text of the statements that were left unchanged because of
-    /// errors.
+    /// The line of each statement that was left unchanged because of errors. Lines count from 1 in
+    /// the original text.
     pub left: Vec<usize>,
 }
 
@@ -97,7 +97,7 @@ fn line_number(text: &str, tokens: &[Token], token: usize) -> usize {
 }
 
 /// Compares the original and the formatted text by tokens, comments and statements. Returns the
-/// index of a token near the first difference, or `None` if both mean the same.
+/// index of a token of the original near the first difference. `None` if both mean the same.
 fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<usize> {
     let formatted_outline = outline(formatted);
     let (old, new) = (&original.tokens, &formatted_outline.tokens);
@@ -130,9 +130,9 @@ struct FileFormatter<'a> {
 }
 
 impl FileFormatter<'_> {
-    /// Writes consecutive statements, and the loose tokens between them (tokens that belong to no
-    /// statement). `next` is the first token that is not yet written. Returns the index of the
-    /// first token after the statements.
+    /// Writes consecutive statements, indented by `indent` columns, and the loose tokens between
+    /// them (tokens that belong to no statement). `next` is the index of the first token that is
+    /// not yet written. Returns the index of the first token after the statements.
     fn write_statements(
         &mut self,
         statements: &[OutlineStatement],
@@ -201,7 +201,8 @@ impl FileFormatter<'_> {
     }
 
     /// Writes tokens that belong to no statement, and returns the index after them. A token stays
-    /// on the line of the previous token, unless the author began a line with it.
+    /// on the line of the previous token, unless the author began a line with it. Such a line is
+    /// indented by `indent` columns.
     fn write_loose_tokens(
         &self,
         tokens: Range<usize>,

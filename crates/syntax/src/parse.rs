@@ -158,8 +158,8 @@ struct ParsedAhead {
 impl ParsedAhead {
     /// Returns the tree node of the statement with these tokens, and the index of the token to
     /// which positions in the node are relative. If the statement is not parsed yet, it is parsed
-    /// together with the statements after it. Statements that may be nested too deep are parsed
-    /// alone. `None` if the statement has an error.
+    /// together with the next statements in `following`. Statements that may be nested too deep are
+    /// parsed alone. `None` if the statement has an error.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
@@ -208,8 +208,9 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement; `following` are the statements after it in the file or table. Returns
-    /// `None` after an error, which is reported.
+    /// Parses a statement; `following` are the statements after it in the file or table. `in_table`
+    /// is true inside a `table`, where fewer statements are allowed. Returns `None` after an error,
+    /// which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,
@@ -335,8 +336,8 @@ impl<'a> FileParser<'a> {
         }
     }
 
-    /// Returns the documentation and the `allow` comments between a statement's first token and the
-    /// previous token.
+    /// Returns the documentation and the `allow` comments of a statement. They lie between the
+    /// token before the statement and its token `first_token`.
     fn leading_comments(&self, first_token: usize) -> (String, Vec<Allow>) {
         let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
         let gap = &self.text[start..self.sigs[first_token].token.start as usize];
@@ -383,8 +384,8 @@ const MIN_CALL_LIMIT: usize = 50_000_000;
 /// far fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
-/// Raises pest's call limit to what a statement of this length can need. The grammar runs in linear
-/// time. The limit protects against a change that makes it slower than linear.
+/// Raises pest's call limit to what a statement of `length` tokens can need. The grammar runs in
+/// linear time. The limit protects against a change that makes it slower than linear.
 ///
 /// pest keeps one limit for the whole process and copies it when a parse begins. This function
 /// therefore only raises the limit, and records a new value only after pest has it. Whatever other

@@ -71,7 +71,8 @@ impl Arg {
 /// The separator between the items of a list, as a message that is translated.
 const LIST_SEPARATOR: Message = message!(", ");
 
-/// Returns the function that appends a piece of text with the spacing of a language.
+/// Returns the function that appends a text (second argument) to another one (first argument). For
+/// Chinese, the function also writes the spaces that Chinese text needs around code and numbers.
 fn push_fn_for(language: Language) -> fn(&mut String, &str) {
     match language {
         Language::English => String::push_str,
@@ -146,7 +147,8 @@ impl Message {
         }
     }
 
-    /// Returns a message whose English text is the text of this message in `language`.
+    /// Returns a message that shows the text of this message in `language`, whatever language it is
+    /// later shown in.
     #[must_use]
     pub fn in_language(&self, language: Language) -> Message {
         match language {
@@ -245,7 +247,9 @@ pub fn placeholder_names(template: &str) -> Vec<String> {
 }
 
 /// Fills the placeholders of `template`, which may be a translation of `original`. A placeholder is
-/// filled with the value that the placeholder of the same name has in `original`.
+/// filled with the value that the placeholder of the same name has in `original`. `value_at`
+/// returns a value by the index of its placeholder in `original`. `push_piece` appends a text to
+/// the result.
 fn fill_placeholders<'t>(
     original: &str,
     template: &str,

@@ -120,8 +120,8 @@ impl Renderer<'_> {
     }
 }
 
-/// A diagnostic in the form that miette takes. The source code of the report is the concatenation
-/// of the windows.
+/// A diagnostic in the form that miette takes. To miette, its source code is the concatenation of
+/// all windows (the parts of files that the report shows).
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct MietteReport<'a> {
@@ -193,7 +193,7 @@ struct SourceWindow {
     span: Span,
     /// Line number of the first line of the window in its file.
     line: usize,
-    /// Offset of this window in the concatenated windows.
+    /// Byte offset at which this window starts in the concatenation of all windows of the report.
     start: usize,
     /// The text of the window as drawn; ends with a line feed.
     text: String,
@@ -210,7 +210,8 @@ impl SourceWindow {
         window
     }
 
-    /// Returns the text of the window, as drawn, from its start to a file offset.
+    /// Returns the text of the window, as drawn, from its start to the byte offset `end` of the
+    /// file.
     fn text_until(&self, file: &SourceFile, end: u32) -> String {
         let preceding = file.text.get(..self.span.start as usize).unwrap_or_default();
         let at_line_start = preceding.is_empty() || preceding.ends_with(['\n', '\u{feff}']);
@@ -218,7 +219,7 @@ impl SourceWindow {
         format!("{}{}", if at_line_start { "" } else { "…" }, to_printable(&text.replace("\r\n", "\n")))
     }
 
-    /// Converts a file offset to an offset in the concatenated windows.
+    /// Converts a byte offset in the file to a byte offset in the concatenation of all windows.
     fn to_report_offset(&self, file: &SourceFile, offset: u32) -> usize {
         self.start + self.text_until(file, offset).len()
     }

@@ -141,8 +141,9 @@ impl JsonError {
         error.with_keys_changed(|_, _| {})
     }
 
-    /// Changes the keys that the error names, to mask private keys. The function receives the
-    /// path of the faulty value, outermost step first, and the key that occurs twice.
+    /// Changes the keys that the error names, to mask private keys. `change` receives the path of
+    /// the faulty value, outermost step first, and the key that occurs twice. It changes both in
+    /// place.
     #[must_use]
     #[doc(hidden)]
     pub fn with_keys_changed(self, change: impl FnOnce(&mut [PathStep], Option<&mut String>)) -> JsonError {

@@ -13,15 +13,15 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 
 /// A byte that occurs in no UTF-8 text.
 const NON_UTF8_BYTE: u8 = 0xff;
-/// Minimum number of literals for which dummy states are added. With fewer literals, even the
-/// quadratic time is short.
+/// Minimum number of literals for which dummy states are added. With fewer literals, building the
+/// automaton in quadratic time is still fast; see the module documentation.
 const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
-/// Length in bytes of a literal from which on the automaton keeps failure transitions. Without
-/// them, the builder follows the chain of failures from each state. For a literal that repeats
-/// itself, such as `abab…`, that takes time quadratic in the length of the literal.
+/// Minimum length in bytes of a literal for which the automaton keeps failure transitions. To
+/// remove them, the builder follows the chain of failures from each state. For a literal that
+/// repeats itself, such as `abab…`, that takes time quadratic in the length of the literal.
 const MIN_LENGTH_FOR_FAILURES: usize = 1_000;
-/// Number of literals per dummy state. More dummy states make the cycles shorter, but the automaton
-/// larger.
+/// Number of literals per dummy state. More dummy states shorten the cycles of moves that the
+/// builder follows, but enlarge the automaton.
 const LITERALS_PER_DUMMY_STATE: usize = 64;
 
 /// An automaton that finds literals in a text and reports their ids.

@@ -106,7 +106,7 @@ fn fine_bucket(key: &str, seed: &str, count: u64) -> i64 {
     (h % MIN_BUCKETS * parts + h / MIN_BUCKETS % parts) as i64
 }
 
-/// Returns the 32-bit FNV-1a hash of two concatenated texts.
+/// Returns the 32-bit FNV-1a hash of the UTF-16 code units of two concatenated texts.
 fn fnv32(texts: [&str; 2]) -> u32 {
     let units = texts.into_iter().flat_map(str::encode_utf16);
     units.fold(0x811c_9dc5, |h, unit| (h ^ u32::from(unit)).wrapping_mul(0x0100_0193))

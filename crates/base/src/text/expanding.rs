@@ -16,8 +16,8 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 /// Minimum number of characters in an expansion that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. Each array contains a text twice: unchanged for comparisons
-/// that respect case, and case-folded. All texts are in NFKC.
+/// A character with a long expansion. Each array contains a text twice. Entry 0 keeps upper and
+/// lower case, for comparisons that respect case. Entry 1 is case-folded. All texts are in NFKC.
 pub(super) struct ExpandingChar {
     character: char,
     /// The start of the expansion, which is followed by `end`.

@@ -31,9 +31,8 @@ static FOLD_TABLE: LazyLock<FoldTable> = LazyLock::new(FoldTable::build);
 
 impl FoldTable {
     /// Reads the equivalence of characters from `regex-syntax`. About three thousand characters are
-    /// equal to another character when case is ignored. Some case mapping changes each of these
-    /// characters, so only characters that a case mapping changes are looked up. A test checks
-    /// every character.
+    /// equal to another character when case is ignored. Each of them is changed by some case
+    /// mapping, so only such characters are looked up. A test checks every character.
     fn build() -> FoldTable {
         let mut table = FoldTable { index: Vec::new(), pages: Vec::new() };
         for c in cased_chars() {

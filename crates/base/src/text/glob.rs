@@ -19,7 +19,7 @@ pub struct Glob {
     /// The piece that matches at the start of the text. If the pattern has no star, this piece is
     /// the whole pattern.
     first: Piece,
-    /// The pieces after the first star. `None` if the pattern has no star.
+    /// The pieces (parts without stars) after the first star. `None` if the pattern has no star.
     rest: Option<StarredRest>,
 }
 

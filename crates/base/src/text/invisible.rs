@@ -20,7 +20,7 @@ pub fn is_default_ignorable(c: char) -> bool {
 /// True for an invisible character that the text does not need after the character `previous`.
 ///
 /// A joiner is needed in an emoji such as a woman with a laptop, and between letters of Arabic,
-/// Indian and similar scripts. Tags are needed in the flags of regions.
+/// Indian and similar scripts. Tag characters are needed in the flags of regions.
 pub fn is_out_of_place(previous: Option<char>, c: char) -> bool {
     let Some(previous) = previous.filter(|_| is_default_ignorable(c)) else { return is_default_ignorable(c) };
     match c {

@@ -27,7 +27,7 @@ pub enum NormalizationForm {
     Nfkc,
     /// The composed form without invisible characters ([`is_default_ignorable`]).
     Visible,
-    /// The form [`NormalizationForm::Nfkc`] with its invisible characters: plain NFKC.
+    /// Plain NFKC. Unlike in [`NormalizationForm::Nfkc`], invisible characters are kept.
     StrictNfkc,
 }
 
@@ -135,8 +135,9 @@ impl TextMode {
         self.prepare_nfkc(previous, &text[rest_start..], out);
     }
 
-    /// Appends the end of the preceding expanding character `previous`, if any, followed by `text`.
-    /// The text contains no expanding character.
+    /// Appends the end of `previous`, the preceding expanding character (a character with a long
+    /// NFKC form), followed by `text`. Both are prepared together. `text` contains no expanding
+    /// character.
     fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
@@ -200,10 +201,11 @@ impl NormalizationForm {
     }
 }
 
-/// True for common letters that are in every form and never compose with a preceding character. The
-/// quick check takes dozens of nanoseconds per character and can skip these letters. Skipping a
-/// letter may move two combining marks next to each other. The move can change the result of the
-/// check from yes to no, but never from no to yes.
+/// True for common letters that every normalization form keeps and that never compose with a
+/// preceding character. The quick check for normalized text takes dozens of nanoseconds per
+/// character, so it skips these letters. The check then sees the marks around a skipped letter next
+/// to each other. So it may miss that a text is normalized, but it never accepts a text that is
+/// not.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin
@@ -336,7 +338,7 @@ mod tests {
         }
     }
 
-    /// Characters that are equal when case is ignored stay equal in every form.
+    /// Characters that are equal when case is ignored stay equal in every normalization form.
     #[test]
     fn case_never_survives_folding() {
         for c in '\0'..='\u{1ffff}' {

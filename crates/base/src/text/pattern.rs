@@ -167,7 +167,8 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// Creates a lazy expression from a pattern that was already checked.
+    /// Creates a lazy expression from a pattern that is known to compile. If `ignore_case` is true,
+    /// it is compiled as if it began with `(?i)`.
     pub fn from_checked(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }

@@ -37,7 +37,7 @@ impl PreparedTexts {
     /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
     /// number of the slot (the message field) that contains the text. The prepared text is kept for
     /// this slot until the next decision (another `epoch`). Other calls with this number return the
-    /// kept text.
+    /// kept text. With [`UNKEPT_SLOT`], nothing is kept.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,

@@ -52,10 +52,11 @@ pub(super) fn count_states(hir: &Hir) -> usize {
     }
 }
 
-/// Returns the number of nodes in the tree of UTF-8 byte ranges of a character class. The automaton
-/// has at most this number of states.
+/// Returns an upper bound for the number of automaton states of a character class. It is the number
+/// of nodes in a tree of the UTF-8 byte sequences of the class, in which common prefixes share
+/// nodes.
 fn count_class_states(class: &ClassUnicode) -> usize {
-    // Ranges of ASCII characters are single bytes. They add no node and come before all other
+    // An ASCII character is a single byte and adds no node. ASCII ranges come before all other
     // ranges.
     let ranges = class.ranges().iter().filter(|range| !range.end().is_ascii());
     let sequences = ranges.flat_map(|range| Utf8Sequences::new(range.start(), range.end()));

@@ -6,9 +6,9 @@ use hashbrown::HashMap;
 /// A map from texts to ids, which is fast for short texts.
 #[derive(Clone, Debug, Default)]
 pub struct TextIds {
-    /// Hash table of short texts with open addressing; the number of slots is a power of two. Small
-    /// tables are at most a quarter full, large tables at most half. Most lookups find nothing, and
-    /// such a lookup compares slots up to the next empty one.
+    /// Hash table of short texts with open addressing; the number of slots is a power of two. Most
+    /// lookups find nothing, and such a lookup compares every slot up to the next empty one. So
+    /// small tables are at most a quarter full, and large tables at most half.
     slots: Box<[TextSlot]>,
     /// Number of short texts in the table.
     short_count: usize,

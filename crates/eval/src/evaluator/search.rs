@@ -88,8 +88,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         choices
     }
 
-    /// Adds to `choices` the statements that a table may choose. Returns true if the table
-    /// certainly chooses one of these statements.
+    /// Adds to `choices` the statements that a table may choose. `searched` says for each table
+    /// whether its search has begun; such a table is not searched again. Returns true if the table
+    /// certainly chooses one of the added statements.
     fn collect_possible_choices(
         &mut self,
         id: TableId,

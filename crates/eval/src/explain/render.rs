@@ -278,7 +278,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the lines of a condition. If the condition is an `and`, only its operands get lines.
+    /// Adds the lines of a condition at this depth. An `and` has lines only for its operands.
     fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -400,8 +400,8 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
-/// Adds the values that a test used to the notes of the test's line. If the result is unknown, the
-/// line shows the reason in place of the missing values.
+/// Adds the values of a test to the notes of its line, without the value named `shown_name`. For an
+/// unknown result, adds the reason in place of the missing values.
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
     let is_not_shown =
         |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;

@@ -19,8 +19,8 @@ pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "pho
 struct Recognizer {
     name: &'static str,
     patterns: &'static [&'static str],
-    /// Normalizes the fields of a match. Returns false if the matched text is not such an entity,
-    /// for example a date that no calendar has.
+    /// Receives the whole text and a match, and normalizes the fields of the match. Returns false
+    /// if the matched text is not such an entity, for example a date that no calendar has.
     normalize: fn(&str, &mut EntityMatch) -> bool,
 }
 

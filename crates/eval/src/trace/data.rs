@@ -1,8 +1,8 @@
 //! The data types of a trace. Their JSON format is documented at [`crate::explain::Explanation`]
 //! and stable: fields are added but never renamed.
 //!
-//! The TypeScript types in `explanation.ts` are generated from these types. In TypeScript,
-//! `default` marks a field that may be absent.
+//! The TypeScript types in `explanation.ts` are generated from these types. A field with the serde
+//! attribute `default` may be absent in TypeScript.
 
 use super::quote::Location;
 use rulec_base::diag::{Language, Message};

@@ -88,7 +88,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         parts.for_each(|part| self.add_read_values(part, listed));
     }
 
-    /// Adds to `because` the reasons why a predicate is unknown.
+    /// Adds to `because` the reasons why a predicate is unknown. `values` are the values of its
+    /// operands, in the same order. `span` is the place of the predicate in the rules.
     pub(super) fn explain_unknown(
         &mut self,
         predicate: &'a Predicate,
@@ -149,8 +150,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         arena.catch_exceeded(|| budget::test_predicate(op, left, right, predicate.mode, context)).1
     }
 
-    /// Explains why a predicate is unknown because of its right operand, which is present. `None`
-    /// if the right operand is not the reason.
+    /// Explains why a predicate is unknown because of its right operand `operand`, whose value
+    /// `right` is present. `left_fits` is true if the operator accepts the left value. `None` if
+    /// the right operand is not the reason.
     fn explain_right_operand(
         &mut self,
         predicate: &'a Predicate,

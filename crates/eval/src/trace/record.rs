@@ -62,13 +62,13 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The parts of a quantifier or `count` that its step needs: the list, the condition on an element,
-/// and the result that ends the loop early (`None` for `count`).
+/// The parts of a quantifier or `count` that the recorder reads: the list, the condition on an
+/// element, and the result of this condition that ends the loop early (`None` for `count`).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the list, the condition and the ending result of the quantifier or `count` that this
-    /// step evaluates. `None` if `element` is not the variable of this quantifier.
+    /// Returns the parts of the quantifier or `count` that this step evaluates. `None` if the step
+    /// evaluates neither, or if `element` is not its variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {

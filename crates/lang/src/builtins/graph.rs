@@ -87,7 +87,7 @@ struct Adjacency {
 
 impl Adjacency {
     /// Builds the lists from pairs of nodes: the second node of each pair is added to the list of
-    /// the first.
+    /// the first. `count` is the number of nodes; all ids are below it.
     fn from_pairs(count: usize, pairs: impl Iterator<Item = (usize, usize)> + Clone) -> Adjacency {
         let mut starts = vec![0; count + 1];
         pairs.clone().for_each(|(first, _)| starts[first] += 1);

@@ -104,7 +104,8 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Creates a node with the possible results of its router.
+    /// Creates a node with the possible results of its router. `parallel` means that the node runs
+    /// its next nodes in parallel.
     pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
         let loop_back_routes =
             routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
@@ -133,8 +134,9 @@ pub fn set_incoming_edges(vertices: &mut [Vertex], index_by_id: &HashMap<NodeId,
 pub struct Route {
     /// The nodes that receive the output if the router takes this route, in order.
     pub targets: Vec<Target>,
-    /// Whether the route is a loop-back. The targets of a loop-back run at once, and pending inputs
-    /// of the targets are cleared.
+    /// Whether the route is a loop-back, which leads to an earlier node. The targets of a loop-back
+    /// run immediately and do not wait for other inputs. Inputs that they have already received are
+    /// dropped.
     pub loopback: bool,
 }
 

@@ -225,8 +225,9 @@ fn to_integer(value: Value<'_>) -> Option<i128> {
 /// An operator on two decimals; `None` if the result has too many digits.
 type DecimalOperator = fn(Decimal, Decimal) -> Option<Decimal>;
 
-/// Computes an operator on two numbers. If both are ints, the result is an int, or missing if it
-/// does not fit into a signed 64-bit integer.
+/// Computes an operator on two numbers. `int_op` computes two ints; the result is missing if it
+/// does not fit into a signed 64-bit integer. If an operand is a decimal, `decimal_op` computes the
+/// result; otherwise `float_op` does.
 fn arithmetic<'a>(
     left: Value<'a>,
     right: Value<'a>,

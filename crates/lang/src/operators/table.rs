@@ -54,8 +54,8 @@ pub enum RightOperand {
     Pattern,
     /// The right operand is an IP network; with `any`, `all` or `none`, a list of them.
     Network,
-    /// The right operand is a range, or a list whose elements have the left operand's kind, or are
-    /// numbers like it.
+    /// The right operand is a range or a list. The elements of the list have the kind of the left
+    /// operand, or the elements and the left operand are numbers.
     Members,
     Type,
     Condition,
@@ -382,8 +382,8 @@ impl Op {
     }
 }
 
-/// Returns the spellings of all operators that accept a modifier, joined for a sentence: "`a`, `b`
-/// and `c`".
+/// Returns the spellings of all operators for whose modifiers `accepts_modifier` returns true,
+/// joined for a sentence: "`a`, `b` and `c`".
 pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool) -> Message {
     let rows = TABLE.iter().filter(|row| accepts_modifier(row.accepts));
     let mut names: Vec<Message> = rows.map(|row| message!("`{}`", row.spelling)).collect();

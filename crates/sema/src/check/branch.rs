@@ -90,9 +90,9 @@ impl Checker<'_> {
 struct Visit<'v, 'c> {
     checker: &'v Checker<'c>,
     seen_lets: HashSet<usize>,
-    /// Whether a part depends on the message.
+    /// Whether some part of the condition depends on the message.
     reads: bool,
-    /// The right operands of `matches`, and whether case is ignored.
+    /// The right operands of `matches`, each with whether the operator ignores case.
     expressions: Vec<(Expr, bool)>,
 }
 

@@ -245,8 +245,8 @@ pub(super) fn number_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { element_kinds(ty) } else { ty.kinds }
 }
 
-/// Wraps a list so that its elements are read as decimals. In a message, decimals are written as
-/// numbers or texts. A number and a text are never equal, but each can equal a decimal. A constant,
+/// Wraps a list of decimals so that its elements are read as decimals before they are compared. In
+/// a message, they are written as numbers or texts, and a number never equals a text. A constant,
 /// or a value that is no list of decimals, is returned unchanged.
 pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     let is_decimals = list.ty.kinds == KindSet::LIST && element_kinds(&list.ty).overlaps(KindSet::DECIMAL);

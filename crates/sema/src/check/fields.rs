@@ -147,9 +147,9 @@ impl InferredType {
     }
 
     /// Returns the first use in `overloaded` that accepts incomparable kinds, such as texts and
-    /// lists, while another statement leaves only comparable ones. Also returns the use that
-    /// narrows it. This second use is `None` if the existing program, whose rules accept
-    /// `existing_kinds`, narrows the field.
+    /// lists, while another statement leaves only comparable ones. Also returns the use in that
+    /// statement, which narrows the field. The second use is `None` if the existing program narrows
+    /// the field; its rules accept `existing_kinds`.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -278,8 +278,8 @@ impl MessageFields {
         }
     }
 
-    /// Returns the declared fields, or the number of uses of each undeclared field. For undeclared
-    /// fields, also returns the fields that each route uses.
+    /// Returns the declared fields, or how the rules use undeclared fields if there is no
+    /// declaration. In the second case, also returns the fields that each route uses.
     pub(super) fn into_known(self) -> (CountedFields, UsesByRoute) {
         let counted_fields = match self.input {
             Some(input) => CountedFields::Input(input),
@@ -400,8 +400,8 @@ impl MessageFields {
     }
 
     /// Returns the id of the slot for a path and the kinds to which reads of the path convert the
-    /// value. Adds the slot if it is new. The path starts at the message, or at the value of the
-    /// binding `root`.
+    /// value. The path starts at the message, or at the value of the binding `root`. Adds the slot
+    /// if it is new; `private` says whether a new slot is private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

@@ -113,9 +113,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Removes the entry `key` from the declaration of the flow tool and returns its value. Returns
-    /// null if the entry is absent. If the value has a wrong type, reports an error and returns
-    /// null.
+    /// Removes the entry `key` from `entries`, the entries of the flow tool's declaration, and
+    /// returns its value. Returns null if the entry is absent. If `is_valid` is false for the
+    /// value, reports an error in which `wanted` describes the accepted values, and returns null.
     fn take_tool_entry(
         &mut self,
         tool: &ast::FlowTool,
@@ -135,7 +135,8 @@ impl<'a> Checker<'a> {
         Json::Null
     }
 
-    /// Reports the keys that are not in `known_keys`.
+    /// Reports the keys of `entries` that are not in `known_keys`. `what` describes the record with
+    /// these entries in the message.
     fn report_unknown_keys(&mut self, what: Message, entries: &[(Ident, ast::Expr)], known_keys: &[&str]) {
         for (key, _) in entries.iter().filter(|(key, _)| !known_keys.contains(&key.node.as_str())) {
             let message = message!("unknown key `{}` in {what}", key.node);

@@ -1,6 +1,6 @@
-//! Checks operators. A *form* of an operator is a pair of operand kinds that the operator accepts,
-//! in a row of [`rulec_lang::operators::TABLE`]. The checker selects the forms that fit the
-//! operands, and reports a mismatch if no form fits.
+//! Checks operators. A row of [`rulec_lang::operators::TABLE`] lists the *forms* of an operator:
+//! the pairs of operand kinds that it accepts. The checker selects the forms that fit the operands,
+//! and reports a mismatch if no form fits.
 
 use super::constant::NULL_HELP;
 use super::decimal::elements_as_decimals;

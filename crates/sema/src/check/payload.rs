@@ -362,7 +362,8 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// Adds a requirement, which is violated if all conditions in `parts` are true.
+    /// Adds a requirement, which is violated if all conditions in `parts` and the conditions of
+    /// enclosing `include`s are true.
     fn add_requirement(
         &mut self,
         id: &str,

@@ -52,7 +52,7 @@ enum Goal<'g> {
     /// The value of this expression. A known condition proves it by reading an equal expression,
     /// because equal expressions have equal values.
     Value(&'g Expr),
-    /// A match in the text (first) of the regular expression (second). The match proves that
+    /// That the regular expression (second) matches in the text (first). Such a match proves that
     /// `capture` returns a text.
     Match(&'g Expr, &'g str),
 }

@@ -32,8 +32,8 @@ const CONTEXT_SCORE: &str = "context_score";
 
 /// What the checker knows about the message-text analysis (`request.…`) in one pass over the rules.
 pub(super) struct AnalysisState<'a> {
-    /// The span of each `settings` entry of the text analysis that was read, by its name; used to
-    /// report duplicates.
+    /// The span of each setting that applies to all files, by the name of the setting. Contains the
+    /// settings that were read so far, so that duplicates are reported.
     pub(super) settings: HashMap<&'static str, Span>,
     /// The list of additional stop words; `None` if the settings give none.
     pub(super) stop_words: Option<&'a ast::Expr>,
@@ -233,7 +233,8 @@ impl<'a> Checker<'a> {
         Ok(lists.into_iter().collect::<Checked<Vec<_>>>()?.concat())
     }
 
-    /// Evaluates a list of texts, which must be constant.
+    /// Evaluates a list of texts, which must be constant. `what` is the word before the list, such
+    /// as `keywords`, and `owner` is the name of the declaration or `settings`. Messages show both.
     fn evaluate_word_list(&mut self, owner: &str, what: &str, list: &'a ast::Expr) -> Checked<Vec<Arc<str>>> {
         let value = self.check_value(list)?;
         // An empty list has no element type to check.

@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads the expected verdict on a payload: its outcome, such as `reject`, and the rules that
-    /// it violates.
+    /// the payload violates. `kind` is the index of the payload kind.
     fn read_verdict(
         &mut self,
         expect: &'a Expectation,

@@ -13,7 +13,7 @@ use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
 /// Maximum number of fields of an `input` or another record, with named types expanded. It limits
-/// memory, because message reader and rule analysis store each field.
+/// memory, because the message reader and the rule analysis store each field.
 const MAX_EXPANDED_FIELDS: usize = MAX_NODES as usize;
 
 /// Returns `left` minus the number of fields in a type and in its nested types. `None` if the type

@@ -12,15 +12,16 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The message fields that a program knows: the declared input, or types inferred from how the
-/// rules use the fields.
+/// rules use the fields. A new route is checked against these fields.
 #[derive(Clone)]
 pub enum KnownFields {
     Input(Arc<DeclaredInput>),
     Uses(Arc<FieldUses>),
 }
 
-/// The fields of the message, in a form that can change. Inferred types are stored with counts, so
-/// that routes can be added and removed.
+/// The message fields of a whole program. They are the fields that `input` declares, or all fields
+/// that the rules use if there is no `input`. The uses are counted, so that the inferred types can
+/// be updated when routes are added or removed.
 pub enum CountedFields {
     Input(Arc<DeclaredInput>),
     Uses(CountedUses),
@@ -36,8 +37,8 @@ impl CountedFields {
     }
 }
 
-/// The undeclared fields that one route uses. For each field, the kinds of value that all uses in
-/// the route accept.
+/// The undeclared fields that one route uses, each with the kinds of value that every use of the
+/// field in the route accepts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RouteUses(Vec<(OwnedPath, KindSet)>);
 
@@ -66,8 +67,9 @@ impl UsesByRoute {
     }
 }
 
-/// The undeclared fields that all rules use. Equal [`RouteUses`] are stored once with a count. Most
-/// routes use the same fields in the same way, so most edits change only a count.
+/// The undeclared fields that the rules use, in a form that can change with the routes. Equal
+/// [`RouteUses`] are stored once with a count. Most routes use the same fields in the same way, so
+/// most edits change only a count.
 #[derive(Debug, Default)]
 pub struct CountedUses {
     fields: Arc<FieldUses>,
@@ -118,7 +120,8 @@ impl CountedUses {
     }
 }
 
-/// For each undeclared field, the kinds of value that the uses in all rules accept.
+/// The undeclared fields that the rules use, each with the kinds of value that every use of the
+/// field accepts.
 #[derive(Clone, Debug, Default)]
 pub struct FieldUses {
     fields: HashMap<OwnedPath, FieldUse>,
@@ -126,10 +129,10 @@ pub struct FieldUses {
 
 #[derive(Clone, Debug, Default)]
 struct FieldUse {
-    /// The kinds of value that all uses outside routes accept; `None` if there are no such uses.
+    /// The kinds of value that every use outside routes accepts; `None` if there is no such use.
     permanent_kinds: Option<KindSet>,
-    /// Sets of kinds that routes accept for this field. The count says in how many distinct
-    /// [`RouteUses`] (the fields of one route) the set occurs.
+    /// The sets of kinds that routes accept for this field. Each has the number of distinct
+    /// [`RouteUses`] (all fields that one route uses) in which it occurs.
     routes: SmallVec<[(KindSet, u32); 2]>,
 }
 
@@ -142,7 +145,7 @@ impl FieldUse {
 }
 
 impl FieldUses {
-    /// Returns the kinds of value that all uses of a field accept; `None` if no rule uses the
+    /// Returns the kinds of value that every use of a field accepts; `None` if no rule uses the
     /// field.
     pub(super) fn kinds(&self, path: &[impl PathSegment]) -> Option<KindSet> {
         Some(self.fields.get(&PathRef(path))?.kinds(path))

@@ -29,9 +29,10 @@ impl_codec_for_ids! {
     BindingId u32::read;
 }
 
-/// Implements the binary encoding of a program. The reader needs the length of each vector before
-/// it reads an id. The stored lengths are confirmed only after the whole program is read. Until
-/// then, no id is used as an index.
+/// Implements the binary encoding of a program. When an id is read, it must be below the length of
+/// the vector that it indexes, but this vector may be read later. So the lengths are stored before
+/// the program. They are confirmed only after the whole program is read. Until then, no id is used
+/// as an index.
 macro_rules! impl_codec_for_program {
     ($($part:ident)*) => {
         impl Codec for Program {

@@ -120,9 +120,9 @@ impl Program {
     }
 }
 
-/// The nesting depth of quantifiers in each requirement table and each value of a program. For each
-/// element, an `each` computes all subexpressions again, even loop-invariant ones, so every `each`
-/// level counts.
+/// The nesting depth of quantifiers in each requirement table and each value of a program. An
+/// `each` computes all subexpressions again for each element of its list, even loop-invariant ones.
+/// So every level of `each` counts.
 struct QuantifierDepths {
     tables: Vec<u32>,
     values: Vec<u32>,

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 define_ids! {
     /// Id of a binding, a named value that slots read instead of the message. A binding is the
-    /// validated object, an element or key of an `each`, or a `let`. Ids start at 0, the validated
-    /// object, in each payload kind.
+    /// validated object, an element or key of an `each`, or a `let`. In each payload kind, ids
+    /// start at 0, the id of the validated object.
     BindingId;
 }
 

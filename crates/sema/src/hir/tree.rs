@@ -55,7 +55,8 @@ pub enum CondKind {
     /// reads are present. Conditions that are not usable are skipped; if all are skipped, the
     /// branch is not chosen.
     Branch {
-        /// True if every usable condition must be true, false if one true condition is enough.
+        /// True if every usable condition (whose values are all present) must be true. False if one
+        /// true condition is enough.
         all: bool,
         conditions: Vec<Guarded>,
     },

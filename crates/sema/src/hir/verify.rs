@@ -28,9 +28,10 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. Payload rules may read only bindings (named values) that are computed
-/// earlier. So `table_limits` and `value_limits` store a number for each table and each value: only
-/// bindings with smaller ids may be read. With 0, only the message may be read.
+/// Verifies a whole program. The bindings (named values) of a payload have ids from 0, and its
+/// rules may read only these. So `table_limits` and `value_limits` store for each table and each
+/// value how many bindings it may read: only ids below this number. With 0, only the message may be
+/// read.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -297,8 +298,9 @@ fn for_each_value(outcome: &Outcome, mut visit: impl FnMut(ValueId)) {
     }
 }
 
-/// Lets a value read only bindings (named values) with ids below `bindings`, or below its earlier
-/// limit if that is lower. So a value that is used in several places gets the lowest limit.
+/// Lowers the limit of a value: it may then read only bindings (named values) with ids below
+/// `bindings`. `values` are the limits of all values. A limit that is already lower stays, so a
+/// value that is used in several places gets the lowest limit.
 fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     let binding_limit = &mut values[value.index()];
     *binding_limit = bindings.min(*binding_limit);

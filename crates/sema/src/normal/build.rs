@@ -125,8 +125,8 @@ pub struct NormalBuilder<'a> {
     quantifier_facts: QuantifierFacts,
     /// The number of enclosing quantifiers on which the current node may depend.
     enclosing_quantifiers: u32,
-    /// Whether the current node needs two conditions: one that it is true, and one that it is
-    /// false. This is the case for a condition that is used as a value.
+    /// Whether the current node needs two conditions: one for "the node is true", and one for "the
+    /// node is false". This is the case for a condition that is used as a value.
     needs_both_polarities: bool,
     diagnostics: Vec<Diagnostic>,
 }
@@ -159,8 +159,9 @@ impl<'a> NormalBuilder<'a> {
         &self.normal
     }
 
-    /// Builds the condition that `cond` is `want`, and not unknown. Returns its id. Precondition:
-    /// the tree does not move while the builder lives, because the builder caches nodes by address.
+    /// Builds the condition that `cond` has the truth value `want`; it is false where `cond` is
+    /// unknown. Returns its id. Precondition: the tree does not move while the builder lives,
+    /// because the builder caches nodes by address.
     pub fn build_cond(&mut self, cond: &Cond, want: bool) -> CondId {
         match &cond.kind {
             CondKind::Const(value) => self.constant_cond(*value == want),
@@ -249,8 +250,9 @@ impl<'a> NormalBuilder<'a> {
         self.add_test(NPred { ask: TestKind::Truth, mode: TestMode::default(), left, right: None }, want)
     }
 
-    /// Calls `build` with a quantifier's variable in scope. Returns the level of the quantifier,
-    /// its nesting, and the result of `build`.
+    /// Calls `build` with the variable `var` of a quantifier in scope. `reads` are the levels of
+    /// the enclosing quantifiers that the quantifier reads, and `body` is its condition. Returns
+    /// the level of the quantifier, its nesting, and the result of `build`.
     fn build_inside<T>(
         &mut self,
         var: &Var,

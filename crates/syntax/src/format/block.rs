@@ -33,7 +33,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for brackets without content. A comment between them is kept.
+    /// Adds the layout events for brackets without content; `open` is the opening one. A comment
+    /// between them is kept.
     fn add_empty_brackets(&mut self, open: usize) {
         self.begin_group(false);
         self.add_token(open);
@@ -44,8 +45,8 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for the items of a bracket. The items share one line if they fit;
-    /// otherwise each has its own line.
+    /// Adds the layout events for the bracket at the token `open` and its items. `write` adds the
+    /// events of one item. The items share one line if they fit; otherwise each has its own line.
     fn add_items(
         &mut self,
         open: usize,
@@ -76,9 +77,9 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for a list. Each element has its own line if the author wrote one
-    /// element per line, or if the list contains brackets. Otherwise each line takes as many
-    /// elements as fit.
+    /// Adds the layout events for the list whose bracket is the token `open`. Each element has its
+    /// own line if the author wrote one element per line, or if the list contains brackets.
+    /// Otherwise each line takes as many elements as fit.
     fn add_list(&mut self, open: usize) {
         let close = self.closing_bracket(open);
         let elements = self.split_separated(open + 1..close);
@@ -190,8 +191,8 @@ impl LayoutBuilder<'_> {
         starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect()
     }
 
-    /// Adds the layout events for the braces at the end of a statement. `word`, the statement's
-    /// keyword, selects the layout.
+    /// Adds the layout events for the braces at the end of a statement. `open` is the token of the
+    /// opening brace. `word`, the statement's keyword, selects the layout.
     pub(super) fn add_statement_block(&mut self, word: &str, open: usize) {
         let close = self.closing_bracket(open);
         if open + 1 == close {
@@ -222,8 +223,8 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for the braces of a payload, group or `each`. `self.items` contains
-    /// the start tokens of the items.
+    /// Adds the layout events for the braces of a payload, group or `each`. `open` is the token of
+    /// the opening brace. `self.items` contains the start tokens of the items.
     pub(super) fn add_item_block(&mut self, open: usize) {
         let close = self.closing_bracket(open);
         if open + 1 == close {

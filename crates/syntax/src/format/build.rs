@@ -9,8 +9,9 @@ use crate::parse::may_begin;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Returns the layout events of a statement. For a table, these are the events of the table's head
-/// only.
+/// Returns the layout events of a statement with the keyword `word`. For a table, these are the
+/// events of the table's head only. `items` contains the tokens at which items of payloads and
+/// groups begin, as indices.
 pub(super) fn statement_events(
     gaps: &Gaps<'_>,
     word: &str,
@@ -143,8 +144,8 @@ impl LayoutBuilder<'_> {
         self.needs_glue = false;
     }
 
-    /// Adds a possible line break before a token. Adds none before a token that would begin a new
-    /// statement if it were the first on a line.
+    /// Adds a possible line break before the token `next`. Adds none before a token that would
+    /// begin a new statement if it were the first on a line.
     pub(super) fn add_break_before_name(&mut self, next: usize) {
         let may_start_statement =
             self.gaps.token_kind(next) == Some(TokenKind::Word) && may_begin(self.gaps.token_text(next));
@@ -411,8 +412,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for a colon and the condition after it. If the condition does not fit
-    /// after the colon, the condition begins a new line.
+    /// Adds the layout events for a colon and the condition after it, which extends to the token
+    /// `end`. If the condition does not fit after the colon, the condition begins a new line.
     pub(super) fn add_colon_and_condition(&mut self, colon: usize, end: usize) {
         self.begin_group(false);
         self.break_open_groups_if(colon + 1 < end && self.begins_line(colon + 1));

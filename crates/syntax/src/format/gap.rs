@@ -62,7 +62,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Returns the text between a token and the token before it.
+    /// Returns the text between the token with the index `next` and the token before it.
     pub(super) fn gap_text(&self, next: usize) -> &'a str {
         let start =
             next.checked_sub(1).map_or(bom_len(self.text), |previous| self.tokens[previous].end as usize);
@@ -70,8 +70,8 @@ impl<'a> Gaps<'a> {
         self.text.get(start..end).unwrap_or("")
     }
 
-    /// Returns the number of bytes before a token on its line. `None` if the token does not begin a
-    /// line.
+    /// Returns the number of bytes before the token `next` on its line. `None` if the token does
+    /// not begin a line.
     pub(super) fn start_column(&self, next: usize) -> Option<usize> {
         let begins_line = next == 0 || self.line_breaks_before(next) > 0;
         begins_line.then(|| self.gap_text(next).rsplit(['\n', '\u{feff}']).next().map_or(0, str::len))
@@ -94,7 +94,8 @@ impl<'a> Gaps<'a> {
         comments
     }
 
-    /// Returns the number of line breaks before a token, at most two.
+    /// Returns the number of line breaks between the token `next` and the token before it. Two
+    /// means two or more.
     pub(super) fn line_breaks_before(&self, next: usize) -> u8 {
         self.gap_summaries[next].0
     }
@@ -107,13 +108,13 @@ impl<'a> Gaps<'a> {
         self.tokens.get(index).map(|token| token.kind)
     }
 
-    /// Returns the text of a token. Empty past the last token.
+    /// Returns the text of the token with this index. Empty past the last token.
     pub(super) fn token_text(&self, index: usize) -> &'a str {
         self.tokens.get(index).map_or("", |token| token.text(self.text))
     }
 
-    /// Returns the width of a token's first line in columns, and the width of its last line. The
-    /// second width is `None` for a token on one line.
+    /// Returns the width in columns of the first line of a token, and the width of its last line.
+    /// The second width is `None` for a token on one line.
     pub(super) fn token_width(&self, index: usize) -> (usize, Option<usize>) {
         let text = self.token_text(index);
         match (text.find('\n'), text.rfind('\n')) {
@@ -147,7 +148,7 @@ impl<'a> Gaps<'a> {
     }
 
     /// Returns the precedence of a joining operator: `unless`, `or`, `and`, `??`, or a binary `+`
-    /// or `-`. `None` for other tokens.
+    /// or `-`. An operator with a greater number binds more tightly. `None` for other tokens.
     pub(super) fn joining_precedence(&self, index: usize) -> Option<u8> {
         match self.token_text(index) {
             "unless" if self.is_plain_word(index) => Some(0),
@@ -209,8 +210,9 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if there should be no space between this token and the `[` after it. The author wrote
-    /// no space there, and the token is a value that may be indexed, or `clamp` or `const`.
+    /// True if the formatter writes no space between this token and the `[` after it. The author
+    /// must have written none. In addition, the token must be a value, whose index follows in the
+    /// brackets, or one of the words `clamp` and `const`.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()

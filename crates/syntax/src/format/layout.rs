@@ -14,12 +14,14 @@ use std::ops::Range;
 pub(super) enum LayoutEvent {
     /// Writes the token with this index.
     Token(usize),
-    /// The gap before a token, without a line break unless the gap contains a comment.
+    /// The gap before the token `next`: one space if `space` is true, otherwise nothing. If the gap
+    /// contains a comment, the line is broken.
     Glue {
         next: usize,
         space: bool,
     },
-    /// The gap before a token, with a line break if the enclosing group is broken.
+    /// The gap before the token `next`, with a line break if the enclosing group is broken. Without
+    /// a line break, the gap is one space if `space` is true, otherwise nothing.
     Break {
         next: usize,
         space: bool,
@@ -100,9 +102,9 @@ impl<'a> LayoutWriter<'a> {
     }
 
     /// Writes a statement that does not parse, moved from column `from_column` to column
-    /// `to_column`. Its other lines move by the same distance. They move less to the left if the
-    /// least indented of them has too few columns. No line moves to a column where it would begin a
-    /// statement.
+    /// `to_column`. Its other lines move by the same distance. A move to the left is shortened if
+    /// the least indented of these lines has too few columns before it. A line that would then
+    /// begin a statement is put one column to the right of `to_column`.
     pub(super) fn write_moved_statement(
         &mut self,
         gaps: &Gaps<'_>,
@@ -134,7 +136,7 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes the gap before a token unchanged, except for uniform line endings.
+    /// Writes the gap before the token `next` unchanged, except for uniform line endings.
     pub(super) fn write_gap_unchanged(&mut self, gaps: &Gaps<'_>, next: usize) {
         let mut lines = gaps.gap_text(next).split('\n').peekable();
         while let Some(line) = lines.next() {
@@ -150,8 +152,9 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Breaks the line before a token. A comment in the gap stays on the line of the previous token
-    /// if the author wrote it there. Any other comment gets its own line.
+    /// Breaks the line before the token `next`, and indents the new line by `indent` columns. A
+    /// comment in the gap stays on the line of the previous token if the author wrote it there. Any
+    /// other comment gets its own line.
     pub(super) fn write_gap(&mut self, gaps: &Gaps<'_>, next: usize, indent: usize, kind: BreakKind) {
         let gap = gaps.gap_text(next);
         let comment_indent = if kind == BreakKind::BeforeClosing { indent + INDENT_WIDTH } else { indent };
@@ -286,13 +289,14 @@ impl EventWidths {
         EventWidths { widths_before, next_break, group_ends }
     }
 
-    /// Returns the width in columns of a group and of the text after it, up to the next possible
-    /// break.
+    /// Returns the width in columns of the group that begins at the event `begin`. The width
+    /// includes the text after the group, up to the next possible break.
     fn group_width(&self, begin: usize) -> usize {
         self.widths_before[self.next_break[self.group_ends[begin]]] - self.widths_before[begin]
     }
 
-    /// Returns the width in columns of the text from one possible break to the next.
+    /// Returns the width in columns of the text from the possible break at the event `index` to the
+    /// next possible break.
     fn width_until_break(&self, index: usize) -> usize {
         self.widths_before[self.next_break[index + 1]] - self.widths_before[index]
     }

@@ -226,8 +226,8 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).map(|child| build(self, child)).collect()
     }
 
-    /// Reports a token that the grammar accepts but that is not the correct spelling `wanted`, such
-    /// as `=>` for `->`.
+    /// Reports a token that the grammar accepts although it is not the correct spelling `wanted`,
+    /// such as `=>` for `->`. `what` names the meaning of the token in the message.
     pub(super) fn check_spelling(&mut self, pair: &Pair<'_>, wanted: &str, what: Message) {
         if self.text(pair) != wanted {
             let span = self.span(pair);

@@ -80,7 +80,7 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// The parse tree nodes among the pieces. `ExprPiece::index` of such a piece is an index into
     /// this vector.
     pub(super) pairs: Vec<Pair<'p>>,
-    /// The index of the current piece.
+    /// The index in `pieces` of the current piece, which is parsed next.
     pub(super) position: usize,
     /// The byte offset of the end of the expression.
     pub(super) end: u32,

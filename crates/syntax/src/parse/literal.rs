@@ -71,8 +71,8 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the number that remains if the decimal number `text` is stored as a 64-bit float. `None`
-/// if the float is exact enough, or if `text` is an integer.
+/// Returns the number that a 64-bit float stores in place of the decimal number `text`. `None` if
+/// the float is exact enough, or if `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();

@@ -13,7 +13,8 @@ use rulec_base::text::to_one_line;
 use std::collections::HashSet;
 use unicode_security::{RestrictionLevel, RestrictionLevelDetection};
 
-/// Maximum number of stray characters that are reported. A file with more is probably not text.
+/// Maximum number of reported stray characters, which no statement allows. A file with more is
+/// probably not text.
 const MAX_STRAYS: usize = 50;
 
 pub(super) struct CharacterChecker<'d, 'a> {
@@ -280,7 +281,7 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
 /// Finds a statement that is nested deeper than [`MAX_BRACKET_DEPTH`], and returns the token that
 /// exceeds the limit. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
 pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
-    // A token opens at most one level, so this few tokens cannot exceed the limit.
+    // A token opens at most one level, so a text with so few tokens cannot exceed the limit.
     if sigs.len() <= MAX_BRACKET_DEPTH {
         return None;
     }

@@ -21,19 +21,22 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.pieces.get(index).map(|piece| piece.kind)
     }
 
-    /// Returns the text of the piece at an index, or an empty text.
+    /// Returns the text of the expression's piece (a token or bracketed part) at an index. Empty
+    /// past the last piece.
     fn text_at(&self, index: usize) -> &'cx str {
         self.pieces.get(index).map_or("", |piece| self.piece_text(*piece))
     }
 
-    /// True if no white space lies between the piece at an index and the piece before it.
+    /// True if no white space lies between the expression's piece at an index and the piece before
+    /// it.
     fn touches_previous(&self, index: usize) -> bool {
         index > 0
             && index < self.pieces.len()
             && self.piece_span(index - 1).end == self.piece_span(index).start
     }
 
-    /// Returns the index after the last piece of the comparison that contains the piece `start`.
+    /// Returns the end of the comparison that contains the piece at index `start`: the index of the
+    /// next `and`, `or` or `unless`, or the number of pieces.
     fn comparison_end(&self, start: usize) -> usize {
         let is_logic = |index: &usize| {
             matches!(self.text_at(*index).to_lowercase().as_str(), "and" | "or" | "unless" | "&&" | "||")
@@ -290,8 +293,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
-    /// and `in ("a", "b")`. The current piece follows the operator. Returns `None` without this
-    /// mistake.
+    /// and `in ("a", "b")`. The current piece follows the operator `op`, or its modifier `any`,
+    /// `all` or `none` if `has_quantity`. Returns `None` without this mistake.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;

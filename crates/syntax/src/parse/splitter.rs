@@ -3,7 +3,7 @@
 //!
 //! A statement starts with its keyword outside all brackets. If such a keyword starts a line at
 //! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
-//! at the indentation of the table's statements. The keyword then closes all open brackets.
+//! at the indentation of the table's statements. All open brackets then count as closed.
 
 use super::Rule;
 use super::stream::{SignificantToken, TokenStream};

@@ -1,9 +1,9 @@
 //! The significant tokens of a file, each with its code: one character that identifies the
 //! terminal. The splitter and the grammar read this stream.
 //!
-//! Several threads tokenize a large file, each from the start of a line. Only raw strings extend
-//! over line ends. If a raw string extends over the start of a part, that part is tokenized again
-//! from the end of the string.
+//! A large file is divided into parts at line starts, and each thread tokenizes one part. Only raw
+//! strings extend over line ends. So a part is tokenized again only if a raw string of the
+//! preceding part extends into it; it then begins at the end of the string.
 
 use super::terminals;
 use crate::lex::{self, Token, TokenKind};
@@ -41,7 +41,7 @@ pub(super) struct TokenStream {
 /// statements.
 pub(super) const MEAN_STATEMENT_BYTES: usize = 100;
 
-/// Tokenizes a text in `parts` pieces of similar length, each on its own thread.
+/// Tokenizes a text in `parts` parts of similar length, each on its own thread.
 pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     let mut starts: Vec<usize> = (0..parts)
         .map(|part| text.len() / parts * part)
@@ -70,7 +70,7 @@ pub(super) fn tokenize_in_parts(text: &str, parts: usize) -> TokenStream {
     TokenStream { sigs: merged.sigs, codes, suspicious: merged.suspicious }
 }
 
-/// The tokens of one piece of a text, which one thread tokenizes.
+/// The tokens of one part of a text. Each part is tokenized by one thread.
 #[derive(Default)]
 struct TokenizedPart {
     sigs: Vec<SignificantToken>,
@@ -133,7 +133,7 @@ impl TokenizedPart {
         }
     }
 
-    /// Appends the tokens of the piece of text that follows this piece.
+    /// Appends the tokens of the part of the text that follows this part.
     fn append(&mut self, next: TokenizedPart) {
         if let Some(first) = next.codes.first() {
             self.mark_member_dot(*first);

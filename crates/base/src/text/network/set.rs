@@ -14,8 +14,8 @@ pub struct NetworkSet {
     count: u32,
 }
 
-/// A map for each prefix length in bits. The map contains the prefixes of the networks of this
-/// length, each with the number of these networks.
+/// A map for each prefix length in bits. The map contains the prefixes of this length, each with
+/// the number of networks that have the prefix.
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {

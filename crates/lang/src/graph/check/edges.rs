@@ -159,8 +159,9 @@ impl<'s> Graph<'s> {
 
     /// Returns the nodes that may run more than once, or may receive more than one input over the
     /// same edge. Such nodes are the targets of loop-backs, targets that a route or parallel node
-    /// names twice, and targets that are not listed as next nodes. All nodes that receive output
-    /// from such nodes are included. Every other node runs at most once.
+    /// names twice, and targets that are not listed as next nodes. The successors of a parallel
+    /// node's child are such nodes if the child also waits for other inputs. All nodes that receive
+    /// output from such nodes are included. Every other node runs at most once.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();
         for (source, vertex) in

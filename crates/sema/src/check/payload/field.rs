@@ -259,7 +259,8 @@ impl<'a> Checker<'a> {
         result
     }
 
-    /// Adds a rule block that applies the group's rules to each element of the list `list.object`.
+    /// Adds a block of rules for each element of the list `list.object`: the element must be an
+    /// object, and must satisfy the rules of the group.
     fn add_element_rules(
         &mut self,
         group: &'a ast::Group,

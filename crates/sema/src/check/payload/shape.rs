@@ -15,8 +15,8 @@ use rulec_syntax::ast::{self, FieldItem, Item, ItemKind, TypeExpr, TypeKind};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// The variable from which payload rules read which `payload` is being validated. Its value is the
-/// name of this `payload`.
+/// The name of a variable that payload rules can read. Its value is the name of the `payload` that
+/// is being validated.
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
@@ -233,7 +233,8 @@ pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: 
     words
 }
 
-/// Returns a phrase that describes the type of a field, for messages.
+/// Returns a phrase that describes the type of a field, for messages. If `nullable`, the phrase
+/// ends with "or null".
 pub(super) fn describe_shape(shape: &Shape, nullable: bool) -> Message {
     let words = match shape {
         Shape::Object(_) => message!("an object"),

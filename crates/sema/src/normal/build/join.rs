@@ -7,9 +7,9 @@ use hashbrown::HashSet;
 use rulec_lang::operators::{Op, TestMode};
 
 impl NormalBuilder<'_> {
-    /// Builds the condition that a branch of a choice is `want`, and not unknown. At least one
-    /// condition of the branch must be usable (read only present values). If `all`, every usable
-    /// condition must be true; otherwise one is enough.
+    /// Builds the condition that a branch of a choice has the truth value `want`; it is false where
+    /// the branch is unknown. For a true branch, at least one condition must be usable (read only
+    /// present values). If `all`, every usable condition must be true too; otherwise one is enough.
     pub(super) fn build_branch(&mut self, all: bool, conditions: &[Guarded], want: bool) -> CondId {
         let parts = conditions.iter().map(|Guarded { usable, cond }| {
             let (usable, skipped) = (self.build_cond(usable, want), self.build_cond(usable, !want));
@@ -29,8 +29,9 @@ impl NormalBuilder<'_> {
         self.join_conds(parts, all == want)
     }
 
-    /// For each condition in `parts`, builds the condition that it is `want`, and not unknown.
-    /// Joins the results by `and` if `conjunction`, otherwise by `or`.
+    /// For each condition in `parts`, builds the condition that it has the truth value `want`,
+    /// which is false where the part is unknown. Joins the results by `and` if `conjunction`,
+    /// otherwise by `or`.
     pub(super) fn build_junction(&mut self, parts: &[Cond], want: bool, conjunction: bool) -> CondId {
         let parts: Vec<CondId> = parts.iter().map(|part| self.build_cond(part, want)).collect();
         self.join_conds(parts, conjunction)
