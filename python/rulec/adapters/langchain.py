@@ -11,7 +11,7 @@ LangChain's own ``HumanInTheLoopMiddleware``. Resume it with the same answer:
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
@@ -41,8 +41,7 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         return checked if isinstance(checked, ToolMessage) else await handler(checked)
 
     def _checked(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
-        call: Any = request.tool_call
-        verdict = self._guard.check(call)
+        verdict = self._guard.check(call := cast(Any, request.tool_call))
         if verdict.ok and verdict.approval == "ask":
             action = {"name": verdict.tool, "args": verdict.arguments, "description": verdict.reason}
             allowed = {"action_name": verdict.tool, "allowed_decisions": ["approve", "edit", "reject"]}
