@@ -2,16 +2,15 @@
 
     agent = create_agent(model, tools, middleware=[GuardMiddleware(guard)], checkpointer=InMemorySaver())
 
-A rejected call is not executed; the model receives the feedback. A corrected call is executed with
-the corrected arguments. A call that a person must approve interrupts the graph, with the request of
-LangChain's own ``HumanInTheLoopMiddleware``. Resume it with the same answer:
-``Command(resume={"decisions": [{"type": "approve"}]})``, ``edit`` or ``reject``.
+A rejected call is answered with the feedback. A corrected call is executed with the corrected
+arguments. A call that a person must approve interrupts the graph, with the request and the answers
+of ``HumanInTheLoopMiddleware``: ``Command(resume={"decisions": [{"type": "approve"}]})``, for example.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import ToolCallRequest
@@ -41,7 +40,8 @@ class GuardMiddleware(AgentMiddleware[Any, Any, Any]):
         return checked if isinstance(checked, ToolMessage) else await handler(checked)
 
     def _checked(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
-        verdict = self._guard.check(call := cast(Any, request.tool_call))
+        call: Any = request.tool_call
+        verdict = self._guard.check(call)
         if verdict.ok and verdict.approval == "ask":
             action = {"name": verdict.tool, "args": verdict.arguments, "description": verdict.reason}
             allowed = {"action_name": verdict.tool, "allowed_decisions": ["approve", "edit", "reject"]}
