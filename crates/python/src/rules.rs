@@ -369,6 +369,19 @@ impl Rules {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
     }
 
+    /// Returns the JSON Schema of messages: the declared `input`, or else the fields that the rules
+    /// read.
+    fn input_schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.rules.input_schema())?)
+    }
+
+    /// Returns the JSON Schema of the arguments that the rules give to a handler.
+    fn args_schema<'py>(&self, py: Python<'py>, handler: &str) -> PyResult<Bound<'py, PyAny>> {
+        let schema = self.rules.args_schema(handler);
+        let schema = schema.ok_or_else(|| unknown_name_error(format!("no route leads to `{handler}`")))?;
+        Ok(pythonize(py, &schema)?)
+    }
+
     /// Creates a finder of flows, which uses the built-in classifier for intent flows.
     fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
         without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
