@@ -50,7 +50,15 @@ Approval = Literal["allow", "ask", "deny"]
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The result of checking a tool call."""
+    """The result of checking a tool call.
+
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> verdict = guard.check({"id": "call_1", "name": "refund", "arguments": {"amount": 900}})
+    >>> verdict.ok, verdict.tool, verdict.call_id
+    (False, 'refund', 'call_1')
+    >>> verdict.message()["role"]
+    'tool'
+    """
 
     ok: bool
     """Whether the call may be executed, with ``arguments``; after a person agrees, if ``approval`` is ``ask``."""
@@ -88,6 +96,13 @@ class Guard:
 
     ``approval`` names an entry of the rules that approves accepted calls. It decides a message with
     ``tool``, ``args`` and the ``inputs``. If it chooses nothing, the verdict is ``ask``.
+
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> guard.check({"name": "refund", "arguments": {"amount": 20}}).ok
+    True
+    >>> print(guard.check({"name": "refnd", "arguments": {}}).feedback)
+    There is no tool `refnd`. Call one of these: `refund`.
+    <BLANKLINE>
     """
 
     def __init__(

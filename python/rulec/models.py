@@ -52,7 +52,16 @@ _LIMITS = {"minimum": "ge", "maximum": "le", "exclusiveMaximum": "lt", "pattern"
 
 @dataclass(frozen=True)
 class Models:
-    """The models of a rule set."""
+    """The models of a rule set.
+
+    >>> from rulec import models
+    >>> rules = Rules.from_text("input { n: int } route big when n > 9 -> many(n: n)")
+    >>> made = models.of(rules)
+    >>> made.input(n=12)
+    Message(n=12)
+    >>> made.arguments["many"](n=12)
+    ManyArguments(n=12)
+    """
 
     input: type[BaseModel]
     """The message."""
