@@ -14,6 +14,7 @@ from langgraph.graph import END, START, StateGraph
 
 from guarded_agent import Message, Model, scripted
 from rulec import Rules, tools
+from rulec.adapters.langgraph import edge
 from rulec.guard import Guard
 
 DESK = Path(__file__).parent / "desk.rules"
@@ -45,9 +46,7 @@ def graph(model: Model, *, balance: float) -> Any:
         answer = {"role": "assistant", "content": state["output"]["arguments"]["text"]}
         return {"messages": [*state["messages"], answer]}
 
-    def after_model(state: State) -> str:
-        return rules.decide({"text": "", "output": state["output"]}, entry="after_model").next[0]
-
+    after_model = edge(rules, "after_model", message=lambda state: {"output": state["output"]})
     building: Any = StateGraph(State)
     building.add_node("model", speak)
     building.add_node("pay", pay)

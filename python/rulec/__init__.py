@@ -29,6 +29,8 @@ diagnostics as data.
 E0304 1
 
 ``rulec.guard`` checks the tool calls of agents. ``rulec.tools`` defines tools from rules.
+``rulec.adapters`` connects agent frameworks, and ``rulec.models`` makes models of pydantic.
+``%load_ext rulec`` shows rules in notebooks, and ``pytest --rulec`` runs their tests.
 ``rulec.batch`` decides record batches; ``rulec.spark`` and ``rulec.rays`` decide them on clusters.
 ``python -m rulec`` is the command line.
 """
@@ -72,6 +74,21 @@ from ._rulec import (
 from ._rulec import end as _end
 
 _atexit.register(_end)
+
+
+def load_ipython_extension(shell: object) -> None:
+    """Runs for ``%load_ext rulec`` of IPython and Jupyter; see ``rulec.notebook``."""
+    from .notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """Runs for ``%unload_ext rulec``."""
+    from .notebook import unload
+
+    unload(shell)
+
 
 __all__ = [
     "ColumnsMismatch",

@@ -55,19 +55,84 @@ _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
 def command_line(args: Sequence[str]) -> int: ...
 def end() -> None: ...
 
-class RulecError(Exception): ...
+class RulecError(Exception):
+    """An error of this package.
+
+    >>> try:
+    ...     Rules.from_text("default -> chat").flows()
+    ... except RulecError as error:
+    ...     print(type(error).__name__)
+    RulecError
+    """
+
 
 class CompileError(RulecError):
+    """Rules that do not compile, with everything that is wrong with them.
+
+    >>> try:
+    ...     Rules.from_text("let a = 1 let a = 2")
+    ... except CompileError as error:
+    ...     print([found.code for found in error.diagnostics])
+    ['E0203']
+    """
+
     diagnostics: list[Diagnostic]
     rendered: str
 
-class RouterError(RulecError): ...
-class ColumnsMismatch(RulecError): ...
-class MessageError(RulecError, ValueError): ...
-class UnknownName(RulecError, LookupError): ...
+class RouterError(RulecError):
+    """A router that cannot be made, such as one without a handler that the rules name.
+
+    >>> try:
+    ...     Router(Rules.from_text("default -> chat"), {})
+    ... except RouterError as error:
+    ...     print("`chat`" in str(error))
+    True
+    """
+
+class ColumnsMismatch(RulecError):
+    """A column that the rules read, and that is missing or has a type that they cannot read.
+
+    >>> import pyarrow
+    >>> try:
+    ...     Columns.of_rules(Rules.from_text("route big when n > 9 -> many"), pyarrow.schema([("m", pyarrow.int64())]))
+    ... except ColumnsMismatch as error:
+    ...     print(str(error).split(";")[0])
+    the rules read `n`, but there is no such column
+    """
+
+class MessageError(RulecError, ValueError):
+    """A message that has no form in JSON, with the path of the value.
+
+    >>> try:
+    ...     Rules.from_text("default -> chat").decide({"user": {"id": object()}})
+    ... except MessageError as error:
+    ...     print(str(error).split(",")[0])
+    `user.id` is a value of type `object`
+    """
+
+class UnknownName(RulecError, LookupError):
+    """A name that the rules do not have, with the nearest name.
+
+    >>> try:
+    ...     Rules.from_text("table billing { default -> h }").decide({}, entry="biling")
+    ... except UnknownName as error:
+    ...     print("did you mean `billing`" in str(error))
+    True
+    """
+
 
 @final
 class Diagnostic:
+    """An error or a warning about the text of rules.
+
+    >>> try:
+    ...     Rules.from_text("let a = 1 let a = 2")
+    ... except CompileError as error:
+    ...     [found] = error.diagnostics
+    >>> found.code, found.severity, found.line, found.column
+    ('E0203', 'error', 1, 15)
+    """
+
     @property
     def code(self) -> str: ...
     @property
@@ -88,6 +153,13 @@ class Diagnostic:
 
 @final
 class Decision:
+    """A decision. It stays valid after its rules are replaced.
+
+    >>> decision = Rules.from_text("route big when n > 9 -> many(n: n)").decide({"n": 12})
+    >>> decision.chosen, decision.target, decision.args
+    ('big', 'many', {'n': 12})
+    """
+
     @property
     def entry(self) -> str: ...
     @property
@@ -131,6 +203,13 @@ class Decision:
 
 @final
 class Explanation:
+    """The explanation of a decision. Its ``str()`` is what ``rulec why --full`` prints.
+
+    >>> rules = Rules.from_text("route big when n > 9 -> many default -> few")
+    >>> print(rules.explain({}).summary().splitlines()[0])
+    `default` is chosen → few, because nothing before it holds
+    """
+
     @property
     def chosen(self) -> str | None: ...
     @property
@@ -141,6 +220,13 @@ class Explanation:
 
 @final
 class ReportItem:
+    """What loading did with one item of a document of another system.
+
+    >>> flow = {"flow_id": "hi", "type": "keyword", "trigger_patterns": ["hello", " "], "match_type": "exact"}
+    >>> [item.notes for item in Rules.from_flows({"flows": [flow]}).report if item.outcome == "skipped"]
+    [['this pattern is blank; remove it']]
+    """
+
     @property
     def kind(self) -> str: ...
     @property
@@ -161,10 +247,27 @@ class ReportItem:
 
 @final
 class Prepared:
+    """A message that was read once, to decide it by several entries.
+
+    >>> rules = Rules.from_text("table size { route big when n > 9 -> many } default -> chat")
+    >>> prepared = rules.prepare({"n": 12})
+    >>> rules.decide(prepared).target, rules.decide(prepared, entry="size").target
+    ('chat', 'many')
+    """
+
     def to_dict(self) -> dict[str, Any]: ...
 
 @final
 class Rules:
+    """Compiled rules. Threads may share them, and pickling stores them as their artifact.
+
+    >>> rules = Rules.from_text("route big when n > 9 -> many default -> few")
+    >>> rules.decide({"n": 12}).target, rules.decide({}).target
+    ('many', 'few')
+    >>> rules.entries, rules.targets
+    (['routes'], ['few', 'many'])
+    """
+
     @staticmethod
     def from_path(
         path: str | PathLike[str],
@@ -229,6 +332,8 @@ class Rules:
         strict: bool = False,
     ) -> Judge: ...
     def schema(self, kind: str) -> dict[str, Any]: ...
+    def input_schema(self) -> dict[str, Any]: ...
+    def args_schema(self, handler: str) -> dict[str, Any]: ...
     def flows(self) -> Flows: ...
     def question(self, name: str) -> Question: ...
     @property
@@ -246,11 +351,16 @@ class Rules:
         self, message: _Message | Prepared, route: str, *, entry: str | None = None, show_private: bool = False
     ) -> dict[str, Any]: ...
     def skipped(self, choice: str, message: _Message | Prepared) -> list[dict[str, str]]: ...
-    def input_schema(self) -> dict[str, Any]: ...
-    def args_schema(self, handler: str) -> dict[str, Any]: ...
 
 @final
 class Finding:
+    """A finding of the analysis, with a message that demonstrates it.
+
+    >>> rules = Rules.from_text("route a when n > 3 -> x\\nroute b when n > 9 -> y\\ndefault -> z")
+    >>> [finding.diagnostic.message for finding in rules.analyse()]
+    ['`b` can never be chosen: `a` matches every message that it matches']
+    """
+
     @property
     def diagnostic(self) -> Diagnostic: ...
     @property
@@ -258,6 +368,13 @@ class Finding:
 
 @final
 class TestResult:
+    """The outcome of a `test` block.
+
+    >>> rules = Rules.from_text('default -> chat\\ntest "hello" { given text = "hello" expect default }')
+    >>> [(test.name, test.passed) for test in rules.run_tests()]
+    [('hello', True)]
+    """
+
     @property
     def name(self) -> str: ...
     @property
@@ -275,12 +392,25 @@ class TestResult:
 
 @final
 class Condition:
+    """A condition that is given as text at run time.
+
+    >>> condition = Condition.compile("rows > 10 and ${fetch.status} == 'ok'")
+    >>> condition.holds({"rows": 12, "fetch": {"status": "ok"}})
+    True
+    """
+
     @staticmethod
     def compile(text: str) -> Condition: ...
     def holds(self, values: _Message) -> bool: ...
 
 @final
 class Edit:
+    """An edit of live rules; `LiveRules.edit` applies a list of edits at once.
+
+    >>> Edit.remove("money") == Edit.remove("money", table="routes")
+    True
+    """
+
     @staticmethod
     def insert(statement: str, *, table: str | None = None, file: str | None = None) -> Edit: ...
     @staticmethod
@@ -290,6 +420,14 @@ class Edit:
 
 @final
 class LiveRules:
+    """Rules that can be edited while other threads decide with them.
+
+    >>> rules = LiveRules.from_text("default -> chat")
+    >>> generation = rules.insert('route hello when text contains "hello" -> greeter')
+    >>> rules.decide({"text": "hello"}).target
+    'greeter'
+    """
+
     @staticmethod
     def from_path(
         path: str | PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
@@ -316,6 +454,16 @@ class LiveRules:
 
 @final
 class WatchStatus:
+    """The state of a watched file.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+    >>> _ = path.write_text("default -> chat")
+    >>> status = WatchedRules(path).status
+    >>> status.loaded, status.refused, status.error
+    (1, 0, None)
+    """
+
     @property
     def generation(self) -> int: ...
     @property
@@ -327,6 +475,15 @@ class WatchStatus:
 
 @final
 class WatchedRules:
+    """Rules that follow a file. A version that cannot be loaded is refused, and the last good version stays active.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+    >>> _ = path.write_text("default -> chat")
+    >>> WatchedRules(path).decide({"text": "hello"}).target
+    'chat'
+    """
+
     def __new__(
         cls,
         path: str | PathLike[str],
@@ -344,6 +501,13 @@ class WatchedRules:
 
 @final
 class Judge:
+    """A checker of payloads of one kind.
+
+    >>> rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+    >>> rules.judge("refund").judge({"amount": 20}).is_accepted
+    True
+    """
+
     @property
     def kind(self) -> str: ...
     def judge(self, payload: _Message | str) -> Judgement: ...
@@ -351,6 +515,14 @@ class Judge:
 
 @final
 class Violation:
+    """A violation of a payload rule.
+
+    >>> rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+    >>> [violation] = rules.judge("refund").judge({"amount": 900}).violations
+    >>> violation.rule, violation.path
+    ('refund.amount.range', '$.amount')
+    """
+
     @property
     def rule(self) -> str: ...
     @property
@@ -362,6 +534,14 @@ class Violation:
 
 @final
 class Judgement:
+    """The result of checking a payload.
+
+    >>> rules = Rules.from_text('payload refund rank 1 { currency: string default "EUR" }')
+    >>> judgement = rules.judge("refund").judge({})
+    >>> judgement.outcome, judgement.corrected
+    ('accept_corrected', {'currency': 'EUR'})
+    """
+
     @property
     def kind(self) -> str: ...
     @property
@@ -386,6 +566,14 @@ class Judgement:
 
 @final
 class FlowHit:
+    """A flow that was found for a text. ``pattern`` is the keyword that matched; ``score`` is the classifier's.
+
+    >>> rules = Rules.from_text('flow hello keyword exact ["hello"] -> "greeting"')
+    >>> hit = rules.flows().find("Hello")
+    >>> hit.id, hit.pattern, hit.score
+    ('greeting', 'hello', None)
+    """
+
     @property
     def id(self) -> str: ...
     @property
@@ -397,6 +585,13 @@ class FlowHit:
 
 @final
 class Flows:
+    """A finder of flows, by keywords and then by the built-in classifier of intents.
+
+    >>> flows = Rules.from_text('flow hello keyword exact ["hello"] -> "greeting"').flows()
+    >>> flows.find("good bye") is None
+    True
+    """
+
     def find(self, text: str) -> FlowHit | None: ...
     def nearest(self, text: str) -> list[FlowHit]: ...
     @property
@@ -408,6 +603,15 @@ class Flows:
 
 @final
 class Question:
+    """The question that a language model answers to make a choice.
+
+    >>> question = Rules.from_text(
+    ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
+    ... ).question("mood")
+    >>> question.text, question.branches
+    ('how does the customer feel?', ['angry', 'calm'])
+    """
+
     @property
     def name(self) -> str: ...
     @property
@@ -426,6 +630,18 @@ class Question:
 
 @final
 class Policy:
+    """How a router calls a handler. Times are in seconds; ``retries`` and ``circuit`` are a number and a time.
+
+    >>> async def slow(request):
+    ...     await asyncio.sleep(60)
+    >>> async def main():
+    ...     policy = Policy(time_limit=0.01, fallbacks=["apology"])
+    ...     handlers = {"chat": slow, "apology": lambda request: "sorry"}
+    ...     return await Router(Rules.from_text("default -> chat"), handlers, policies={"chat": policy}).route({})
+    >>> asyncio.run(main()).reply
+    'sorry'
+    """
+
     def __new__(
         cls,
         *,
@@ -438,6 +654,17 @@ class Policy:
 
 @final
 class Request:
+    """What a handler receives.
+
+    >>> def many(request):
+    ...     return request.route, request.args
+    >>> async def main():
+    ...     router = Router(Rules.from_text("route big when n > 9 -> many(n: n)"), {"many": many})
+    ...     return (await router.route({"n": 12})).reply
+    >>> asyncio.run(main())
+    ['big', {'n': 12}]
+    """
+
     @property
     def message(self) -> Any: ...
     @property
@@ -457,6 +684,17 @@ class Request:
 
 @final
 class Outcome:
+    """What became of a message: the reply of its handler, or the error.
+
+    >>> def many(request):
+    ...     raise ConnectionError("no line")
+    >>> async def main():
+    ...     return await Router(Rules.from_text("default -> many"), {"many": many}).route({})
+    >>> outcome = asyncio.run(main())
+    >>> outcome.reply, outcome.error
+    (None, 'the handler of `default` failed: ConnectionError: no line')
+    """
+
     @property
     def kind(self) -> str: ...
     @property
@@ -480,6 +718,18 @@ class Outcome:
 
 @final
 class Finished:
+    """What the hook ``after`` of a router receives: a message and its outcome.
+
+    >>> seen = []
+    >>> def after(finished):
+    ...     seen.append((finished.message, finished.outcome.reply))
+    >>> async def main():
+    ...     await Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"}, after=after).route({"n": 1})
+    >>> asyncio.run(main())
+    >>> seen
+    [({'n': 1}, 'hi')]
+    """
+
     @property
     def message(self) -> Any: ...
     @property
@@ -487,6 +737,16 @@ class Finished:
 
 @final
 class Router:
+    """Decides messages, and awaits their handlers on the event loop of the caller.
+
+    >>> async def chat(request):
+    ...     return f"you said {request.text}"
+    >>> async def main():
+    ...     return await Router(Rules.from_text("default -> chat"), {"chat": chat}).route({"text": "hello"})
+    >>> asyncio.run(main()).reply
+    'you said hello'
+    """
+
     def __new__(
         cls,
         rules: Rules,
@@ -512,7 +772,14 @@ def json_lines(answers: Any, first: int = 1) -> bytes: ...
 
 @final
 class Columns:
-    """Rules or a judge, bound to a schema. Schemas, batches and streams are PyArrow objects."""
+    """Rules or a judge, bound to a schema. Schemas, batches and streams are PyArrow objects.
+
+    >>> import pyarrow
+    >>> batch = pyarrow.record_batch({"n": [3, 30]})
+    >>> columns = Columns.of_rules(Rules.from_text("route big when n > 9 -> many default -> few"), batch.schema)
+    >>> columns.answer(batch).column("target").to_pylist()
+    ['few', 'many']
+    """
 
     @staticmethod
     def of_rules(

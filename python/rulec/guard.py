@@ -20,6 +20,20 @@ rules can correct are corrected.
 False
 >>> print(verdict.feedback.splitlines()[0])
 The refund payload was rejected: 1 problem.
+
+With ``approval``, a table or a choice of the rules also decides who approves a call. It reads
+``tool`` and ``args``, and answers ``allow``, ``ask`` (a person) or ``deny``.
+
+>>> guard = Guard(Rules.from_text('''
+...     input { tool: string  args?: { amount?: number } }
+...     table approval {
+...       route large when tool == "refund" and args.amount > 100 -> ask(reason: "more than 100")
+...       default -> allow
+...     }
+... '''), approval="approval", closed=False)
+>>> verdict = guard.check({"name": "refund", "arguments": {"amount": 120}})
+>>> verdict.ok, verdict.approval, verdict.reason
+(True, 'ask', 'more than 100')
 """
 
 from __future__ import annotations
@@ -27,17 +41,27 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
-from ._rulec import Judgement, MessageError, Rules
+from ._rulec import Judgement, MessageError, RulecError, Rules
+
+Approval = Literal["allow", "ask", "deny"]
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """The result of checking a tool call."""
+    """The result of checking a tool call.
+
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> verdict = guard.check({"id": "call_1", "name": "refund", "arguments": {"amount": 900}})
+    >>> verdict.ok, verdict.tool, verdict.call_id
+    (False, 'refund', 'call_1')
+    >>> verdict.message()["role"]
+    'tool'
+    """
 
     ok: bool
-    """Whether the call may be executed, with ``arguments``."""
+    """Whether the call may be executed, with ``arguments``; after a person agrees, if ``approval`` is ``ask``."""
     tool: str
     """Name of the called tool."""
     arguments: dict[str, Any] | None
@@ -52,6 +76,10 @@ class Verdict:
     """The full result; ``None`` if the tool is unknown or the arguments are not valid JSON."""
     attempts: int = 1
     """Number of calls that were checked, this one included."""
+    approval: Approval = "allow"
+    """Who approves the call: the rules (``allow``), a person (``ask``) or nobody (``deny``)."""
+    reason: str = ""
+    """Argument ``reason`` of the rule that asks or denies; empty if there is none."""
 
     def message(self) -> dict[str, Any]:
         """Returns the answer to the model as a message of the chat API."""
@@ -64,7 +92,17 @@ class Guard:
 
     ``inputs`` are the values of the rules' ``input``, which the payload rules can read. ``tools``
     maps tool names to payload kinds where the two differ. With ``strict``, warnings count as
-    violations.
+    violations. With ``closed=False``, a tool without a payload kind is not a violation.
+
+    ``approval`` names an entry of the rules that approves accepted calls. It decides a message with
+    ``tool``, ``args`` and the ``inputs``. If it chooses nothing, the verdict is ``ask``.
+
+    >>> guard = Guard(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> guard.check({"name": "refund", "arguments": {"amount": 20}}).ok
+    True
+    >>> print(guard.check({"name": "refnd", "arguments": {}}).feedback)
+    There is no tool `refnd`. Call one of these: `refund`.
+    <BLANKLINE>
     """
 
     def __init__(
@@ -75,7 +113,12 @@ class Guard:
         options: dict[str, Any] | None = None,
         tools: Mapping[str, str] | None = None,
         strict: bool = False,
+        closed: bool = True,
+        approval: str | None = None,
     ) -> None:
+        if approval is not None and approval not in rules.entries:
+            rules.decide({}, entry=approval)  # Raises UnknownName.
+        self._rules, self._inputs, self._closed, self._approval = rules, dict(inputs or {}), closed, approval
         kinds = {kind: kind for kind in rules.kinds} | dict(tools or {})
         judges = {kind: rules.judge(kind, inputs=inputs, options=options, strict=strict) for kind in set(kinds.values())}
         self._judges = {tool: judges[kind] for tool, kind in kinds.items()}
@@ -95,7 +138,17 @@ class Guard:
             name, arguments, call_id = _parts(call)
         else:
             name, arguments, call_id = tool, call, None
+        verdict = self._judged(name, arguments, call_id)
+        return self._approved(verdict) if verdict.ok and self._approval is not None else verdict
+
+    def _judged(self, name: str, arguments: Any, call_id: str | None) -> Verdict:
+        """Checks the arguments of a call as a payload."""
         judge = self._judges.get(name)
+        if judge is None and not self._closed:
+            try:
+                return Verdict(True, name, _plain(arguments), "", call_id)
+            except (TypeError, ValueError) as error:
+                return _unreadable(name, error, call_id)
         if judge is None:
             known = ", ".join(f"`{known}`" for known in self.tools)
             feedback = f"There is no tool `{name}`. Call one of these: {known}.\n"
@@ -103,12 +156,25 @@ class Guard:
         try:
             judgement = judge.judge(arguments)
         except MessageError as error:
-            feedback = f"The arguments of `{name}` are not a JSON object: {error}.\nSend the whole call again.\n"
-            return Verdict(False, name, None, feedback, call_id)
+            return _unreadable(name, error, call_id)
         if not judgement.is_accepted:
             return Verdict(False, name, None, judgement.feedback(), call_id, judgement.fallback, judgement)
         acted_on = judgement.corrected if judgement.corrected is not None else _plain(arguments)
         return Verdict(True, name, acted_on, judgement.feedback(), call_id, None, judgement)
+
+    def _approved(self, verdict: Verdict) -> Verdict:
+        """Decides who approves an accepted call."""
+        message = {**self._inputs, "tool": verdict.tool, "args": verdict.arguments}
+        decision = self._rules.decide(message, entry=self._approval)
+        answer = decision.target or decision.branch or "ask"
+        reason = str(decision.args.get("reason", ""))
+        if answer == "deny":
+            because = f": {reason}" if reason else ""
+            feedback = f"The call of `{verdict.tool}` is denied{because}.\nDo not repeat it.\n"
+            return dataclasses.replace(verdict, ok=False, arguments=None, feedback=feedback, approval="deny", reason=reason)
+        if answer not in ("allow", "ask"):
+            raise RulecError(f"`{self._approval}` answers `{answer}`; an approval answers `allow`, `ask` or `deny`")
+        return dataclasses.replace(verdict, approval=cast(Approval, answer), reason=reason)
 
     def repair(self, call: Any, ask: Callable[[Verdict], Any], *, tries: int = 3, tool: str | None = None) -> Verdict:
         """Checks a call, and lets the model repair it at most ``tries`` times.
@@ -163,6 +229,12 @@ def _parts(call: Any) -> tuple[str, Any, str | None]:
     arguments = _field(inner, "arguments", "args", "input")
     call_id = _field(call, "id", "tool_call_id", "call_id")
     return name, {} if arguments is None else arguments, call_id
+
+
+def _unreadable(name: str, error: Exception, call_id: str | None) -> Verdict:
+    """Rejects a call whose arguments are no JSON object."""
+    feedback = f"The arguments of `{name}` are not a JSON object: {error}.\nSend the whole call again.\n"
+    return Verdict(False, name, None, feedback, call_id)
 
 
 def _plain(arguments: Any) -> dict[str, Any]:
