@@ -38,12 +38,12 @@ mod tool;
 pub use reason::reasons;
 pub use tool::tool;
 
-use super::prompt::{PickTool, branch_section, branch_tool, reason_description};
+use super::prompt::{ModelRequest, PickTool, branch_section, branch_tool, reason_description};
 use crate::engine::{Entry, Rules};
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::message;
 use rulec_sema::hir::{self, ANSWERS_FIELD, TableKind};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 const TEXT_FIELD: &str = "text";
 
@@ -188,6 +188,18 @@ impl Question {
         }
     }
 
+    /// Returns what the model receives to answer the question for this message.
+    pub fn request(&self, message: &Json) -> ModelRequest {
+        let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
+        ModelRequest {
+            name: self.name().to_owned(),
+            system: self.prompt(),
+            known: self.known(message),
+            text: text.to_owned(),
+            tool: self.tool(),
+        }
+    }
+
     /// Returns the pairs of branch id and meaning.
     fn branch_meanings(&self) -> Vec<(&str, &str)> {
         self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
@@ -211,6 +223,17 @@ impl Question {
             _ => {}
         }
         Some(visible.to_string())
+    }
+
+    /// Adds an answer to a message, in the field from which [`Question::answer`] and the decision
+    /// read it. Changes nothing if the message is not an object.
+    pub fn add_answer(&self, message: &mut Json, branch: &str) {
+        let Some(fields) = message.as_object_mut() else { return };
+        let answers = fields.entry(ANSWERS_FIELD).or_insert(Json::Null);
+        if !answers.is_object() {
+            *answers = Json::Object(Map::new());
+        }
+        answers[self.name()] = branch.into();
     }
 
     /// Returns the answer in the message: the branch id in `answers.NAME`.

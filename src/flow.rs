@@ -31,7 +31,7 @@ mod tests;
 pub use test::run_tests;
 pub(crate) use test::run_tests_with;
 
-use super::prompt::{FLOW_EXECUTOR_TOOL, PickTool, flow_section};
+use super::prompt::{FLOW_EXECUTOR_TOOL, ModelRequest, PickTool, flow_section};
 use crate::engine::{Entry, FlowHit, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -308,6 +308,17 @@ impl FlowMatcher {
             tool = tool.with_parameter_description(&written.parameter);
         }
         tool
+    }
+
+    /// Returns what a language model receives to select an intent flow for this text.
+    pub fn request(&self, text: &str) -> ModelRequest {
+        ModelRequest {
+            name: FLOWS_TABLE.to_owned(),
+            system: self.prompt(),
+            known: None,
+            text: text.to_owned(),
+            tool: self.tool(),
+        }
     }
 
     /// Returns the HTTP request that executes a flow, as the rules declare it: `flow tool NAME {

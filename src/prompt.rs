@@ -152,6 +152,31 @@ impl PickTool {
     }
 }
 
+/// What a language model receives to answer one question: the texts, and the tool that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ModelRequest {
+    /// The name of the choice, or `flows`.
+    pub name: String,
+    /// The system message.
+    pub system: String,
+    /// The fields of the message as JSON, without its text. `None` if there are none. The model
+    /// receives them before the text.
+    pub known: Option<String>,
+    /// The text of the message; empty if there is none.
+    pub text: String,
+    /// The tool that the model calls to answer.
+    pub tool: PickTool,
+}
+
+impl ModelRequest {
+    /// Returns the request as JSON: all that the model receives. Equal requests have equal texts.
+    pub fn to_json(&self) -> Value {
+        let ModelRequest { name, system, known, text, tool } = self;
+        json!({"name": name, "system": system, "known": known, "text": text, "tool": tool.to_json()})
+    }
+}
+
 /// Returns the definition of a tool in the format of the chat-completions API. `properties` are the
 /// JSON Schemas of the parameters by name; `required` lists the required parameters.
 pub(super) fn tool_definition(name: &str, description: &str, properties: Value, required: &[&str]) -> Value {

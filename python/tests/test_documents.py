@@ -87,3 +87,47 @@ def test_flows_match_literally() -> None:
     for text in ("us", " US"):
         assert rules.decide({"text": text}, entry="flows").flow is None
         assert Rules.from_flows(flows).decide({"text": text}, entry="flows").flow == "us"
+
+
+def test_a_router_of_nodes_is_one_call() -> None:
+    rules = Rules.from_text(
+        """
+        router loop_next(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }
+        router vote_next(output) { when output.approved -> next[0]  otherwise -> next[1] }
+        """
+    )
+
+    class LoopProcessor:
+        def get_next_nodes(self, output: dict[str, object], all_next_ids: list[str]) -> list[str]:
+            if output.get("should_exit") is True:
+                return all_next_ids[1:2] or all_next_ids
+            return all_next_ids[:1]
+
+    class VoteProcessor:
+        def get_next_nodes(self, output: dict[str, object], all_next_ids: list[str]) -> list[str]:
+            if output.get("approved") is True:
+                return all_next_ids[:1]
+            return all_next_ids[1:2] or all_next_ids
+
+    for name, before in (("loop_next", LoopProcessor()), ("vote_next", VoteProcessor())):
+        for value in (True, False, None, "true"):
+            for next_ids in (["debate", "ballot"], ["debate"]):
+                output = {"should_exit": value, "approved": value}
+                assert rules.next_nodes(name, output, next_ids) == before.get_next_nodes(output, next_ids)
+
+
+def test_an_analysis_is_a_record() -> None:
+    rules = Rules.from_text(
+        """
+        intent refund { keywords ["refund"]  examples ["I want my money back"] }
+        intent status { examples ["where is my order"] }
+        lexicon urgency { "asap": 1.0 }
+        let context_score = ctx.message_count / 10
+        """
+    )
+    info = rules.analyze("refund order 7, asap", {"message_count": 4})
+    assert (info["intent"], info["urgency"], info["context_score"]) == ("refund", 1.0, 0.4)
+    entity = info["entities"][0]
+    assert "refund order 7, asap"[entity["start"] : entity["end"]] == entity["value"] == "7"
+    assert info["keywords"][0] == "refund"
+    assert rules.analyze("hello", {})["context_score"] is None

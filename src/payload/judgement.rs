@@ -200,7 +200,7 @@ impl Judgement {
     }
 
     /// Returns the rules that could not be evaluated, because an input that they read was not
-    /// given.
+    /// given. Empty for a strict judge or kind, where these rules are violations.
     pub fn unchecked(&self) -> &[Unchecked] {
         &self.findings.unchecked
     }

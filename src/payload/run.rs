@@ -64,16 +64,14 @@ impl Pass {
         self.violations.iter().chain(&self.completed)
     }
 
-    /// Adds a violation for each rule that could not be evaluated, and for each exceeded limit.
-    /// Such a violation has no correction, because only the calling program can set the missing
-    /// input.
+    /// Turns each rule that could not be evaluated into a violation, so that it is no longer listed
+    /// as unchecked, and adds a violation for each exceeded limit. Such a violation has no
+    /// correction, because only the calling program can set the missing input.
     pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
-        let unchecked = self.unchecked.iter().map(|unchecked| {
+        let unchecked = std::mem::take(&mut self.unchecked).into_iter().map(|unchecked| {
             let Unchecked { rule, path, message, effect } = unchecked;
             let repair = message!("the program that judges must give this; the payload need not change");
-            let violation =
-                Violation { rule: rule.clone(), path: path.clone(), message: message.clone(), repair };
-            (violation, *effect)
+            (Violation { rule, path, message, repair }, effect)
         });
         let exceeded = self.exceeded.iter().map(|exceeded| {
             let violation = Violation {

@@ -218,7 +218,7 @@ fn codes_in_circumstance(code: Code, wrong: &[Block]) -> Vec<Code> {
         // No panic is known that could show the first code; the tests of `rulec-runtime` trigger
         // one.
         // The tests of `rulec-cli` load documents.
-        Code::DecisionFailed | Code::DocumentRefused | Code::ItemSkipped => vec![code],
+        Code::DecisionFailed | Code::DocumentRefused | Code::ItemChanged | Code::NoModelAnswer => vec![code],
         other => panic!("no circumstance is made for {other}"),
     }
 }

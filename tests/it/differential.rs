@@ -7,6 +7,7 @@ use crate::support::random::Random;
 use crate::support::trials::{run_trials, seeds};
 use rulec::{Compiler, Decision, Rules, Session};
 use rulec_lang::limits::{Limit, TABLE};
+use rulec_sema::hir::Merge;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
@@ -72,6 +73,8 @@ struct Tally {
     rejected: usize,
     /// Number of programs that were also loaded from an artifact, by the engine that decided.
     loaded: BTreeMap<String, usize>,
+    /// Number of nodes with a `merge` clause in these programs.
+    merging: usize,
 }
 
 impl Tally {
@@ -82,6 +85,7 @@ impl Tally {
         self.chose += other.chose;
         self.found += other.found;
         self.rejected += other.rejected;
+        self.merging += other.merging;
         for (engine, count) in other.loaded {
             *self.loaded.entry(engine).or_default() += count;
         }
@@ -133,6 +137,12 @@ fn lacks_a_field(message: &Json) -> bool {
         .any(|place| message.pointer(place).is_none_or(Json::is_null))
 }
 
+/// Returns how each node of the workflows merges its inputs.
+fn merges(rules: &Rules) -> Vec<Option<Merge>> {
+    let nodes = rules.program().workflows.iter().flat_map(|workflow| &workflow.nodes);
+    nodes.map(|node| node.merge).collect()
+}
+
 /// Generates a program and messages from a seed, and compares decisions on all engines, through all
 /// APIs.
 fn compare(seed: u64, tally: &mut Tally) {
@@ -161,6 +171,8 @@ fn compare(seed: u64, tally: &mut Tally) {
     // so that programs under limits meet each engine as well.
     if seed.is_multiple_of(5) {
         let loaded = reload(&rules);
+        assert_eq!(merges(&loaded), merges(&rules), "artifact: seed {seed}\n{source}");
+        tally.merging += merges(&loaded).iter().flatten().count();
         assert_eq!(loaded.sources().iter().map(|(_, file)| file.text.len()).sum::<usize>(), 0);
         let column = COLUMNS[(seed / 20) as usize % COLUMNS.len()];
         let name = format!("artifact by {:?}", column.engine);
@@ -202,6 +214,7 @@ fn every_engine_answers_like_the_reference() {
     assert!(pairs >= 100_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
     assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 80), "{tally:?}");
     assert!(chose > 5_000 && found * 100 >= chose * 21, "{tally:?}");
+    assert!(tally.merging > 60, "{tally:?}");
 }
 
 /// Pieces of syntax of random predicates, as they appear in the source text.
@@ -245,6 +258,8 @@ const PIECES: &[&str] = &[
 ];
 /// Pieces of statements and settings, which have no truth value.
 const STATEMENTS: &[&str] = &[
+    " merge by node",
+    " merge append",
     "flow tool ",
     "\" intent [",
     "keyword regex ",

@@ -393,6 +393,9 @@ fn a_strict_kind_rejects_what_it_cannot_check() {
     let strict_text = format!("{input}\npayload p strict {body}");
     let strict = check(&strict_text, payload.clone(), &["p.id.known $.id"], Reject);
     assert!(strict.feedback().contains("`context.ids` was not given"), "{}", strict.feedback());
+    // Each rule is listed once: as a violation or, if it only warns, as a warning.
+    let listed: Vec<&str> = strict.warnings().iter().map(|warning| &*warning.rule).collect();
+    assert_eq!((listed, strict.unchecked()), (vec!["p.id.listed"], &[][..]));
     // The judge of the caller can be strict, too. Then warnings that cannot be checked count as
     // well.
     let judge = Rules::from_text(&format!("{input}\npayload p {body}")).unwrap().judge("p").unwrap().strict();

@@ -2,7 +2,7 @@
 //! import become diagnostics that refer to positions in the JSON text.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use rulec::{Code, CompileError, Diagnostic, FileId, Rules, SourceMap, Span};
+use rulec::{Code, CompileError, Diagnostic, FileId, Message, Rules, SourceMap, Span};
 use rulec_base::json;
 use rulec_base::message;
 use rulec_import::{ImportError, Options, Outcome, Report, ReportItem, System};
@@ -90,7 +90,8 @@ fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnosti
     Diagnostic::new(Code::DocumentRefused, span, message)
 }
 
-/// Returns a warning for each item that was skipped, and the warnings about the other items.
+/// Returns a warning for each item that was skipped, for each change of an adapted item, and the
+/// warnings about the items.
 fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     let span = |item: &ReportItem| {
         let range = item.range.clone().unwrap_or(0..0);
@@ -99,13 +100,12 @@ fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     };
     let mut diagnostics = Vec::new();
     for item in report.items() {
-        if item.outcome == Outcome::Skipped {
-            let reasons = item
-                .notes
-                .iter()
-                .map(|reason| Diagnostic::new(Code::ItemSkipped, span(item), item.describe_skip(reason)));
-            diagnostics.extend(reasons);
-        }
+        let describe = |note: &Message| match item.outcome {
+            Outcome::Skipped => item.describe_skip(note),
+            _ => note.clone(),
+        };
+        let notes = item.notes.iter();
+        diagnostics.extend(notes.map(|note| Diagnostic::new(Code::ItemChanged, span(item), describe(note))));
         let warnings = item.warnings.iter();
         diagnostics.extend(warnings.map(|(code, text)| Diagnostic::new(*code, span(item), text.clone())));
     }

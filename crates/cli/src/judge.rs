@@ -6,7 +6,7 @@ use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
 use super::files;
 use super::language::{language, singular_or_plural};
-use super::stream::{StreamArgs, Worker, write_json};
+use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::Rules;
@@ -187,7 +187,7 @@ struct JudgingWorker<'j> {
 }
 
 impl Worker for JudgingWorker<'_> {
-    fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+    fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let payload = json::parse_object_bytes(payload);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let judgement = self.judges.judge(&payload).localized(language());

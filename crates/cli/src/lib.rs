@@ -59,6 +59,7 @@ mod lines;
 mod lsp;
 mod manual;
 mod meaning;
+mod model;
 mod ordered_pool;
 mod panic;
 mod patch;

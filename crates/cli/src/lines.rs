@@ -16,6 +16,8 @@ pub struct LineReader<R> {
     lines_read: u64,
     bytes: u64,
     limit: usize,
+    /// Maximum number of lines of a chunk.
+    chunk_limit: usize,
 }
 
 /// A batch of consecutive lines of the input.
@@ -77,7 +79,13 @@ impl<R: Read> LineReader<R> {
             lines_read: 0,
             bytes: 0,
             limit: MAX_LINE_BYTES,
+            chunk_limit: usize::MAX,
         }
+    }
+
+    /// Limits the number of lines of a chunk.
+    pub fn with_chunks_of(self, lines: usize) -> Self {
+        LineReader { chunk_limit: lines, ..self }
     }
 
     /// Returns the name of the input, for errors.
@@ -102,7 +110,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Returns all lines that are currently available, or `None` at the end of the input. Waits for
+    /// Returns all lines that are currently available, up to the limit of a chunk, or `None` at the end of the input. Waits for
     /// input only if no line is available, so complete lines are never delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
         let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
@@ -110,7 +118,8 @@ impl<R: Read> LineReader<R> {
         loop {
             // Lines that were already read are returned first, because the next read may wait for
             // any length of time.
-            if self.reader.buffer().is_empty() && !chunk.lines.is_empty() {
+            let is_full = chunk.lines.len() >= self.chunk_limit;
+            if (is_full || self.reader.buffer().is_empty()) && !chunk.lines.is_empty() {
                 return Ok(Some(chunk));
             }
             let buffer = match self.reader.fill_buf() {
@@ -211,5 +220,20 @@ mod tests {
         check(3, &[1, 1, 1, 1]);
         check(7, &[2, 1, 1]);
         check(1000, &[3, 1]);
+    }
+
+    #[test]
+    fn a_chunk_has_at_most_the_given_number_of_lines() {
+        let reader = LineReader::new("test", "a\nb\n\nc\nd".as_bytes());
+        let (mut lines, mut chunks) = (reader.with_chunks_of(2), Vec::new());
+        while let Some(chunk) = lines.next_chunk().expect("text can be read") {
+            let texts = chunk.lines().map(|(number, line)| (number, line.expect("short").to_vec()));
+            chunks.push(texts.collect::<Vec<_>>());
+        }
+        let line = |number, text: &str| (number, text.as_bytes().to_vec());
+        assert_eq!(
+            chunks,
+            [vec![line(1, "a"), line(2, "b")], vec![line(3, ""), line(4, "c")], vec![line(5, "d")]]
+        );
     }
 }

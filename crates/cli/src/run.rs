@@ -7,14 +7,15 @@ use super::engine::EngineArgs;
 use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
-use super::stream::{LogFile, StreamArgs, Worker, write_json};
+use super::model::{Model, ModelAnswer, ModelArgs, NoAnswer};
+use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-use rulec::choice::{Question, reasons};
+use rulec::choice::{self, Question, reasons};
 use rulec::flow::FlowMatcher;
 use rulec::payload;
-use rulec::{Decision, Entry, Explanation, RequestAnalysis, Rules, Session, SkippedCondition};
+use rulec::{Decision, Entry, Explanation, Message, RequestAnalysis, Rules, Session, SkippedCondition};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
@@ -39,12 +40,15 @@ use std::time::Instant;
   rulec run support.rules messages.parquet --output decisions.parquet
   rulec run support.rules messages.jsonl --log decisions.jsonl --analysis
   rulec run flows.json messages.jsonl         load the rules from another system's JSON
+  rulec run bot.rules messages.jsonl --model https://models.example.com/v1 --model-name small --record answers.jsonl
+  rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
 `chosen` is null if no route holds and there is no default. Flows are found by their patterns, then by the
 built-in classifier (`score`). A choice that asks a language model reads its answer from the message,
 {\"answers\": {\"NAME\": \"BRANCH\"}}; without an answer, the default is chosen, and `failure` says so.
+With `--model URL --model-name NAME`, choices and flows ask the model itself.
 A line that is not a valid message gives
   {\"line\":2,\"error\":{\"code\":\"E0601\",\"message\":\"…\",\"column\":3}}
 and the exit status 1; the other lines are still decided. Blank lines are skipped.")]
@@ -80,6 +84,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
     #[command(flatten)]
+    model: ModelArgs,
+    #[command(flatten)]
     engine: EngineArgs,
 }
 
@@ -110,22 +116,31 @@ struct DecidedLine<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (rules, context) = args.rules.load_with_context(term)?;
     let rules = args.engine.apply_to(rules);
+    let selected_kind = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref());
+    if args.model.are_given() && (selected_kind.is_some() || args.decision_by.is_some()) {
+        return Err(no_question_error(args));
+    }
     if let Some(field) = &args.decision_by {
         let judges = StreamJudges::by_field(field, &rules, &args.judge, context.as_ref())?;
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
-    if let Some(kind) = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref()) {
+    if let Some(kind) = selected_kind {
         let judges = StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?);
         return judge::run(&judges, &args.stream, &args.columns, term, out);
     }
     let entry = select_entry(&rules, args.entry.as_deref())?;
-    let matcher = meaning::intent_matcher(&rules, entry, term);
+    let question = Question::new(&rules, entry.name()).ok();
+    let asks_model = question.is_some() || meaning::has_intent_flows(&rules, entry);
+    if args.model.are_given() && !asks_model {
+        return Err(no_question_error(args));
+    }
+    let model = args.model.open()?;
+    let matcher = meaning::intent_matcher(&rules, entry, model.is_some(), term);
     if args.analysis {
         // Reports before the first message that the intents cannot be learned.
         rules.analyze_text("", &Json::Null).map_err(|error| CliError::error(error.to_message()))?;
     }
-    let question = Question::new(&rules, entry.name()).ok();
-    if let Some(question) = &question {
+    if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
     }
     let worker = || DecidingWorker {
@@ -134,14 +149,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         session: entry.session(),
         matcher: matcher.as_ref(),
         question: question.as_ref(),
+        model: model.as_ref(),
         args,
         summary: Summary::default(),
         log_lines: Vec::new(),
     };
     let outcome = if args.columns.are_requested(&args.stream) {
-        if args.log.is_some() {
+        let lines_only = args.log.is_some().then_some("--log");
+        if let Some(option) = lines_only.or(model.is_some().then(|| args.model.option_name())) {
             return Err(CliError::usage(message!(
-                "`--log` needs messages and answers as JSON lines, and answers on standard output"
+                "`{option}` needs messages and answers as JSON lines, and answers on standard output"
             )));
         }
         decide_columns(args, (&rules, entry), worker, term, out)
@@ -156,6 +173,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         term.print(&summary.render(&rules, errors));
     }
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
+}
+
+/// Returns the error for options of a model where no decision needs one.
+fn no_question_error(args: &Args) -> CliError {
+    let option = args.model.option_name();
+    CliError::usage(message!(
+        "`{option}` has no effect: a model answers only a choice that asks (`choice NAME ask …`) and flows with an \
+        `intent`; `--entry` selects one"
+    ))
 }
 
 /// Decides all messages of a run whose input or output is columnar. Plain decisions (without
@@ -198,6 +224,8 @@ struct DecidingWorker<'a> {
     matcher: Option<&'a FlowMatcher>,
     /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a Question>,
+    /// The source of the model's answers; `None` if they are read from the messages.
+    model: Option<&'a Model>,
     args: &'a Args,
     summary: Summary,
     /// The lines for the decision log that the worker has collected since they were last taken.
@@ -231,14 +259,56 @@ impl DecidingWorker<'_> {
     }
 }
 
+/// What a language model contributed to a choice.
+#[derive(Default)]
+struct ModelPart {
+    /// The reason that the model gave for the user.
+    reason: Option<String>,
+    /// Why there is no answer, so that the default branch is taken.
+    failure: Option<Message>,
+}
+
+impl DecidingWorker<'_> {
+    /// Asks the model the question of the choice, unless the message has an answer, and adds the
+    /// answer to the message.
+    fn answer_question(&self, message: &mut Json) -> Result<ModelPart, LineFailure> {
+        let (Some(question), Some(model)) = (self.question, self.model) else {
+            return Ok(ModelPart::default());
+        };
+        if !matches!(question.answer(message), Err(choice::NoAnswer::Missing { .. })) {
+            return Ok(ModelPart::default());
+        }
+        Ok(match model.answer(&question.request(message)) {
+            Ok(ModelAnswer { id: Some(id), reason, .. }) => {
+                question.add_answer(message, &id);
+                ModelPart { reason, failure: None }
+            }
+            Ok(ModelAnswer { text, .. }) => {
+                ModelPart { reason: None, failure: Some(meaning::no_call_message(text.as_deref())) }
+            }
+            Err(NoAnswer::Failed(failure)) => ModelPart { reason: None, failure: Some(failure) },
+            Err(NoAnswer::Unavailable { message, help }) => {
+                return Err(LineFailure::NoModelAnswer { message, help });
+            }
+        })
+    }
+}
+
 impl Worker for DecidingWorker<'_> {
-    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+    fn waits(&self) -> bool {
+        self.model.is_some()
+    }
+
+    fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
         if let Some(matcher) = self.matcher {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
                 let message = self.parse(message)?;
                 let mut intent_line = meaning::find_intent(matcher, line, &message, &decision);
+                if let (Some(model), None) = (self.model, intent_line.name()) {
+                    intent_line.ask_model(matcher, model, &message)?;
+                }
                 self.summary.count_intent(intent_line.name());
                 intent_line.matched = args.all.then(Vec::new);
                 intent_line.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
@@ -257,7 +327,9 @@ impl Worker for DecidingWorker<'_> {
             write_decision(out, line, &decision);
             return Ok(());
         }
-        let message = self.parse(message)?;
+        let mut message = self.parse(message)?;
+        let ModelPart { reason: model_reason, failure: model_failure } =
+            self.answer_question(&mut message)?;
         let decision = entry.decide(&message);
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
@@ -265,12 +337,16 @@ impl Worker for DecidingWorker<'_> {
         let explanation = args.explain.then(|| entry.explain(&message, false));
         let mut skipped = entry.skipped(&message);
         skipped.iter_mut().for_each(|skipped| skipped.reason = skipped.reason.in_language(language()));
-        let failure = self.question.and_then(|question| question.answer(&message).err());
-        let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
+        let failure = model_failure.or_else(|| {
+            let failure = self.question?.answer(&message).err()?;
+            Some(failure.to_message())
+        });
+        let failure = failure.map(|failure| localized(&failure).into_owned());
         let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
         let reason = reason.map(|sentences| {
             sentences.map(|sentence| localized(&sentence).into_owned()).collect::<Vec<_>>().join(" ")
         });
+        let reason = model_reason.or(reason);
         let analysis = self.analyze(&message);
         let decided_line = DecidedLine {
             line,

@@ -47,6 +47,10 @@ pub struct StreamArgs {
     jobs: usize,
 }
 
+/// Maximum number of lines of a chunk if the workers wait for another program. Two lines, because
+/// [`refuse_multiline_json`] compares the first two.
+const LINES_PER_WAIT: usize = 2;
+
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
 const MAX_JOBS: usize = 1024;
 
@@ -67,12 +71,33 @@ fn parse_jobs(text: &str) -> Result<usize, String> {
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type OpenInput<R> = (R, String, Option<u64>);
 
+/// Why a line has no result.
+pub enum LineFailure {
+    /// The line is not a message.
+    Invalid(JsonError),
+    /// The decision needs the answer of a language model, which is not available: the message and
+    /// a remedy.
+    NoModelAnswer { message: Message, help: Message },
+}
+
+impl From<JsonError> for LineFailure {
+    fn from(error: JsonError) -> LineFailure {
+        LineFailure::Invalid(error)
+    }
+}
+
 /// A worker that processes lines, such as by deciding or validating messages.
 pub trait Worker: Send {
     /// Writes the result for a message, including the line break. `number` is the line number of
-    /// the message. Returns an error if the line is not a message. After an error or a panic, the
+    /// the message. Returns an error if the line has no result. After an error or a panic, the
     /// caller writes an error line instead.
-    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
+    fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure>;
+
+    /// True if the worker waits for another program, so that more threads than processors are
+    /// useful, and finished results should not wait for the other lines of a chunk.
+    fn waits(&self) -> bool {
+        false
+    }
 
     /// Returns the lines for the decision log since the last call.
     fn take_log_lines(&mut self) -> Vec<u8> {
@@ -228,8 +253,15 @@ impl StreamArgs {
         worker: impl Fn() -> W,
     ) -> Result<(Vec<W>, usize), CliError> {
         let (input, name, size) = self.open_input(term)?;
-        let mut workers: Vec<W> = (0..self.worker_count(size)).map(|_| worker()).collect();
+        let mut workers = vec![worker()];
         let (mut lines, mut progress) = (LineReader::new(name, input), InputProgress::new(size));
+        let size_in_memory = if workers[0].waits() {
+            lines = lines.with_chunks_of(LINES_PER_WAIT);
+            None
+        } else {
+            size
+        };
+        workers.extend((1..self.worker_count(size_in_memory)).map(|_| worker()));
         let next_job = || {
             let chunk = lines.next_chunk()?;
             refuse_multiline_json(chunk.as_ref(), lines.name())?;
@@ -290,12 +322,24 @@ pub fn answer_message(
     let result = match message {
         // After a panic, the partial output and the counts of this message are discarded.
         Some(message) => panic::catch_panic(|| worker.answer(number, message, answers)),
-        None => Ok(Err(JsonError::too_long())),
+        None => Ok(Err(JsonError::too_long().into())),
     };
-    let result = result.map(|result| result.map_err(|error| error.localized(language())));
+    let result = result.map(|result| {
+        result.map_err(|failure| match failure {
+            LineFailure::Invalid(error) => LineFailure::Invalid(error.localized(language())),
+            other => other,
+        })
+    });
     let error = match &result {
         Ok(Ok(())) => return true,
-        Ok(Err(error)) => LineError {
+        Ok(Err(LineFailure::NoModelAnswer { message, help })) => LineError {
+            code: Code::NoModelAnswer,
+            message: localized(message),
+            column: None,
+            path: "",
+            help: Some(localized(help)),
+        },
+        Ok(Err(LineFailure::Invalid(error))) => LineError {
             code: error.kind().code(),
             message: error.message().into(),
             column: Some(error.column()),
@@ -350,7 +394,7 @@ mod tests {
     struct PanickingWorker;
 
     impl Worker for PanickingWorker {
-        fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError> {
+        fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
             let before = out.len();
             out.extend_from_slice(b"{\"half\":");
             assert!(!message.starts_with(b"panic"), "line {number} went wrong");

@@ -98,7 +98,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message = args.message.read_message(rules.decimal_paths(), |error| rules.masked_error(error))?;
-    let matcher = meaning::intent_matcher(rules, entry, term);
+    let matcher = meaning::intent_matcher(rules, entry, false, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
     let decision = entry.decide(&message);

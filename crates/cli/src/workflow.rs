@@ -222,7 +222,7 @@ fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<Workf
 }
 
 /// Returns the error for a program that was built without an HTTP client.
-fn without_http() -> Message {
+pub fn without_http() -> Message {
     message!(
         "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
     )

@@ -1,12 +1,10 @@
 //! Choices made by a language model: `choice NAME ask "question" { … }`. The model picks one of the
 //! branch ids. On any failure the default branch is taken and the failure is reported.
 
-use crate::{ChatModel, ModelError, Prompt, Role, Turn};
+use crate::{ChatModel, ModelError};
 use rulec::Rules;
 use rulec::choice::{Question, UnknownChoice};
 use serde_json::Value as Json;
-
-const TEXT_FIELD: &str = "text";
 
 /// A choice of the rules, and the language model that picks its branch. Cheap to clone.
 /// ```no_run
@@ -103,15 +101,7 @@ impl AskedChoice {
         on_reason: Option<&mut (dyn FnMut(&str) + Send)>,
     ) -> ChoiceAnswer {
         let question = &self.question;
-        let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
-        let fields_as_text = question.known(message);
-        let fields_as_text: Vec<Turn<'_>> =
-            fields_as_text.iter().map(|text| Turn { role: Role::User, text }).collect();
-        let prompt = Prompt { system: &question.prompt(), history: &fields_as_text, user: text };
-        let result = match on_reason {
-            Some(on_reason) => self.model.choose_telling(&prompt, &question.tool(), on_reason).await,
-            None => self.model.choose(&prompt, &question.tool()).await,
-        };
+        let result = self.model.answer(&question.request(message), on_reason).await;
         let to_user = question.to_user();
         match result {
             Ok(pick) => {

@@ -12,7 +12,7 @@ use super::client::HttpClient;
 use super::error::HttpError;
 use super::request::{HeaderError, Request};
 use super::secret::Secret;
-use rulec::prompt::PickTool;
+use rulec::prompt::{ModelRequest, PickTool};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -159,6 +159,24 @@ impl ChatModel {
             on_reason(reason);
         }
         Ok(pick)
+    }
+
+    /// Lets the model answer a request. With `on_reason`, streams the response as
+    /// [`ChatModel::choose_telling`] does.
+    ///
+    /// # Errors
+    /// As [`ChatModel::choose`].
+    pub async fn answer(
+        &self,
+        request: &ModelRequest,
+        on_reason: Option<&mut (dyn FnMut(&str) + Send)>,
+    ) -> Result<Pick, ModelError> {
+        let known: Vec<Turn<'_>> = request.known.iter().map(|text| Turn { role: Role::User, text }).collect();
+        let prompt = Prompt { system: &request.system, history: &known, user: &request.text };
+        match on_reason {
+            Some(on_reason) => self.choose_telling(&prompt, &request.tool, on_reason).await,
+            None => self.choose(&prompt, &request.tool).await,
+        }
     }
 
     fn build_request(&self, body: Value) -> Result<Request, HeaderError> {

@@ -50,7 +50,7 @@ impl System {
         let program = rules.program();
         let document = match self {
             System::Routes => routes::write_document(rules, &mut report),
-            System::Choice => choice::write_document(program, &mut report),
+            System::Choice => choice::write_document(rules, &mut report),
             System::Flows => flows::write_document(program, &mut report),
             System::Context => Json::Object(Map::new()),
         };

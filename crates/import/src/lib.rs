@@ -37,6 +37,7 @@ mod routes;
 mod write;
 
 pub use export::Exported;
+pub use located::kind_with_article;
 pub use report::{ItemKind, Outcome, Report, ReportItem};
 
 use document::RulesDocument;

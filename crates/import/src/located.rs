@@ -158,8 +158,8 @@ impl<'j> ObjectReader<'j> {
     }
 }
 
-/// Describes a value's kind, with an article.
-pub(super) fn kind_with_article(value: &Json) -> Message {
+/// Describes the kind of a JSON value, with an article, such as `a list`.
+pub fn kind_with_article(value: &Json) -> Message {
     match value {
         Json::Null => message!("null"),
         Json::Bool(_) => message!("a boolean"),

@@ -230,7 +230,7 @@ impl Router {
         };
         let scope = self.shared.failures.scope_of(&message);
         let message = self.shared.failures.add_to(message, &scope);
-        let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
+        let outcome = self.route_prepared(&original, message.clone(), &scope, permissions).await;
         hooks.call_after(&original, &message, outcome).await
     }
 
@@ -238,7 +238,7 @@ impl Router {
         &self,
         original: &Arc<Json>,
         message: Arc<Json>,
-        scope: String,
+        scope: &str,
         permissions: Option<&Permissions>,
     ) -> Outcome {
         let rules = self.shared.active.load().rules.clone();

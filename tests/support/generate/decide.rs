@@ -205,8 +205,16 @@ impl Generator<'_> {
         for at in 0..=last {
             let config =
                 self.random.pick(&["", " { a: 1, b: [true, \"x\"] }", " { threshold: 0.5 } within 30s"]);
+            let merge = self.random.pick(&[
+                "",
+                "",
+                " merge first",
+                " merge latest",
+                " merge append",
+                " merge by node",
+            ]);
             let next = if at < last { format!("m{}", at + 1) } else { "yes, no by n1".to_owned() };
-            let _ = writeln!(self.out, "  node m{at} echo{config} -> {next}");
+            let _ = writeln!(self.out, "  node m{at} echo{config}{merge} -> {next}");
         }
         self.out.push_str("  node yes vote\n  node no \"another kind\"\n}\n");
     }

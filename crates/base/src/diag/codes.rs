@@ -3,7 +3,7 @@
 //!
 //! Ranges of errors: `E00xx` files and characters; `E01xx` syntax; `E02xx` names; `E03xx` types;
 //! `E04xx` literals and patterns; `E05xx` statements; `E06xx` messages to decide; `E07xx` payloads;
-//! `E08xx` request analysis.
+//! `E08xx` request analysis and language models.
 //!
 //! Ranges of warnings: `W00xx` characters; `W01xx` names; `W02xx` rules without effect; `W03xx`
 //! values; `W04xx` choices and flows; `W06xx` request analysis.
@@ -180,6 +180,7 @@ define_codes! {
     WeightRange = "E0805", "a weight is out of range";
     NothingToFind = "E0806", "an intent, entity or lexicon has nothing to look for";
     ContextScore = "E0807", "the context score is not a number";
+    NoModelAnswer = "E0808", "the answer of a language model is not available";
 
     BidiInString = "W0001", "a bidirectional control character in a string";
     MixedScript = "W0002", "a name mixes look-alike scripts";
@@ -219,7 +220,7 @@ define_codes! {
     NoDefaultUnpromised = "W0220", "messages that break the promise of `input` match no route";
     SettingsDiffer = "W0221", "an imported definition has other settings than this file";
     RareField = "W0222", "a field that is read once and spelled like another field";
-    ItemSkipped = "W0223", "an item of a JSON document was skipped";
+    ItemChanged = "W0223", "an item of a JSON document was skipped or adapted";
     SettingWithoutEffect = "W0224", "a setting that has no effect";
     ConditionWithoutValue = "W0225", "a condition of a choice reads no value of the message";
     AlwaysMissing = "W0301", "an expression is always missing";

@@ -10,6 +10,7 @@ use rulec::{Message, Rules, bundled};
 use rulec_base::diag::comma_list;
 use rulec_base::json::DecimalPaths;
 use rulec_base::message;
+use rulec_import::kind_with_article;
 use rulec_runtime::payload::{
     Attempt, Coordinator, CoordinatorBuilder, DecisionEvent, Judges, Proposal, Rejected, RunReport, RunStatus,
 };
@@ -60,13 +61,23 @@ struct PlanReport<'a> {
     steps: &'a [Attempt],
 }
 
-/// Returns the plan, if the file contains one: a JSON object with a list of nodes.
+/// Reads the plan if the file is a JSON file: an object with a list of nodes. `None` for any other
+/// file, which contains rules.
 pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
         return Ok(None);
     }
     let object = read_object(path)?;
-    Ok(object.get("nodes").is_some_and(Json::is_array).then_some(object))
+    let found = match object.get("nodes") {
+        Some(Json::Array(_)) => return Ok(Some(object)),
+        Some(other) => kind_with_article(other),
+        None => message!("no such field"),
+    };
+    let name = path.display();
+    Err(CliError::usage(message!(
+        "`{name}` is not a plan: at `/nodes`, expected a list of objects with `node_id`, `type` and `config`, \
+        found {found}"
+    )))
 }
 
 fn read_object(path: &Path) -> Result<Map<String, Json>, CliError> {

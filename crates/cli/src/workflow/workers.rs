@@ -106,29 +106,17 @@ fn add_network_types(
     allowed: &Allowed,
     hosts: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
-    use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, Secret, llm_node, node};
+    use crate::model::endpoint::chat_model;
+    use rulec_http::{Limits, llm_node, node};
     use std::time::Duration;
     if !hosts.is_empty() {
         builder = builder.node_kind("HTTP", node(super::http_client(hosts)?));
     }
     let (Some(address), Some(name)) = (&allowed.allow_llm, &allowed.model_name) else { return Ok(builder) };
-    let to_error = |error: Message| CliError::usage(message!("`--allow-llm`: {error}"));
-    let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
     // A model takes longer than other services. The node's own time limit ends the call earlier.
     let time = Duration::from_secs(3600);
     let limits = Limits { attempt: time, overall: time, ..Limits::default() };
-    let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
-    let mut model = ChatModel::new(client, address, name).map_err(|error| to_error(error.to_message()))?;
-    let variable = allowed.model_key.as_deref().unwrap_or("RULEC_MODEL_KEY");
-    match std::env::var(variable) {
-        Ok(key) => {
-            model = model.key(Secret::new(key)).map_err(|error| to_error(error.to_message()))?;
-        }
-        Err(_) if allowed.model_key.is_some() => {
-            return Err(CliError::usage(message!("`--model-key`: there is no variable `{variable}`")));
-        }
-        Err(_) => {}
-    }
+    let model = chat_model("--allow-llm", (address, name), allowed.model_key.as_deref(), limits)?;
     Ok(builder.node_kind("LLM", llm_node(model)))
 }
 

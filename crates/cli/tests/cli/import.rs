@@ -204,6 +204,49 @@ fn rules_are_written_as_the_document_again() {
     );
 }
 
+/// Nothing is left out silently: each item has a note with the reason, and the exit status is 1.
+#[test]
+fn what_an_export_leaves_out_is_reported() {
+    let routes = "route on when ctx.vip -> h\nroute off disabled when ctx.vip -> h\ndefault -> h";
+    let choice = "choice one { default branch x  branch y { steps.s.n as number > 1 } }\n\
+                  choice two { default branch x  branch empty {}  branch bare }";
+    let folder = Folder::new().file("a.rules", routes).file("b.rules", choice);
+    let ran = folder.rulec(&["export", "routes", "a.rules"]).expect(1);
+    assert!(ran.err.contains("route `off` was skipped: the route is disabled"), "{}", ran.err);
+    assert!(ran.out.contains("\"on\"") && !ran.out.contains("\"off\""), "{}", ran.out);
+    let ran = folder.rulec(&["export", "choice", "b.rules"]).expect(1);
+    for branch in ["empty", "bare"] {
+        let reason =
+            format!("branch was skipped: the branch `{branch}` has no condition and is never chosen");
+        assert!(ran.err.contains(&reason), "{branch}: {}", ran.err);
+    }
+    let ran = folder.rulec(&["export", "choice", "b.rules", "--json"]).expect(1);
+    assert_eq!(ran.err.matches("\"pointer\":\"/1/choices\"").count(), 2, "{}", ran.err);
+    let complete = Folder::with("choice one { default branch x  branch y { steps.s.n as number > 1 } }");
+    assert_eq!(complete.rulec(&["export", "choice", "a.rules"]).expect(0).err, "");
+}
+
+/// `check` reports the changes of adapted items, as `import` does.
+#[test]
+fn a_check_reports_what_was_adapted() {
+    let document = r#"{"flows": [
+        {"flow_id": "refund", "type": "intent", "description": "gives money back", "trigger_patterns": ["refund"]},
+        {"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hello"], "colour": "red"}
+    ]}"#;
+    let folder = Folder::new().file("bot.json", document);
+    let imported = folder.rulec(&["import", "flows", "bot.json"]).expect(0);
+    let checked = folder.rulec(&["check", "bot.json", "--format", "concise"]).expect(0);
+    for (place, change) in [
+        ("bot.json:2:9", "the patterns of an intent flow are kept as keywords of the intent"),
+        ("bot.json:3:9", "`colour` of the flow `greet` has no meaning here and is kept as a comment"),
+    ] {
+        assert!(imported.err.contains(change), "{}", imported.err);
+        let line = checked.out.lines().find(|line| line.contains(change)).expect(&checked.out);
+        assert!(line.starts_with(place) && line.contains("W0223"), "{line}");
+    }
+    folder.rulec(&["check", "bot.json", "--deny", "W0223"]).expect(1);
+}
+
 const LITERAL: &str = r#"[
     {"flow_id": "us", "type": "keyword", "trigger_patterns": ["US", " U S "], "match_type": "exact"},
     {"flow_id": "call", "type": "keyword", "trigger_patterns": ["Call "]},

@@ -24,6 +24,9 @@ mod lenses;
 mod logs;
 mod lsp;
 mod meaning;
+mod model;
+#[cfg(feature = "http")]
+mod model_http;
 mod pages;
 mod payload;
 mod plan;

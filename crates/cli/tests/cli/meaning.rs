@@ -158,7 +158,7 @@ fn an_asked_choice_reads_its_answer_from_the_message() {
     assert_eq!(found, expected);
     assert_eq!(answers[0]["to_user"], true);
     assert_eq!(answers[0]["reason"], "`angry` is the answer to: how does the customer feel?");
-    let note = "note: `mood` asks a language model, but this command does not call one: the answer is read from \
+    let note = "note: `mood` asks a language model, but no model is called: the answer is read from \
                 `answers.mood` of the message; `rulec prompt a.rules --entry mood` prints the prompt\n";
     assert_eq!(ran.err, format!("{note}5 messages: mood.angry 1, mood.calm 4\n"));
 

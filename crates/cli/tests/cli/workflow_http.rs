@@ -8,6 +8,14 @@ use std::thread;
 
 /// Reads one HTTP request and responds with `body`. Without a body, sends no response.
 fn answer(stream: &TcpStream, body: Option<&str>) {
+    read_request(stream);
+    if let Some(body) = body {
+        respond(stream, body);
+    }
+}
+
+/// Reads one HTTP request, and returns its body.
+pub fn read_request(stream: &TcpStream) -> String {
     let mut lines = BufReader::new(stream);
     let mut length = 0;
     loop {
@@ -22,13 +30,16 @@ fn answer(stream: &TcpStream, body: Option<&str>) {
     }
     let mut rest = vec![0; length];
     lines.read_exact(&mut rest).expect("a body");
-    if let Some(body) = body {
-        let head = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-            body.len()
-        );
-        (&*stream).write_all((head + body).as_bytes()).expect("an answer");
-    }
+    String::from_utf8(rest).expect("a text")
+}
+
+/// Sends a response with this body.
+pub fn respond(mut stream: &TcpStream, body: &str) {
+    let head = format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).expect("an answer");
 }
 
 /// The program is killed while a node waits for a server. After the run is resumed, completed nodes

@@ -47,6 +47,25 @@ fn the_example_runs_both_ways() {
     assert_eq!(missed["outputs"]["remind"]["rounds"], 2);
 }
 
+/// A JSON file that is no plan is refused with the place that is wrong, also if it is a document of
+/// rules.
+#[test]
+fn a_file_without_a_list_of_nodes_is_no_plan() {
+    for (plan, found) in [
+        (r#"{"action_type": "create_workflow_plan", "nodes": {"a": {}}}"#, "found an object"),
+        (r#"{"nodes": "a, b"}"#, "found a text"),
+        (r#"{"flows": []}"#, "found no such field"),
+    ] {
+        let ran = run(plan, &[]).expect(2);
+        for words in ["`plan.json` is not a plan", "at `/nodes`", "`node_id`, `type` and `config`", found] {
+            assert!(ran.err.contains(words), "{words}: {}", ran.err);
+        }
+        assert!(!ran.err.contains("E0532"), "{}", ran.err);
+    }
+    let ran = run("[]", &[]).expect(2);
+    assert!(ran.err.contains("is not a JSON object"), "{}", ran.err);
+}
+
 /// Each type of node is refused without its option, and nothing runs.
 #[test]
 fn every_type_needs_its_option() {

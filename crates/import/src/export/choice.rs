@@ -4,11 +4,13 @@ use super::comparison::write_condition;
 use super::{Written, push_item};
 use crate::located::PathStep;
 use crate::report::{ItemKind, ReportBuilder};
+use rulec::{Code, Message, Rules, Span};
 use rulec_base::message;
 use rulec_sema::hir::{CondKind, Outcome, Program, Rule, Table, TableKind};
 use serde_json::{Map, Value as Json, json};
 
-pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> Json {
+pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
+    let program = rules.program();
     let choices: Vec<&Table> =
         program.tables.iter().filter(|table| table.kind == TableKind::Choice).collect();
     let is_only = choices.len() == 1;
@@ -24,12 +26,13 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
             continue;
         }
         let steps = if is_only { Vec::new() } else { vec![PathStep::Index(written.len())] };
-        written.push(write_choice(program, table, &steps, report));
+        written.push(write_choice(rules, table, &steps, report));
     }
     if is_only && written.len() == 1 { written.remove(0) } else { Json::Array(written) }
 }
 
-fn write_choice(program: &Program, table: &Table, steps: &[PathStep], report: &mut ReportBuilder) -> Json {
+fn write_choice(rules: &Rules, table: &Table, steps: &[PathStep], report: &mut ReportBuilder) -> Json {
+    let program = rules.program();
     let choice = report.begin(ItemKind::Choice, &table.name, steps);
     let mut json = Map::new();
     json.insert("name".to_owned(), json!(table.name));
@@ -49,8 +52,26 @@ fn write_choice(program: &Program, table: &Table, steps: &[PathStep], report: &m
         push_item(&mut branches, item, write_branch(program, rule), report);
         report.resume(Some(choice));
     }
+    for reason in branches_without_condition(rules, table) {
+        report.skip(ItemKind::Branch, "", &steps, reason);
+    }
     json.insert("choices".to_owned(), Json::Array(branches));
     Json::Object(json)
+}
+
+/// Returns a sentence for each branch of a choice that has no condition. The compiled rules contain
+/// no such branch, but the compiler warned of it.
+fn branches_without_condition(rules: &Rules, table: &Table) -> Vec<Message> {
+    let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
+    let name_spans: Vec<Span> = choices.filter_map(|table| table.span).collect();
+    // A branch belongs to the last choice whose name is before the branch.
+    let choice_of = |branch: Span| {
+        let before = name_spans.iter().filter(|name| name.file == branch.file && name.start < branch.start);
+        before.max_by_key(|name| name.start)
+    };
+    let warnings = rules.warnings().iter().filter(|warning| warning.code == Code::BranchNeverChosen);
+    let own = warnings.filter(|warning| warning.span().and_then(choice_of) == table.span.as_ref());
+    own.map(|warning| warning.message.clone()).collect()
 }
 
 fn write_branch(program: &Program, rule: &Rule) -> Written<Json> {

@@ -22,12 +22,16 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             continue;
         }
         let is_main = index == main.id().index();
-        let mut rules: Vec<&Rule> = table.order.iter().map(|rule| &program.rules[rule.index()]).collect();
+        // Disabled routes are not in the order of the table.
+        let mut rules: Vec<&Rule> = program.rules.iter().filter(|rule| rule.table.index() == index).collect();
         rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
         for rule in rules {
-            let written = match is_main {
-                true => write_route(program, &conditions, rule),
-                false => Err(message!("the document has no tables of routes")),
+            let written = match (is_main, rule.disabled) {
+                (true, false) => write_route(program, &conditions, rule),
+                (true, true) => {
+                    Err(message!("the route is disabled, and the document has no disabled routes"))
+                }
+                (false, _) => Err(message!("the document has no tables of routes")),
             };
             push_item(&mut routes, (ItemKind::Route, &rule.name, &[key("routes")]), written, report);
         }

@@ -63,11 +63,51 @@ impl std::error::Error for TypedError {
 /// The failures of one scope, such as a conversation, since its last reply.
 struct ScopeFailures {
     /// Sequence number of the scope's last failure, counted over all scopes.
-    order: usize,
+    order: u64,
     last_type: String,
     last_handler: String,
     last_route: String,
     counts: BTreeMap<String, u64>,
+}
+
+/// The scopes with failures: at most [`MAX_SCOPES`].
+#[derive(Default)]
+struct Scopes {
+    by_name: HashMap<Arc<str>, ScopeFailures>,
+    /// The names of the scopes by the number of their last failure, so the oldest scope is first.
+    by_order: BTreeMap<u64, Arc<str>>,
+    /// Number of failures of all scopes so far.
+    failure_count: u64,
+}
+
+impl Scopes {
+    /// Removes a scope and returns its failures.
+    fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
+        let failures = self.by_name.remove(name)?;
+        self.by_order.remove(&failures.order);
+        Some(failures)
+    }
+
+    /// Adds a failure to a scope, which becomes the youngest. If the scope is new and there are too
+    /// many, removes the oldest scope.
+    fn add(&mut self, name: &str, error_type: String, handler: &str, route: String) {
+        let earlier = self.remove(name);
+        if earlier.is_none()
+            && self.by_name.len() >= MAX_SCOPES
+            && let Some((_, oldest)) = self.by_order.pop_first()
+        {
+            self.by_name.remove(&oldest);
+        }
+        let mut counts = earlier.map(|failures| failures.counts).unwrap_or_default();
+        *counts.entry(error_type.clone()).or_default() += 1;
+        let (order, name) = (self.failure_count, Arc::<str>::from(name));
+        self.failure_count += 1;
+        self.by_order.insert(order, name.clone());
+        let last_handler = handler.to_owned();
+        let failures =
+            ScopeFailures { order, last_type: error_type, last_handler, last_route: route, counts };
+        self.by_name.insert(name, failures);
+    }
 }
 
 /// The failures of all scopes, such as conversations, and the function that returns a message's
@@ -75,10 +115,9 @@ struct ScopeFailures {
 #[derive(Default)]
 pub(super) struct FailureMemory {
     scope: Option<ScopeFn>,
-    scopes: Mutex<HashMap<String, ScopeFailures>>,
+    scopes: Mutex<Scopes>,
     /// Number of scopes with failures. If it is 0, as usual, a message need not take the lock.
     scope_count: AtomicUsize,
-    failure_count: AtomicUsize,
 }
 
 impl FailureMemory {
@@ -104,7 +143,7 @@ impl FailureMemory {
         }
         let fields = {
             let scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-            let Some(failures) = scopes.get(scope) else { return message };
+            let Some(failures) = scopes.by_name.get(scope) else { return message };
             failures.to_fields()
         };
         let mut changed = Json::clone(&message);
@@ -119,9 +158,9 @@ impl FailureMemory {
 
     /// Records how a handler ended. A reply removes the failures of the scope. An outcome that is
     /// no failure of a handler, such as a missing permission, changes nothing.
-    pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
+    pub fn record(&self, scope: &str, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
-            HandlerOutcome::Handled(_) => return self.forget(&scope),
+            HandlerOutcome::Handled(_) => return self.forget(scope),
             HandlerOutcome::Failed { route, .. }
             | HandlerOutcome::TimedOut { route, .. }
             | HandlerOutcome::Panicked { route, .. }
@@ -129,31 +168,16 @@ impl FailureMemory {
             _ => return,
         };
         let error_type = error_type.unwrap_or(outcome.kind()).to_owned();
-        let order = self.failure_count.fetch_add(1, Ordering::Relaxed);
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
-        if scopes.len() >= MAX_SCOPES && !scopes.contains_key(&scope) {
-            let oldest = scopes.iter().min_by_key(|(_, failures)| failures.order);
-            let oldest = oldest.map(|(name, _)| name.clone());
-            oldest.and_then(|name| scopes.remove(&name));
-        }
-        let counts = scopes.remove(&scope).map(|failures| failures.counts).unwrap_or_default();
-        let mut failures = ScopeFailures {
-            order,
-            last_type: error_type.clone(),
-            last_handler: handler.to_owned(),
-            last_route: route,
-            counts,
-        };
-        *failures.counts.entry(error_type).or_default() += 1;
-        scopes.insert(scope, failures);
-        self.scope_count.store(scopes.len(), Ordering::Release);
+        scopes.add(scope, error_type, handler, route);
+        self.scope_count.store(scopes.by_name.len(), Ordering::Release);
     }
 
     fn forget(&self, scope: &str) {
         if self.scope_count.load(Ordering::Acquire) > 0 {
             let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
             scopes.remove(scope);
-            self.scope_count.store(scopes.len(), Ordering::Release);
+            self.scope_count.store(scopes.by_name.len(), Ordering::Release);
         }
     }
 }
@@ -174,5 +198,39 @@ impl ScopeFailures {
             ("last_error_type", self.last_type.as_str().into()),
             ("error_counts", json!(self.counts)),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the scopes from the oldest to the youngest.
+    fn names(scopes: &Scopes) -> Vec<&str> {
+        let names: Vec<&str> = scopes.by_order.values().map(|name| &**name).collect();
+        assert_eq!(names.len(), scopes.by_name.len());
+        names
+    }
+
+    fn fail(scopes: &mut Scopes, name: &str) {
+        scopes.add(name, "failed".to_owned(), "handler", "route".to_owned());
+    }
+
+    #[test]
+    fn the_scope_whose_last_failure_is_oldest_is_forgotten() {
+        let mut scopes = Scopes::default();
+        ["a", "b", "c", "a"].into_iter().for_each(|name| fail(&mut scopes, name));
+        assert_eq!(names(&scopes), ["b", "c", "a"]);
+        assert_eq!(scopes.by_name["a"].counts["failed"], 2);
+        assert!(scopes.remove("c").is_some() && scopes.remove("c").is_none());
+        assert_eq!(names(&scopes), ["b", "a"]);
+        // Another failure of a known scope removes no other scope.
+        (2..MAX_SCOPES).for_each(|number| fail(&mut scopes, &number.to_string()));
+        fail(&mut scopes, "b");
+        assert_eq!((names(&scopes).len(), names(&scopes)[0]), (MAX_SCOPES, "a"));
+        fail(&mut scopes, "new");
+        let all = names(&scopes);
+        assert_eq!((all.len(), all[0]), (MAX_SCOPES, "2"));
+        assert_eq!(all[MAX_SCOPES - 2..], ["b", "new"]);
     }
 }

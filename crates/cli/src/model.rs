@@ -1,0 +1,130 @@
+//! The answers of a language model for `rulec run`: from an endpoint, or from a file of recorded
+//! answers.
+
+#[cfg(feature = "http")]
+pub mod endpoint;
+mod recorded;
+
+use super::CliError;
+use recorded::AnswerFile;
+use rulec::Message;
+use rulec::prompt::ModelRequest;
+use std::path::PathBuf;
+
+/// Options that name a language model, and the files of its answers.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct ModelArgs {
+    /// Ask a language model where choices and flows need one: the address of a chat-completions
+    /// API, such as https://models.example.com/v1
+    #[arg(long, value_name = "URL", requires = "model_name", conflicts_with = "replay_answers")]
+    model: Option<String>,
+    /// The name of the model
+    #[arg(long, value_name = "NAME", requires = "model")]
+    model_name: Option<String>,
+    /// The environment variable with the API key of the model [default: RULEC_MODEL_KEY]
+    #[arg(long, value_name = "NAME", requires = "model")]
+    model_key: Option<String>,
+    /// The time limit of one question with its retries, in seconds [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "model", value_parser = clap::value_parser!(u64).range(1..))]
+    model_timeout: Option<u64>,
+    /// How often a question is asked again after a failed connection or status 502, 503 or 504
+    /// [default: 2]
+    #[arg(long, value_name = "N", requires = "model")]
+    model_retries: Option<u32>,
+    /// Record the answers of the model in a file; questions that the file answers are not asked
+    #[arg(long, value_name = "FILE", requires = "model")]
+    record: Option<PathBuf>,
+    /// Take the answers of the model from a recorded file; no model is asked
+    #[arg(long, value_name = "FILE")]
+    replay_answers: Option<PathBuf>,
+}
+
+/// The answer of a language model to one request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelAnswer {
+    /// The id that the model picked, which need not be one of the tool's ids. `None` if the model
+    /// called no tool.
+    pub id: Option<String>,
+    /// The reason that the model gave for the user.
+    pub reason: Option<String>,
+    /// The text of the model if it called no tool.
+    pub text: Option<String>,
+}
+
+/// Why a request has no answer.
+pub enum NoAnswer {
+    /// The model could not be reached, or its answer cannot be used.
+    Failed(Message),
+    /// The answer is not recorded, or cannot be recorded: the message and a remedy. The line then
+    /// has no decision.
+    Unavailable { message: Message, help: Message },
+}
+
+/// A source of the answers of a language model. All worker threads share it.
+pub struct Model {
+    #[cfg(feature = "http")]
+    endpoint: Option<endpoint::Endpoint>,
+    /// The file that records the answers, or that contains them.
+    file: Option<AnswerFile>,
+}
+
+impl ModelArgs {
+    /// True if the options name a model or recorded answers.
+    pub fn are_given(&self) -> bool {
+        self.model.is_some() || self.replay_answers.is_some()
+    }
+
+    /// Returns the name of the option that names the source of answers.
+    pub fn option_name(&self) -> &'static str {
+        if self.model.is_some() { "--model" } else { "--replay-answers" }
+    }
+
+    /// Opens the source of answers. `None` if the options name none.
+    pub fn open(&self) -> Result<Option<Model>, CliError> {
+        if let Some(path) = &self.replay_answers {
+            let file = Some(AnswerFile::read(path)?);
+            return Ok(Some(Model {
+                #[cfg(feature = "http")]
+                endpoint: None,
+                file,
+            }));
+        }
+        match (&self.model, &self.model_name) {
+            (Some(address), Some(name)) => self.connect(address, name).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    #[cfg(feature = "http")]
+    fn connect(&self, address: &str, name: &str) -> Result<Model, CliError> {
+        let endpoint = endpoint::Endpoint::new(self, address, name)?;
+        let file = self.record.as_deref().map(AnswerFile::append).transpose()?;
+        Ok(Model { endpoint: Some(endpoint), file })
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn connect(&self, _: &str, _: &str) -> Result<Model, CliError> {
+        Err(CliError::usage(rulec_base::message!(
+            "`--model` has no effect: {}",
+            super::workflow::without_http()
+        )))
+    }
+}
+
+impl Model {
+    /// Returns the answer to a request: the recorded answer, or else the answer of the model.
+    pub fn answer(&self, request: &ModelRequest) -> Result<ModelAnswer, NoAnswer> {
+        if let Some(answer) = self.file.as_ref().and_then(|file| file.find(request)) {
+            return Ok(answer);
+        }
+        #[cfg(feature = "http")]
+        if let Some(endpoint) = &self.endpoint {
+            let answer = endpoint.ask(request).map_err(NoAnswer::Failed)?;
+            return match &self.file {
+                Some(file) => file.add(request, answer),
+                None => Ok(answer),
+            };
+        }
+        Err(recorded::missing_answer(request))
+    }
+}

@@ -1,0 +1,70 @@
+//! A language model at an HTTP endpoint, as the options of the command line name it.
+
+use super::{ModelAnswer, ModelArgs};
+use crate::CliError;
+use rulec::Message;
+use rulec::prompt::ModelRequest;
+use rulec_base::message;
+use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, ModelError, Pick, Secret};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// The environment variable with the key of the model, if no option names another.
+const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
+
+/// Creates a model that may call only the host of its address. `option` is the option that names
+/// the address, and `key_variable` the value of `--model-key`.
+pub fn chat_model(
+    option: &str,
+    (address, name): (&str, &str),
+    key_variable: Option<&str>,
+    limits: Limits,
+) -> Result<ChatModel, CliError> {
+    let to_error = |error: Message| CliError::usage(message!("`{option}`: {error}"));
+    let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
+    let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
+    let model = ChatModel::new(client, address, name).map_err(|error| to_error(error.to_message()))?;
+    let variable = key_variable.unwrap_or(KEY_VARIABLE);
+    match std::env::var(variable) {
+        Ok(key) => model.key(Secret::new(key)).map_err(|error| to_error(error.to_message())),
+        Err(_) if key_variable.is_some() => {
+            Err(CliError::usage(message!("`--model-key`: there is no variable `{variable}`")))
+        }
+        Err(_) => Ok(model),
+    }
+}
+
+/// A language model, and the runtime that makes its calls.
+pub struct Endpoint {
+    model: ChatModel,
+    runtime: Runtime,
+}
+
+impl Endpoint {
+    pub fn new(args: &ModelArgs, address: &str, name: &str) -> Result<Endpoint, CliError> {
+        let mut limits = Limits::default();
+        if let Some(seconds) = args.model_timeout {
+            limits.overall = Duration::from_secs(seconds);
+        }
+        // A model may take all the time for one attempt.
+        limits.attempt = limits.overall;
+        limits.retries = args.model_retries.unwrap_or(limits.retries);
+        let model = chat_model("--model", (address, name), args.model_key.as_deref(), limits)?;
+        // One thread keeps the connections; the calling threads run the calls themselves.
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        Ok(Endpoint { model, runtime: runtime.map_err(CliError::system)? })
+    }
+
+    /// Asks the model, and waits for the answer. The error is the failure of the call, or an answer
+    /// that names no id.
+    pub fn ask(&self, request: &ModelRequest) -> Result<ModelAnswer, Message> {
+        match self.runtime.block_on(self.model.answer(request, None)) {
+            Ok(Pick { id, reason, .. }) => Ok(ModelAnswer { id: Some(id), reason, text: None }),
+            Err(ModelError::UnknownId { id }) => Ok(ModelAnswer { id: Some(id), reason: None, text: None }),
+            Err(ModelError::NoCall { text }) => {
+                Ok(ModelAnswer { id: None, reason: None, text: Some(text).filter(|text| !text.is_empty()) })
+            }
+            Err(error) => Err(error.to_message()),
+        }
+    }
+}

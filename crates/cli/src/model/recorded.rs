@@ -1,0 +1,138 @@
+//! Files of recorded answers of a language model: one JSON object per line, with the key of the
+//! request and the answer. The requests themselves are not written, because they contain messages.
+
+use super::{ModelAnswer, NoAnswer};
+use crate::{CliError, files};
+use rulec::prompt::ModelRequest;
+use rulec_base::message;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+#[cfg(feature = "http")]
+use crate::stream::LogFile;
+
+/// Number of bytes of a key: enough that two requests never share a key by chance.
+const KEY_BYTES: usize = 16;
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedAnswer {
+    key: String,
+    /// The name of the choice, or `flows`. Only for readers.
+    question: String,
+    /// The picked id; null if the model called no tool. The attribute makes the field mandatory.
+    #[serde(deserialize_with = "Option::deserialize")]
+    answer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+/// A file of recorded answers.
+pub struct AnswerFile {
+    contents: Mutex<Contents>,
+}
+
+#[derive(Default)]
+struct Contents {
+    /// The answers by the key of their request. If a key has several lines, the first one counts.
+    answers: HashMap<String, ModelAnswer>,
+    /// The file to which new answers are appended.
+    #[cfg(feature = "http")]
+    appended: Option<LogFile>,
+}
+
+impl AnswerFile {
+    /// Reads a file of recorded answers.
+    pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
+        let mut answers = HashMap::new();
+        let (bytes, name) = files::read_file(path)?;
+        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                continue;
+            }
+            let recorded: RecordedAnswer = serde_json::from_slice(line).map_err(|error| {
+                let number = index + 1;
+                CliError::usage(message!(
+                    "`{name}`, line {number} is not a recorded answer: {error}; correct or remove the line"
+                ))
+            })?;
+            let RecordedAnswer { key, answer: id, reason, text, .. } = recorded;
+            answers.entry(key).or_insert(ModelAnswer { id, reason, text });
+        }
+        let contents = Contents { answers, ..Contents::default() };
+        Ok(AnswerFile { contents: Mutex::new(contents) })
+    }
+
+    /// Reads a file, to which new answers are then appended. Creates the file if it does not exist.
+    #[cfg(feature = "http")]
+    pub fn append(path: &Path) -> Result<AnswerFile, CliError> {
+        let appended = LogFile::open(path)?;
+        let file = AnswerFile::read(path)?;
+        file.lock().appended = Some(appended);
+        Ok(file)
+    }
+
+    /// Returns the recorded answer to a request.
+    pub fn find(&self, request: &ModelRequest) -> Option<ModelAnswer> {
+        self.lock().answers.get(&key(request)).cloned()
+    }
+
+    /// Records an answer, and returns the answer to use. If another thread recorded an answer to an
+    /// equal request meanwhile, that answer is used, so that a replay gives the same decisions.
+    #[cfg(feature = "http")]
+    pub fn add(&self, request: &ModelRequest, answer: ModelAnswer) -> Result<ModelAnswer, NoAnswer> {
+        let mut contents = self.lock();
+        let key = key(request);
+        if let Some(first) = contents.answers.get(&key) {
+            return Ok(first.clone());
+        }
+        let ModelAnswer { id, reason, text } = answer.clone();
+        let question = request.name.clone();
+        let recorded = RecordedAnswer { key: key.clone(), question, answer: id, reason, text };
+        let mut line = Vec::new();
+        crate::stream::write_json(&mut line, &recorded);
+        if let Some(file) = &mut contents.appended {
+            // Flushed at once, because an answer may be expensive.
+            file.write(&line).and_then(|()| file.flush()).map_err(|error| NoAnswer::Unavailable {
+                message: message!("the answer of the model to `{}` cannot be recorded", request.name),
+                help: error.message.unwrap_or_default(),
+            })?;
+        }
+        contents.answers.insert(key, answer.clone());
+        Ok(answer)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Contents> {
+        self.contents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns the key of a request: a hash of all that the model receives.
+fn key(request: &ModelRequest) -> String {
+    let hash = Sha256::digest(request.to_json().to_string());
+    hash[..KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(key, "{byte:02x}");
+        key
+    })
+}
+
+/// Returns the reason why a request cannot be answered: its answer is not recorded.
+pub fn missing_answer(request: &ModelRequest) -> NoAnswer {
+    let (name, key) = (&request.name, key(request));
+    NoAnswer::Unavailable {
+        message: message!("no answer is recorded to the question `{name}` about this message (key {key})"),
+        help: message!(
+            "record it with `--model URL --model-name NAME --record FILE`; another text, question or wording \
+            has another key"
+        ),
+    }
+}
