@@ -137,7 +137,7 @@ enum CliCommand {
     Check(check::Args),
     Fmt(fmt::Args),
     Build(build::Args),
-    Run(run::Args),
+    Run(Box<run::Args>),
     Analyze(analyze::Args),
     Why(why::Args),
     WhyNot(why_not::Args),

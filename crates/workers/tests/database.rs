@@ -6,7 +6,6 @@ use rulec_runtime::payload::{Coordinator, Judges, Proposal, RunReport, RunStatus
 use rulec_workers::{Access, Database, database_node};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
 use tempfile::TempDir;
 
 /// Creates a folder with the file `sales.db`.
