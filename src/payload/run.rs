@@ -64,8 +64,8 @@ impl Pass {
         self.violations.iter().chain(&self.completed)
     }
 
-    /// Turns each rule that could not be evaluated into a violation, so that it is no longer listed
-    /// as unchecked, and adds a violation for each exceeded limit. Such a violation has no
+    /// Turns each rule that could not be evaluated into a violation, so that the rule is no longer
+    /// listed as unchecked. Adds a violation for each exceeded limit. Such a violation has no
     /// correction, because only the calling program can set the missing input.
     pub fn reject_unchecked_rules(&mut self, kind: &hir::Payload) {
         let unchecked = std::mem::take(&mut self.unchecked).into_iter().map(|unchecked| {

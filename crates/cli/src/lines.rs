@@ -110,8 +110,9 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Returns all lines that are currently available, up to the limit of a chunk, or `None` at the end of the input. Waits for
-    /// input only if no line is available, so complete lines are never delayed.
+    /// Returns all lines that are currently available, up to the limit of a chunk, or `None` at the
+    /// end of the input. Waits for input only if no line is available, so complete lines are never
+    /// delayed.
     pub fn next_chunk(&mut self) -> Result<Option<LineChunk>, CliError> {
         let mut chunk = LineChunk { first: self.lines_read + 1, ..LineChunk::default() };
         let (mut start, mut has_line, mut too_long) = (0, false, false);

@@ -9,6 +9,7 @@ use super::CliError;
 use recorded::AnswerFile;
 use rulec::Message;
 use rulec::prompt::ModelRequest;
+use rulec_base::message;
 use std::path::PathBuf;
 
 /// Options that name a language model, and the files of its answers.
@@ -104,10 +105,7 @@ impl ModelArgs {
 
     #[cfg(not(feature = "http"))]
     fn connect(&self, _: &str, _: &str) -> Result<Model, CliError> {
-        Err(CliError::usage(rulec_base::message!(
-            "`--model` has no effect: {}",
-            super::workflow::without_http()
-        )))
+        Err(CliError::usage(message!("`--model` has no effect: {}", without_http())))
     }
 }
 
@@ -127,4 +125,11 @@ impl Model {
         }
         Err(recorded::missing_answer(request))
     }
+}
+
+/// Returns the error for a program that was built without an HTTP client.
+pub fn without_http() -> Message {
+    message!(
+        "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
+    )
 }

@@ -93,8 +93,8 @@ pub trait Worker: Send {
     /// caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure>;
 
-    /// True if the worker waits for another program, so that more threads than processors are
-    /// useful, and finished results should not wait for the other lines of a chunk.
+    /// True if the worker waits for another program. Then more threads than processors are useful,
+    /// and finished results should not wait for the other lines of a chunk.
     fn waits(&self) -> bool {
         false
     }

@@ -12,6 +12,7 @@ mod plan;
 mod workers;
 
 use super::files::{self, RulesArgs};
+use super::model::without_http;
 use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::Subcommand;
@@ -219,13 +220,6 @@ fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<Workf
         true => Ok(builder),
         false => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
     }
-}
-
-/// Returns the error for a program that was built without an HTTP client.
-pub fn without_http() -> Message {
-    message!(
-        "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"
-    )
 }
 
 fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {

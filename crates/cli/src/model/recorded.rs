@@ -86,7 +86,7 @@ impl AnswerFile {
     }
 
     /// Records an answer, and returns the answer to use. If another thread recorded an answer to an
-    /// equal request meanwhile, that answer is used, so that a replay gives the same decisions.
+    /// equal request first, that answer is used, so that a replay gives the same decisions.
     #[cfg(feature = "http")]
     pub fn add(&self, request: &ModelRequest, answer: ModelAnswer) -> Result<ModelAnswer, NoAnswer> {
         let mut contents = self.lock();

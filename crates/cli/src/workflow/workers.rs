@@ -2,6 +2,7 @@
 //! default; an option allows each.
 
 use crate::CliError;
+use crate::model::without_http;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_runtime::payload::CoordinatorBuilder;
@@ -128,10 +129,8 @@ fn add_network_types(
 ) -> Result<CoordinatorBuilder, CliError> {
     match (&allowed.allow_llm, hosts) {
         (None, []) => Ok(builder),
-        (Some(_), _) => {
-            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", super::without_http())))
-        }
-        (None, _) => Err(CliError::usage(message!("`--allow` has no effect: {}", super::without_http()))),
+        (Some(_), _) => Err(CliError::usage(message!("`--allow-llm` has no effect: {}", without_http()))),
+        (None, _) => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
     }
 }
 
