@@ -13,7 +13,7 @@ use rulec_base::message;
 use std::path::PathBuf;
 
 /// Options that name a language model, and the files of its answers.
-#[derive(Clone, Debug, Default, clap::Args)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args)]
 pub struct ModelArgs {
     /// Ask a language model where choices and flows need one: the address of a chat-completions
     /// API, such as https://models.example.com/v1
@@ -55,6 +55,7 @@ pub struct ModelAnswer {
 /// Why a request has no answer.
 pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
+    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
     Failed(Message),
     /// The answer is not recorded, or cannot be recorded: the message and a remedy. The line then
     /// has no decision.

@@ -17,7 +17,6 @@ use super::term::{Format, Out, Term};
 use super::{CliError, Status};
 use clap::Subcommand;
 use rulec::Rules;
-use rulec_base::diag::Message;
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};

@@ -2,7 +2,6 @@
 //! default; an option allows each.
 
 use crate::CliError;
-use crate::model::without_http;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_runtime::payload::CoordinatorBuilder;
@@ -129,8 +128,12 @@ fn add_network_types(
 ) -> Result<CoordinatorBuilder, CliError> {
     match (&allowed.allow_llm, hosts) {
         (None, []) => Ok(builder),
-        (Some(_), _) => Err(CliError::usage(message!("`--allow-llm` has no effect: {}", without_http()))),
-        (None, _) => Err(CliError::usage(message!("`--allow` has no effect: {}", without_http()))),
+        (Some(_), _) => {
+            Err(CliError::usage(message!("`--allow-llm` has no effect: {}", crate::model::without_http())))
+        }
+        (None, _) => {
+            Err(CliError::usage(message!("`--allow` has no effect: {}", crate::model::without_http())))
+        }
     }
 }
 
