@@ -136,7 +136,8 @@ impl Rules {
         outcomes.into_iter().map(to_result).collect()
     }
 
-    /// Compares the decisions of these rules with those of a newer version, as `rulec diff` does.
+    /// Compares these rules with a newer version, as `rulec diff` does, and returns the messages
+    /// that the versions decide differently.
     /// `verdict` of the returned dict is `same`, `different` or `unknown`.
     fn diff<'py>(&self, py: Python<'py>, new: &Bound<'py, Rules>) -> PyResult<Bound<'py, PyAny>> {
         let new = &new.get().rules;

@@ -178,8 +178,9 @@ impl Rules {
         load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the bundled rules for decision payloads. `document` is the context that the rules read:
-    /// JSON text or Python values, as in `from_flows`. Judges of these rules use this context.
+    /// Loads the bundled rules for decision payloads. `document` is the context that the rules
+    /// read: JSON text or Python values, as in `from_flows`. Judges of these rules use this
+    /// context.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
