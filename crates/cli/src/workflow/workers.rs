@@ -2,7 +2,6 @@
 //! default; an option allows each.
 
 use crate::CliError;
-use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_runtime::payload::CoordinatorBuilder;
 use rulec_workers::{Python, python_node};
@@ -175,7 +174,7 @@ fn add_database_type(
     builder: CoordinatorBuilder,
     written: &[String],
 ) -> Result<CoordinatorBuilder, CliError> {
-    let missing: Message = message!(
+    let missing: rulec_base::diag::Message = message!(
         "this program was built without SQLite: build it with `cargo build --release -p rulec-cli --features database`"
     );
     match written.is_empty() {
