@@ -394,7 +394,7 @@ class TestResult:
 class Condition:
     """A condition that is given as text at run time.
 
-    >>> condition = Condition.compile("rows > 10 and ${fetch.status} == 'ok'")
+    >>> condition = Condition.compile('rows > 10 and ${fetch.status} == "ok"')
     >>> condition.holds({"rows": 12, "fetch": {"status": "ok"}})
     True
     """

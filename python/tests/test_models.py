@@ -73,7 +73,7 @@ def test_arguments_and_all_models(rules: Rules) -> None:
     assert set(made.payloads) == {"refund"} and set(made.arguments) == {"files", "chat"}
     arguments: Any = made.arguments["files"](**rules.decide({"text": "x", "ctx": {"message_count": 4}}).args)
     assert (arguments.limit, arguments.name, made.input.__name__) == (4, None, "Message")
-    with pytest.raises(UnknownName, match="no route leads to `fils`"):
+    with pytest.raises(UnknownName, match="the rules have no handler `fils`"):
         models.of_arguments(rules, "fils")
 
 
