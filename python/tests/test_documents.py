@@ -112,7 +112,7 @@ def test_a_router_of_nodes_is_one_call() -> None:
     for name, before in (("loop_next", LoopProcessor()), ("vote_next", VoteProcessor())):
         for value in (True, False, None, "true"):
             for next_ids in (["debate", "ballot"], ["debate"]):
-                output = {"should_exit": value, "approved": value}
+                output: dict[str, object] = {"should_exit": value, "approved": value}
                 assert rules.next_nodes(name, output, next_ids) == before.get_next_nodes(output, next_ids)
 
 
