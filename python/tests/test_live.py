@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -60,6 +63,27 @@ def test_a_snapshot_does_not_change() -> None:
     assert snapshot.decide({"text": "hello"}).target == "greeter"
     assert rules.decide_json(json.dumps({"text": "hello"})).target == "chat"
     assert rules.explain({"text": "hello"}).chosen == "default"
+
+
+def test_a_snapshot_keeps_its_functions() -> None:
+    text = "extern fn score(x: string) -> int\nroute long when score(text) > 3 -> h\ndefault -> d"
+    rules = LiveRules.from_text(text, functions={"score": len})
+    assert pickle.loads(pickle.dumps(rules.snapshot())).decide({"text": "abcd"}).target == "h"
+
+
+def test_the_log_is_complete_when_python_ends(tmp_path: Path) -> None:
+    (tmp_path / "support.rules").write_text("default -> chat")
+    program = """
+import sys
+from rulec import WatchedRules
+rules = WatchedRules(sys.argv[1], log=sys.argv[2])
+for n in range(1000):
+    rules.decide({"text": str(n)})
+"""
+    for run in range(1, 6):
+        log = tmp_path / f"{run}.jsonl"
+        subprocess.run([sys.executable, "-c", program, tmp_path / "support.rules", log], check=True)
+        assert len(log.read_text().splitlines()) == 1000
 
 
 def test_threads_decide_while_rules_change() -> None:

@@ -6,10 +6,9 @@ use super::error::{compile_error, library_error, message_error, unknown_name_err
 use super::host::register_functions;
 use super::message::{as_dict, object, text_bytes};
 use super::rules::Rules;
-use super::shutdown::{start_future, without_gil};
+use super::shutdown::{start_future, wait_for, without_gil};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use pyo3_async_runtimes::tokio::get_runtime;
 use pythonize::pythonize;
 use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, DecisionLog, WatchStatus as Status};
@@ -73,12 +72,27 @@ impl Edit {
 
 /// Rules that can be edited while other threads decide with them.
 #[pyclass(frozen, module = "rulec")]
-pub struct LiveRules(rulec::LiveRules);
+pub struct LiveRules {
+    rules: rulec::LiveRules,
+    /// The Python functions that the rules call, by name. Kept for the snapshots.
+    functions: Option<Py<PyMapping>>,
+}
 
 impl LiveRules {
+    /// Registers the Python functions that the rules call, then runs `compile` without the GIL.
+    fn compile(
+        py: Python<'_>,
+        functions: Option<Bound<'_, PyMapping>>,
+        compile: impl FnOnce(Compiler) -> Result<rulec::LiveRules, rulec::CompileError> + Send,
+    ) -> PyResult<LiveRules> {
+        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+        let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
+        Ok(LiveRules { rules, functions: functions.map(Bound::unbind) })
+    }
+
     fn apply(&self, py: Python<'_>, edits: &[rulec::Edit]) -> PyResult<u64> {
-        without_gil(py, || self.0.edit(edits)).map_err(|error| edit_error(py, &error))?;
-        Ok(self.0.generation())
+        without_gil(py, || self.rules.edit(edits)).map_err(|error| edit_error(py, &error))?;
+        Ok(self.rules.generation())
     }
 }
 
@@ -87,25 +101,21 @@ impl LiveRules {
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None))]
     fn from_path(py: Python<'_>, path: PathBuf, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
-        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
-        let rules = without_gil(py, || rulec::LiveRules::from_path(compiler, path));
-        rules.map(LiveRules).map_err(|error| compile_error(py, &error))
+        LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_path(compiler, path))
     }
 
     #[staticmethod]
     #[pyo3(signature = (text, *, functions = None))]
     fn from_text(py: Python<'_>, text: &str, functions: Option<Bound<'_, PyMapping>>) -> PyResult<Self> {
-        let compiler = register_functions(Compiler::new(), functions.as_ref())?;
-        let rules = without_gil(py, || rulec::LiveRules::from_text(compiler, text));
-        rules.map(LiveRules).map_err(|error| compile_error(py, &error))
+        LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_text(compiler, text))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
+        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
         let decision = without_gil(py, || match entry {
-            Some(entry) => self.0.decide_in(entry, &message),
-            None => Ok(self.0.decide(&message)),
+            Some(entry) => self.rules.decide_in(entry, &message),
+            None => Ok(self.rules.decide(&message)),
         });
         decision.map(Decision).map_err(unknown_name_error)
     }
@@ -113,7 +123,7 @@ impl LiveRules {
     /// Decides a message given as JSON text.
     fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let text = text_bytes(text)?;
-        let decision = without_gil(py, || self.0.decide_line(text));
+        let decision = without_gil(py, || self.rules.decide_line(text));
         decision.map(Decision).map_err(|error| message_error(error.to_string()))
     }
 
@@ -124,18 +134,18 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
+        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
         without_gil(py, || match entry {
-            Some(entry) => self.0.matched_in(entry, &message),
-            None => Ok(self.0.matched(&message)),
+            Some(entry) => self.rules.matched_in(entry, &message),
+            None => Ok(self.rules.matched(&message)),
         })
         .map_err(unknown_name_error)
     }
 
     /// Explains a decision of the current rules. Pending edits are compiled first.
     fn explain(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
-        let message = object(&as_dict(message)?, &self.0.decimal_paths())?;
-        let explanation = without_gil(py, || self.0.explain(&message));
+        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
+        let explanation = without_gil(py, || self.rules.explain(&message));
         explanation.map(Explanation).map_err(|error| compile_error(py, &error))
     }
 
@@ -178,39 +188,40 @@ impl LiveRules {
     /// True if a table has a route of this name.
     #[pyo3(signature = (route, *, table = "routes"))]
     fn contains(&self, py: Python<'_>, route: &str, table: &str) -> PyResult<bool> {
-        without_gil(py, || self.0.contains(table, route)).map_err(|error| edit_error(py, &error))
+        without_gil(py, || self.rules.contains(table, route)).map_err(|error| edit_error(py, &error))
     }
 
     /// Compiles the pending edits into the rule set, which otherwise happens in the background.
     fn merge(&self, py: Python<'_>) -> PyResult<()> {
-        without_gil(py, || self.0.merge()).map_err(|error| compile_error(py, &error))
+        without_gil(py, || self.rules.merge()).map_err(|error| compile_error(py, &error))
     }
 
     /// Returns a snapshot of the rules, with all edits.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Rules> {
         self.merge(py)?;
-        Ok(Rules::from_compiled(self.0.rules()))
+        let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
+        Ok(Rules::from_compiled(self.rules.rules(), functions))
     }
 
     /// The number of edits that are not yet compiled into the rule set.
     #[getter]
     fn pending(&self) -> usize {
-        self.0.pending()
+        self.rules.pending()
     }
 
     #[getter]
     fn generation(&self) -> u64 {
-        self.0.generation()
+        self.rules.generation()
     }
 
     /// The texts of the rule files with all edits, as pairs of the file's name and its text.
     #[getter]
     fn texts(&self, py: Python<'_>) -> Vec<(String, String)> {
-        without_gil(py, || self.0.texts())
+        without_gil(py, || self.rules.texts())
     }
 
     fn __repr__(&self) -> String {
-        format!("<LiveRules of generation {}>", self.0.generation())
+        format!("<LiveRules of generation {}>", self.rules.generation())
     }
 }
 
@@ -255,6 +266,8 @@ pub struct WatchedRules {
     rules: route::WatchedRules,
     /// The same rules, whose `changed` waits for the next status.
     changes: Arc<Mutex<route::WatchedRules>>,
+    /// The Python functions that the rules call, by name.
+    functions: Option<Py<PyMapping>>,
 }
 
 #[pymethods]
@@ -269,14 +282,13 @@ impl WatchedRules {
         log: Option<PathBuf>,
     ) -> PyResult<WatchedRules> {
         let compiler = register_functions(Compiler::new(), functions.as_ref())?;
-        let runtime = get_runtime();
-        let _entered = runtime.enter();
         let mut builder = route::WatchedRules::builder(compiler, path);
         if let Some(path) = log {
             builder = builder.log(DecisionLog::builder().to_file(path)?);
         }
-        let rules = without_gil(py, || runtime.block_on(builder.open())).map_err(library_error)?;
-        Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules })
+        let rules = wait_for(py, builder.open()).map_err(library_error)?;
+        let functions = functions.map(Bound::unbind);
+        Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules, functions })
     }
 
     /// Decides a message by the active version of the file, counts the decision and logs it.
@@ -292,8 +304,9 @@ impl WatchedRules {
 
     /// The active version of the rules. Its decisions are neither counted nor logged.
     #[getter]
-    fn rules(&self) -> LiveRules {
-        LiveRules(self.rules.rules())
+    fn rules(&self, py: Python<'_>) -> LiveRules {
+        let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
+        LiveRules { rules: self.rules.rules(), functions }
     }
 
     #[getter]

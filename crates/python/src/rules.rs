@@ -59,10 +59,10 @@ impl Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }
 
-    /// Creates rules from compiled rules that call no Python functions, or whose functions are
-    /// registered.
-    pub fn from_compiled(rules: rulec::Rules) -> Rules {
-        Rules { rules, functions: None, imported: None }
+    /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
+    /// by name.
+    pub fn from_compiled(rules: rulec::Rules, functions: Option<Py<PyMapping>>) -> Rules {
+        Rules { rules, functions, imported: None }
     }
 
     /// Returns the payload context (the object that payload rules read as `context`) that was

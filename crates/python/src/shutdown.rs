@@ -72,6 +72,13 @@ where
     future_into_py(py, future)
 }
 
+/// Waits for a future on the tokio runtime, without the GIL. The future may start tasks, for which
+/// shutdown waits.
+pub fn wait_for<T: Send>(py: Python<'_>, future: impl Future<Output = T> + Send) -> T {
+    FUTURE_STARTED.store(true, Ordering::Relaxed);
+    without_gil(py, || get_runtime().block_on(future))
+}
+
 /// Sleeps while `condition` is true, but not longer than `limit`.
 fn wait_while(condition: impl Fn() -> bool, limit: Duration) {
     let begun = Instant::now();
