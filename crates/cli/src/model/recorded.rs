@@ -4,7 +4,7 @@
 use super::{ModelAnswer, NoAnswer};
 use crate::{CliError, files};
 use rulec::prompt::ModelRequest;
-use rulec_base::message;
+use rulec_base::{json, message};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -58,12 +58,16 @@ impl AnswerFile {
             if line.is_empty() {
                 continue;
             }
-            let recorded: RecordedAnswer = serde_json::from_slice(line).map_err(|error| {
+            let not_an_answer = |error: &str| {
                 let number = index + 1;
                 CliError::usage(message!(
                     "`{name}`, line {number} is not a recorded answer: {error}; correct or remove the line"
                 ))
-            })?;
+            };
+            // Neither error names a line of its own: the whole JSON text is one line of the file.
+            let object = json::parse_object_bytes(line).map_err(|error| not_an_answer(error.message()))?;
+            let recorded: RecordedAnswer =
+                serde_json::from_value(object.into()).map_err(|error| not_an_answer(&error.to_string()))?;
             let RecordedAnswer { key, answer: id, reason, text, .. } = recorded;
             answers.entry(key).or_insert(ModelAnswer { id, reason, text });
         }

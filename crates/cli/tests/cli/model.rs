@@ -94,6 +94,7 @@ fn wrong_options_and_files_are_refused() {
     let mood = ["run", "a.rules", "-", "--entry", "mood"];
     let ran = folder.fed(&[&mood[..], &["--replay-answers", "answers.jsonl"]].concat(), "").expect(2);
     assert!(ran.err.contains("`answers.jsonl`, line 2 is not a recorded answer"), "{}", ran.err);
+    assert!(!ran.err.contains("line 1"), "{}", ran.err);
     folder.fed(&[&mood[..], &["--replay-answers", "gone.jsonl"]].concat(), "").expect(2);
     let replay = ["--replay-answers", "empty.jsonl"];
     for args in [&["run", "routes.rules", "-"][..], &["run", "routes.rules", "-", "--decision", "p"]] {
