@@ -15,10 +15,12 @@ pub struct Editor {
     asked: i64,
     /// Received messages that are not responses to a request.
     pub notifications: Vec<Json>,
+    /// The capabilities that the server reported at its start.
+    pub capabilities: Json,
 }
 
 impl Editor {
-    fn start(folder: &Path) -> Editor {
+    pub fn start(folder: &Path) -> Editor {
         Editor::with(folder, &["lsp", "--stdio"], json!({}))
     }
 
@@ -33,7 +35,8 @@ impl Editor {
             .spawn()
             .expect("the server starts");
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
-        let mut editor = Editor { server, to, from, asked: 0, notifications: Vec::new() };
+        let mut editor =
+            Editor { server, to, from, asked: 0, notifications: Vec::new(), capabilities: Json::Null };
         let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
         params["workspaceFolders"] = folders;
         if params["capabilities"].is_null() {
@@ -45,6 +48,7 @@ impl Editor {
         // Regression test: Visual Studio Code used both pushed and pulled diagnostics, and showed
         // each one twice.
         assert_eq!(started["capabilities"].get("diagnosticProvider"), None);
+        editor.capabilities = started["capabilities"].clone();
         editor.tell("initialized", json!({}));
         editor
     }
@@ -266,6 +270,20 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!(actions[0]["title"], "replace `mony` with `money`");
     assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "money");
     assert_eq!(editor.stop(), Some(0));
+}
+
+#[test]
+fn an_exit_without_a_shutdown_is_an_error_and_no_request_follows_a_shutdown() {
+    let folder = Folder::new();
+    let mut editor = Editor::start(folder.dir.path());
+    editor.tell("exit", Json::Null);
+    assert_eq!(editor.ended(), Some(1));
+    let mut editor = Editor::start(folder.dir.path());
+    editor.ask("shutdown", Json::Null).expect("it shuts down");
+    let refused = editor.ask("workspace/symbol", json!({ "query": "" })).expect_err("it is shut down");
+    assert_eq!(refused["code"], -32600, "{refused}");
+    editor.tell("exit", Json::Null);
+    assert_eq!(editor.ended(), Some(0));
 }
 
 /// Diagnostics and fixes are in the editor's language, unless `--lang` selects another language.
