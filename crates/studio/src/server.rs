@@ -3,13 +3,13 @@
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::error::RequestError;
 use crate::guard::{AccessGate, guard_request};
-use crate::handle::{get_handler, post_handler, put_handler};
+use crate::handle::{ApiRoute, get_handler, post_handler, put_handler};
 use crate::state::{Options, Studio};
 use crate::{assets, report};
 use axum::extract::DefaultBodyLimit;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get, post};
+use axum::routing::{get, post};
 use axum::{Router, middleware};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -130,9 +130,6 @@ async fn accept_connections(listener: &TcpListener, router: Router) -> io::Resul
         });
     }
 }
-
-/// A route of the API: its HTTP method, its path and its handler.
-pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
 
 /// Returns all routes of the API.
 fn api_routes() -> Vec<ApiRoute> {

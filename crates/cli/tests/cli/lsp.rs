@@ -13,9 +13,7 @@ pub struct Editor {
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
-    /// Received messages that are not responses to a request.
     pub notifications: Vec<Json>,
-    /// The capabilities that the server reported at its start.
     pub capabilities: Json,
 }
 
@@ -37,13 +35,11 @@ impl Editor {
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
         let mut editor =
             Editor { server, to, from, asked: 0, notifications: Vec::new(), capabilities: Json::Null };
-        let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
-        params["workspaceFolders"] = folders;
+        params["workspaceFolders"] = json!([{ "uri": uri(folder), "name": "folder" }]);
         if params["capabilities"].is_null() {
             params["capabilities"] = json!({});
         }
-        let started = editor.ask("initialize", params);
-        let started = started.expect("it starts");
+        let started = editor.ask("initialize", params).expect("it starts");
         assert_eq!(started["serverInfo"]["name"], "rulec");
         // Regression test: Visual Studio Code used both pushed and pulled diagnostics, and showed
         // each one twice.
@@ -152,7 +148,7 @@ impl Editor {
         self.ended()
     }
 
-    fn ended(mut self) -> Option<i32> {
+    pub fn ended(mut self) -> Option<i32> {
         drop(self.to.take());
         let mut rest = Vec::new();
         let _ = self.from.read_to_end(&mut rest);
@@ -270,20 +266,6 @@ fn every_request_of_an_editor_is_answered() {
     assert_eq!(actions[0]["title"], "replace `mony` with `money`");
     assert_eq!(actions[0]["edit"]["changes"][&uri][0]["newText"], "money");
     assert_eq!(editor.stop(), Some(0));
-}
-
-#[test]
-fn an_exit_without_a_shutdown_is_an_error_and_no_request_follows_a_shutdown() {
-    let folder = Folder::new();
-    let mut editor = Editor::start(folder.dir.path());
-    editor.tell("exit", Json::Null);
-    assert_eq!(editor.ended(), Some(1));
-    let mut editor = Editor::start(folder.dir.path());
-    editor.ask("shutdown", Json::Null).expect("it shuts down");
-    let refused = editor.ask("workspace/symbol", json!({ "query": "" })).expect_err("it is shut down");
-    assert_eq!(refused["code"], -32600, "{refused}");
-    editor.tell("exit", Json::Null);
-    assert_eq!(editor.ended(), Some(0));
 }
 
 /// Diagnostics and fixes are in the editor's language, unless `--lang` selects another language.

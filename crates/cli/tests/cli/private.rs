@@ -224,7 +224,7 @@ fn no_answer_to_an_editor_shows_a_private_value() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Sends a request about a position; an impossible request, such as to rename a keyword, is refused.
+/// Sends a request about a position. An impossible request is refused.
 #[cfg(feature = "lsp")]
 fn at_place(
     editor: &mut super::lsp::Editor,

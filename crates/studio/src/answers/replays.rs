@@ -5,9 +5,8 @@ use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::handle::{post_handler, run_blocking};
+use crate::handle::{ApiRoute, post_handler, run_blocking};
 use crate::replay::{Replay, ReplayDecider};
-use crate::server::ApiRoute;
 use crate::state::Studio;
 use axum::Json;
 use axum::body::Body;
