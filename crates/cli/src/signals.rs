@@ -1,6 +1,6 @@
-//! Shutdown on SIGTERM, SIGINT and SIGHUP. At the first signal, a subcommand that processes a stream
-//! stops reading, finishes all messages already read, and reports the signal in the exit status. A
-//! second signal ends the process at once. Other subcommands end at the first signal.
+//! Shutdown on SIGTERM, SIGINT and SIGHUP. At the first signal, a subcommand that processes a
+//! stream stops reading, finishes all messages already read, and reports the signal in the exit
+//! status. A second signal ends the process at once. Other subcommands end at the first signal.
 
 pub use platform::{InputSource, InterruptibleInput, caught_signal, ignore_file_size_signal};
 
