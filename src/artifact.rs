@@ -37,7 +37,7 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// rules has about a tenth of this size.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
-const FORMAT_VERSION: u32 = 18;
+const FORMAT_VERSION: u32 = 19;
 /// Length of a SHA-256 hash in bytes.
 const HASH_BYTES: usize = 32;
 
@@ -70,7 +70,9 @@ impl ArtifactError {
     /// Returns the reason as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            ArtifactError::Foreign => message!("it is not a compiled rules file"),
+            ArtifactError::Foreign => {
+                message!("it is not a compiled rules file, or its first bytes are damaged")
+            }
             ArtifactError::Version(written) => {
                 message!("it was built by rulec {written}, but this is rulec {}", env!("CARGO_PKG_VERSION"))
             }

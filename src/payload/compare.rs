@@ -5,10 +5,10 @@ use super::{kinds, schema};
 use crate::engine::Rules;
 use rulec_base::diag::{Message, list_alternatives};
 use rulec_base::message;
-use rulec_sema::hir::{Effect, Payload, Program, RuleId};
+use rulec_sema::hir::{Effect, Payload, Program};
 use serde::Serialize;
 use serde_json::Value as Json;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A change that may reject a payload that was accepted before.
@@ -49,32 +49,33 @@ pub fn changes(old: &Rules, new: &Rules) -> Vec<Change> {
         };
         collector.compare_schemas("$", &before, &after);
         let (before, after) = (rejecting_rules(old.program(), kind), rejecting_rules(new.program(), kind));
-        for rule in after.difference(&before).filter(|rule| !is_field_rule(rule)) {
+        for (rule, _) in
+            after.iter().filter(|(rule, is_in_schema)| !**is_in_schema && !before.contains_key(*rule))
+        {
             collector.add_change("$", message!("the rule `{rule}` is new"));
         }
     }
     all_changes
 }
 
-/// Returns the names of the rules that reject a payload if it violates them. Rules of the `payload`
-/// statement that only warn, or that fill in defaults, are left out.
-fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
-    let rejects = |rule: usize| {
-        let requirements = &program.requirements;
-        let position = requirements.binary_search_by_key(&RuleId(rule as u32), |one| one.rule);
-        position.is_ok_and(|position| requirements[position].effect == Effect::Violation)
-    };
+/// Returns the names of the rules of a `payload` statement whose violation rejects the payload.
+/// Rules that only warn or complete the payload are left out. The bool of a rule is true if the
+/// comparison of schemas already reports its changes.
+fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeMap<&'p str, bool> {
     let tables =
         program.payload_named(kind).map(|payload: &Payload| payload.block.tables()).unwrap_or_default();
-    let rules = program.rules.iter().enumerate();
-    rules
-        .filter(|(position, rule)| tables.contains(&rule.table) && rejects(*position))
-        .map(|(_, rule)| &*rule.name)
-        .collect()
+    let mut names = BTreeMap::new();
+    for requirement in program.requirements.iter().filter(|one| one.effect == Effect::Violation) {
+        let rule = &program.rules[requirement.rule.index()];
+        if tables.contains(&rule.table) {
+            let is_in_schema = requirement.of_field && is_field_rule(&rule.name);
+            *names.entry(&*rule.name).or_insert(true) &= is_in_schema;
+        }
+    }
+    names
 }
 
-/// True if the rule comes from a field declaration. The comparison of schemas already reports
-/// changes of such rules.
+/// True if a rule has the name of a rule that a field declaration makes.
 fn is_field_rule(rule: &str) -> bool {
     const FIELD_RULES: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| FIELD_RULES.contains(&last))

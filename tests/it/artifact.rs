@@ -449,3 +449,13 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
         assert!(refused > count / 20 && loaded > count / 20, "{refused} refused, {loaded} loaded");
     }
 }
+
+/// Former bug: the verifier accepted a rule of a payload that no requirement reports.
+#[test]
+fn a_payload_rule_without_its_requirement_is_refused() {
+    let rules = Rules::from_text("payload p { a: int\n require \"b\" at a: a > 1 }").expect("it compiles");
+    let mut program = rules.program().clone();
+    assert_eq!(program.verify().map_err(|error| error.to_string()), Ok(()));
+    program.requirements.pop();
+    assert!(program.verify().is_err());
+}

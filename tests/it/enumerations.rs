@@ -8,10 +8,14 @@ use serde_json::json;
 
 const INPUT: &str = "input { tier: \"free\" | \"gold\" | \"team\", tiers?: list<\"free\" | \"gold\"> }\n";
 
+/// Returns the code and the message with the help of each finding.
 fn findings(text: &str) -> Vec<(Code, String)> {
     let rules = Rules::from_text(text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    let found = rules.analyse();
-    found.iter().map(|finding| (finding.diagnostic.code, finding.diagnostic.message.to_string())).collect()
+    let shown = |diagnostic: &rulec::Diagnostic| {
+        let help = diagnostic.help.as_ref().map(ToString::to_string).unwrap_or_default();
+        (diagnostic.code, format!("{}; {help}", diagnostic.message))
+    };
+    rules.analyse().iter().map(|finding| shown(&finding.diagnostic)).collect()
 }
 
 #[test]
@@ -110,11 +114,14 @@ fn another_text_violates_the_input() {
 fn the_analyses_know_all_values() {
     let incomplete =
         findings(&format!("{INPUT}route a when tier == \"free\" -> h\nroute b when tier == \"gold\" -> h"));
-    assert!(incomplete.iter().any(|(code, _)| *code == Code::NoDefault), "{incomplete:?}");
+    let names_gap = |(code, text): &(Code, String)| *code == Code::NoDefault && text.contains("\"team\"");
+    assert!(incomplete.iter().any(names_gap), "{incomplete:?}");
     let complete = findings(&format!(
         "{INPUT}route a when tier in [\"free\", \"team\"] -> h\nroute b when tier == \"gold\" -> h"
     ));
-    assert!(!complete.iter().any(|(_, text)| text.contains("keep the promise")), "{complete:?}");
+    let is_proven =
+        |(_, text): &(Code, String)| text.contains("every message that keeps the promise matches a route");
+    assert!(complete.iter().any(is_proven), "{complete:?}");
     let unsatisfiable = findings(&format!(
         "{INPUT}route a when tier != \"free\" and tier != \"gold\" and tier != \"team\" -> h\ndefault -> h"
     ));
@@ -130,7 +137,7 @@ fn the_analyses_know_all_values() {
 }
 
 #[test]
-fn a_diff_does_not_hide_a_text_that_became_valid() {
+fn a_diff_finds_the_messages_whose_text_became_valid() {
     let rules = |values: &str| {
         let text = format!("input {{ tier: {values} }}\nroute a when tier is present -> h\ndefault -> d");
         Rules::from_text(&text).expect("it compiles")
@@ -138,10 +145,21 @@ fn a_diff_does_not_hide_a_text_that_became_valid() {
     let (old, new) = (rules("\"free\" | \"gold\""), rules("\"free\" | \"gold\" | \"team\""));
     for (before, after) in [(&old, &new), (&new, &old)] {
         let diff = before.diff(after);
-        assert_ne!(diff.verdict(), Verdict::Same, "{diff:#?}");
+        assert_eq!(diff.verdict(), Verdict::Different, "{diff:#?}");
+        assert!(diff.entries.iter().all(|entry| entry.open == 0), "nothing stays open: {diff:#?}");
+        let changes = diff.entries.iter().flat_map(|entry| &entry.changes);
+        let mut examples = changes.flat_map(|change| &change.examples);
+        assert!(examples.any(|example| example.message == json!({"tier": "team"})), "{diff:#?}");
     }
     let reordered = old.diff(&rules("\"gold\" | \"free\""));
-    assert_ne!(reordered.verdict(), Verdict::Different, "{reordered:#?}");
+    assert_eq!(reordered.verdict(), Verdict::Same, "{reordered:#?}");
+    // No route reads the texts that the new version accepts.
+    let only = |values: &str| {
+        let text = format!("input {{ tier: {values} }}\nroute a when tier == \"gold\" -> h\ndefault -> d");
+        Rules::from_text(&text).expect("it compiles")
+    };
+    let wider = only("\"free\" | \"gold\"").diff(&only("\"free\" | \"gold\" | \"team\""));
+    assert_eq!(wider.verdict(), Verdict::Same, "{wider:#?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 use crate::support::engines;
 use engines::COLUMNS;
 use rulec::payload::Judge;
-use rulec::{Code, Compiler, LiveRules, Rules};
+use rulec::{Code, Compiler, LiveRules, MemoryLoader, Rules};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -199,4 +199,53 @@ fn halves_of_new_forms_are_told() {
         assert_eq!(found.code, code, "{text}: {error}");
         assert!(error.to_string().contains(help), "{text}: {error}");
     }
+}
+
+/// Former bug: only definitions were compared, not tables that a `goto` reaches.
+#[test]
+fn a_jump_to_a_table_with_other_settings_is_a_warning() {
+    let codes = |settings: &str, condition: &str| {
+        let shared = format!("{settings}\ntable billing {{ route late when {condition} -> late }}");
+        let main = "import \"shared.rules\"\nroute a when text contains \"x\" -> goto billing\ndefault -> d";
+        let loader = MemoryLoader::new().with("main.rules", main).with("shared.rules", shared);
+        let rules = Compiler::new().compile_with(&loader, "main.rules").expect("it compiles");
+        rules.warnings().iter().map(|warning| warning.code).collect::<Vec<Code>>()
+    };
+    let settings = "settings { case: insensitive }";
+    assert_eq!(codes(settings, "text contains \"late\""), [Code::SettingsDiffer]);
+    assert_eq!(codes("settings { case: sensitive }", "text contains \"late\""), []);
+    assert_eq!(codes("", "text contains \"late\""), []);
+}
+
+/// A text in a list of times is a time too, or an error.
+#[test]
+fn constant_texts_in_lists_of_times_are_times() {
+    let input = "input { at: datetime, other?: datetime, ats: list<datetime> }\n";
+    let at = "2026-01-31T03:00:00Z";
+    let message = json!({ "at": "2026-01-31T04:00:00+01:00", "ats": [at] });
+    for condition in [
+        format!("at in [\"{at}\"]"),
+        format!("at in [other, \"{at}\"]"),
+        format!("at in [\"{at}\" as datetime, \"2026-02-01T00:00:00Z\"]"),
+        format!("ats contains \"{at}\""),
+        format!("ats contains any [\"2026-02-01T00:00:00Z\", \"{at}\"]"),
+        format!("\"{at}\" in ats"),
+    ] {
+        let rules = rules(&format!("{input}route a when {condition} -> h\ndefault -> d"));
+        let other = json!({ "at": "2020-01-01T00:00:00Z", "ats": [] });
+        for column in COLUMNS {
+            let engine = column.compile(&rules);
+            assert_eq!(engine.decide(&message).target(), Some("h"), "{column:?}: {condition}");
+            assert_eq!(engine.decide(&other).target(), Some("d"), "{column:?}: {condition}");
+        }
+    }
+    for condition in
+        ["at in [\"2026-01-31\"]", "at in [other, \"2026-01-31 03:00:00\"]", "ats contains \"today\""]
+    {
+        let error = Rules::from_text(&format!("{input}route a when {condition} -> h")).expect_err("an error");
+        let codes: Vec<Code> = error.diagnostics().iter().map(|found| found.code).collect();
+        assert_eq!(codes, [Code::BadDatetime], "{condition}");
+    }
+    let error = Rules::from_text(&format!("{input}route a when at == datetime(\"{at}\") -> h"));
+    assert!(error.expect_err("an error").to_string().contains("as datetime"));
 }

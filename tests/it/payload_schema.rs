@@ -132,7 +132,8 @@ fn breaking_changes_are_listed_and_others_are_not() {
       e: bool
       closed
       require "old" at a: len(a) < 9
-      require "new" at a: len(a) > 1 }"#;
+      require "new" at a: len(a) > 1
+      require "new.type" at a: len(a) > 2 }"#;
     assert_eq!(
         told(narrower),
         [
@@ -143,6 +144,8 @@ fn breaking_changes_are_listed_and_others_are_not() {
             "p at $.c: it may no longer be \"y\"",
             "p at $.d: the field was removed, and undeclared fields are rejected",
             "p at $: the rule `new` is new",
+            // Former bug: the last part of the name, which is a rule of fields too, hid the rule.
+            "p at $: the rule `new.type` is new",
             "gone at $: this payload kind no longer exists",
         ]
     );

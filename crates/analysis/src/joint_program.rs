@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, SlotId, Term,
+    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, Slot, SlotId, Term,
 };
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ impl MergedPrograms {
         }
         let slots = new.slots.iter().map(|slot| {
             let indexes = by_path.entry(slot.path.clone()).or_default();
-            let existing = indexes.iter().copied().find(|index| program.slots[*index] == *slot);
+            let existing = indexes.iter().copied().find(|index| is_same_slot(&program.slots[*index], slot));
             let index = existing.unwrap_or_else(|| {
                 program.slots.push(slot.clone());
                 indexes.push(program.slots.len() - 1);
@@ -79,6 +79,17 @@ impl MergedPrograms {
         let conditions = new.rules.iter().map(|rule| renumbered(&rule.condition)).collect();
         MergedPrograms { program, conditions, values, comparable: old.limits == new.limits }
     }
+}
+
+/// True if both slots read the same values. The order of an enumeration does not matter.
+fn is_same_slot(a: &Slot, b: &Slot) -> bool {
+    let is_same_enumeration = match (&a.values, &b.values) {
+        (Some(a), Some(b)) => a.is_subset(b) && b.is_subset(a),
+        (None, None) => true,
+        _ => false,
+    };
+    let is_same_field = (&a.root, &a.path, a.kinds) == (&b.root, &b.path, b.kinds);
+    is_same_field && a.private == b.private && is_same_enumeration
 }
 
 /// Returns the index of the first element that `is_like` accepts. If there is none, appends `value`

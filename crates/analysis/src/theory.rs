@@ -312,6 +312,9 @@ impl MessageTheory {
     /// texts. All of these texts were tried before, so the conflict is proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
+            if self.values.atoms.needs_enumerated_text(*literal) {
+                return true;
+            }
             let atom = &self.values.atoms.atoms[literal.atom];
             let (Some((term, _)), Some(shape)) = (&atom.term, &atom.shape) else { return false };
             literal.allowed == TRUE

@@ -49,14 +49,18 @@ const STDIN_ARG: &str = "-";
 /// The name under which messages show rules from standard input.
 pub const STDIN: &str = "<stdin>";
 
-/// True if a file starts like compiled rules (an artifact). False if it cannot be read; the code
-/// that loads the file then reports the error.
+/// Number of bytes at the start of a file that show whether it is an artifact.
+const HEADER_BYTES: u64 = 64;
+
+/// True if a file starts like compiled rules (an artifact). Also true for a file `*.rulec` that is
+/// not text, so that damage of its first bytes is reported as such. False if it cannot be read; the
+/// code that loads the file then reports the error.
 pub fn is_artifact(path: &Path) -> bool {
-    let mut prefix = Vec::new();
-    open_regular(path).is_ok_and(|(file, _)| {
-        let result = file.take(artifact::MAGIC.len() as u64).read_to_end(&mut prefix);
-        result.is_ok() && artifact::is_artifact(&prefix)
-    })
+    let mut header = Vec::new();
+    let is_read =
+        open_regular(path).is_ok_and(|(file, _)| file.take(HEADER_BYTES).read_to_end(&mut header).is_ok());
+    let is_named_so = path.extension().is_some_and(|extension| extension == "rulec");
+    is_read && (artifact::is_artifact(&header) || is_named_so && header.contains(&0))
 }
 
 /// Loader for rules from standard input. Imported files are loaded from disk.
@@ -275,6 +279,7 @@ impl Compiled {
                 matches!(
                     diagnostic.code,
                     Code::FileUnreadable
+                        | Code::NoArtifact
                         | Code::ArtifactVersion
                         | Code::ArtifactDamaged
                         | Code::ArtifactUntrusted

@@ -158,7 +158,11 @@ pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
 
 /// Writes a file atomically: completely or not at all.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    rulec_report::files::replace_file(path, bytes).map_err(|error| unwritable_error(path, &error))
+    match rulec_report::files::replace_file(path, bytes) {
+        // The path is a pipe, whose reader needs no more.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.map_err(|error| unwritable_error(path, &error)),
+    }
 }
 
 /// Writes a text to a file, or to standard output if no file is named. Without `force`, an existing

@@ -41,6 +41,21 @@ pub fn select_language(args: &[OsString]) {
     let _ = SELECTED_LANGUAGE.set(selected.or_else(environment_language));
 }
 
+/// Moves `--lang` of `rulec help check --lang zh` to the front, because clap reads only names of
+/// subcommands after `help`.
+pub fn move_before_help(mut args: Vec<OsString>) -> Vec<OsString> {
+    if args.get(1).is_none_or(|arg| arg != "help") {
+        return args;
+    }
+    let is_lang = |arg: &OsString| arg.to_str().is_some_and(|arg| arg.starts_with("--lang"));
+    let Some(at) = args.iter().position(is_lang) else { return args };
+    let has_own_value = args[at].to_str().is_some_and(|arg| arg.contains('='));
+    let end = if has_own_value { at + 1 } else { at + 2 };
+    let option: Vec<OsString> = args.drain(at..end.min(args.len())).collect();
+    args.splice(1..1, option);
+    args
+}
+
 /// Returns the language from `--lang` or the environment, if one is given.
 pub fn selected_language() -> Option<Language> {
     SELECTED_LANGUAGE.get().copied().flatten()

@@ -113,8 +113,8 @@ Examples:
   rulec export routes support.rules -o router.json    write rules as another system's JSON
 
 Exit status: 0 no errors, 1 errors found, 2 wrong usage, an unreadable file or an output that cannot be
-written, 3 an internal error of rulec. After SIGINT or SIGTERM, `run` stops reading, answers the messages that
-it has read, and exits with 130 or 143. After a second signal, it exits at once.";
+written, 3 an internal error of rulec. After SIGINT, SIGTERM or SIGHUP, `run` stops reading, answers the
+messages that it has read, and exits with 130, 143 or 129. After a second signal, it exits at once.";
 
 /// Checks, runs and explains rule files, which are written in a small typed language for routing
 /// decisions.
@@ -208,6 +208,7 @@ pub fn main(args: Vec<OsString>) -> u8 {
     panic::install_hook();
     signals::ignore_file_size_signal();
     language::select_language(&args);
+    let args = language::move_before_help(args);
     let parse = || {
         let matches = help::localized_command(Cli::command()).try_get_matches_from(&args)?;
         Cli::from_arg_matches(&matches)

@@ -24,7 +24,9 @@ pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
             "this is a language server, which waits for an editor; press Ctrl-C to end it"
         ));
     }
-    rulec_lsp::stdio(language::selected_language())
-        .map(|()| Status::Success)
-        .map_err(|error| CliError::usage(error.to_message()))
+    rulec_lsp::stdio(language::selected_language()).map(|()| Status::Success).map_err(|error| match error {
+        // The protocol requires the exit status 1.
+        rulec_lsp::ServeError::NotShutDown => CliError::error(error.to_message()),
+        _ => CliError::usage(error.to_message()),
+    })
 }

@@ -2,10 +2,11 @@
 //! generated from the definition of the command line, so they always agree with the command line.
 
 use super::term::{Out, Term};
-use super::{Cli, CliError, Status, files};
+use super::{Cli, CliError, Status, files, help, language};
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use rulec::Language;
 use rulec_base::message;
 use std::path::PathBuf;
 
@@ -45,8 +46,9 @@ pub fn write_completions(args: &CompletionsArgs, out: &mut Out) -> Result<Status
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let program = Cli::command();
-    let verbs: Vec<&Command> = program.get_subcommands().filter(|verb| !verb.is_hide_set()).collect();
+    let program = help::localized_command(Cli::command());
+    let is_own = |verb: &&Command| !verb.is_hide_set() && verb.get_name() != "help";
+    let verbs: Vec<&Command> = program.get_subcommands().filter(is_own).collect();
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).map_err(|error| files::unwritable_error(folder, &error))?;
         files::replace_file(&folder.join("rulec.1"), &render_page(program.clone())?)?;
@@ -86,5 +88,30 @@ fn render_page(command: Command) -> Result<Vec<u8>, CliError> {
     Man::new(command)
         .render(&mut page)
         .map_err(|error| CliError::error(message!("the manual page cannot be generated: {error}")))?;
-    Ok(page)
+    Ok(match language::language() {
+        Language::English => page,
+        Language::Chinese => chinese_headings(&String::from_utf8_lossy(&page)).into_bytes(),
+    })
+}
+
+/// The headings that the generator writes, and their Chinese texts.
+const HEADINGS: [(&str, &str); 8] = [
+    ("NAME", "名称"),
+    ("SYNOPSIS", "用法"),
+    ("DESCRIPTION", "说明"),
+    ("OPTIONS", "选项"),
+    ("SUBCOMMANDS", "命令"),
+    ("EXTRA", "更多"),
+    ("VERSION", "版本"),
+    ("AUTHORS", "作者"),
+];
+
+/// Returns a manual page with its headings in Chinese.
+fn chinese_headings(page: &str) -> String {
+    let chinese = |heading: &str| HEADINGS.iter().find(|(name, _)| *name == heading).map(|(_, text)| *text);
+    let line = |line: &str| match line.strip_prefix(".SH ").and_then(|rest| chinese(rest.trim_matches('"'))) {
+        Some(heading) => format!(".SH {heading}\n"),
+        None => format!("{line}\n"),
+    };
+    page.lines().map(line).collect()
 }

@@ -1,6 +1,6 @@
-//! Shutdown on signals. On SIGTERM or SIGINT, a subcommand that processes a stream stops reading,
-//! finishes all messages already read, and reports the signal in the exit status. A second signal
-//! ends the process at once. Other subcommands end at the first signal.
+//! Shutdown on SIGTERM, SIGINT and SIGHUP. At the first signal, a subcommand that processes a
+//! stream stops reading, finishes all messages already read, and reports the signal in the exit
+//! status. A second signal ends the process at once. Other subcommands end at the first signal.
 
 pub use platform::{InputSource, InterruptibleInput, caught_signal, ignore_file_size_signal};
 
@@ -28,7 +28,7 @@ mod unix {
     use super::StoppedBySignal;
     use rustix::event::{PollFd, PollFlags, poll};
     use rustix::io::Errno;
-    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::{flag, low_level};
     use std::io::{self, Read};
     use std::os::fd::AsFd;
@@ -70,10 +70,11 @@ mod unix {
         pub fn new(inner: Box<dyn InputSource>) -> io::Result<Self> {
             let (wake, waker) = UnixStream::pair()?;
             let stop_requested = Arc::new(AtomicBool::new(false));
-            for signal in [SIGTERM, SIGINT] {
-                // The order matters. This first handler ends the process if the flag is set, and
-                // the second handler sets the flag. So the first signal only sets the flag, and the
-                // second signal ends the process.
+            let hangup = (!is_hangup_ignored()).then_some(SIGHUP);
+            for signal in [SIGTERM, SIGINT].into_iter().chain(hangup) {
+                // The order matters. At the first signal, the handler that ends the process runs
+                // before the flag is set, so it does nothing. At a second signal, it finds the flag
+                // set.
                 flag::register_conditional_default(signal, Arc::clone(&stop_requested))?;
                 flag::register(signal, Arc::clone(&stop_requested))?;
                 flag::register_usize(signal, Arc::clone(&CAUGHT_SIGNAL), signal.unsigned_abs() as usize)?;
@@ -81,6 +82,15 @@ mod unix {
             }
             Ok(InterruptibleInput { inner, wake })
         }
+    }
+
+    /// True if the process ignores SIGHUP, as under `nohup`. Also true if the system does not say,
+    /// because a handler would end a run that `nohup` protects.
+    fn is_hangup_ignored() -> bool {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_none_or(|mask| mask & (1 << (SIGHUP - 1)) != 0)
     }
 
     impl Read for InterruptibleInput {

@@ -122,14 +122,17 @@ mod with {
         Ok(Status::Success)
     }
 
-    /// Waits for Ctrl-C or SIGTERM.
+    /// Waits for Ctrl-C, SIGTERM or SIGHUP.
     async fn wait_for_end() {
         let ctrl_c_pressed = tokio::signal::ctrl_c();
         #[cfg(unix)]
-        if let Ok(mut terminated) = signal(SignalKind::terminate()) {
+        if let (Ok(mut terminated), Ok(mut hung_up)) =
+            (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        {
             tokio::select! {
                 _ = ctrl_c_pressed => {}
                 _ = terminated.recv() => {}
+                _ = hung_up.recv() => {}
             }
             return;
         }

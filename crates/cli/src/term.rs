@@ -90,8 +90,11 @@ impl Term {
     }
 
     fn print_titled(&self, code: &str, title: &Message, text: &Message) {
-        let (title, text) = (paint(self.is_stderr_colored(), code, &localized(title)), localized(text));
-        self.print_styled(&format!("{title} {}", to_one_line(&text)));
+        let (title, text) = (localized(title), localized(text));
+        // A full-width colon has its own space.
+        let space = if title.ends_with('：') { "" } else { " " };
+        let title = paint(self.is_stderr_colored(), code, &title);
+        self.print_styled(&format!("{title}{space}{}", to_one_line(&text)));
     }
 }
 

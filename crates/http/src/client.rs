@@ -1,11 +1,11 @@
 //! The HTTP client, which applies the list of allowed hosts, the limits and the retries to every
 //! call.
 
-use super::error::{HttpError, HttpFailure};
+use super::error::{HttpError, HttpFailure, truncate_for_error};
 use super::hosts::AllowedHosts;
-use super::limits::Limits;
-use super::request::{Body, Request, Response};
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use super::limits::{Limits, with_jitter};
+use super::request::{Body, Request, Response, is_json_type};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::retry;
 use rulec_base::diag::Message;
@@ -101,9 +101,9 @@ impl HttpClient {
     /// Makes a call, with retries for failures that a retry may fix.
     ///
     /// # Errors
-    /// Every [`HttpFailure`] except [`HttpFailure::NotJson`].
+    /// Every [`HttpFailure`]. A body that is not JSON is an error only if its content type is JSON.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
-        self.send_with_sink(request, None).await
+        self.send_with_sink(request, None).await?.refuse_broken_json()
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
@@ -132,10 +132,10 @@ impl HttpClient {
                 .send_once(request, &url, Instant::now() + time, timeout_failure, &mut sink)
                 .await
             {
-                Ok((status, body)) => {
+                Ok((status, is_json, body)) => {
                     let (call, secrets) = (request.label(), request.secrets());
                     let elapsed = started.elapsed();
-                    return Ok(Response { call, status, body, attempts, elapsed, secrets });
+                    return Ok(Response { call, status, body, attempts, elapsed, is_json, secrets });
                 }
                 Err(failure) => failure,
             };
@@ -147,14 +147,15 @@ impl HttpClient {
                         && (request.is_repeatable || is_unprocessed)
                         && !piece_delivered.load(Ordering::Relaxed) =>
                 {
-                    sleep(pause).await
+                    sleep(with_jitter(pause)).await
                 }
                 _ => return Err(HttpError::new(request.label(), attempts, started.elapsed(), failure)),
             }
         }
     }
 
-    /// Makes one attempt of a call. If the attempt is not complete at the deadline, it fails with
+    /// Makes one attempt of a call. Returns the status, whether the content type is JSON, and the
+    /// body. If the attempt is not complete at the deadline, it fails with
     /// `timeout_failure`.
     async fn send_once(
         &self,
@@ -163,7 +164,7 @@ impl HttpClient {
         deadline: Instant,
         timeout_failure: HttpFailure,
         sink: &mut BodySink<'_>,
-    ) -> Result<(u16, Body), AttemptFailure> {
+    ) -> Result<(u16, bool, Body), AttemptFailure> {
         let mut call =
             self.client.request(request.method.clone(), url.clone()).headers(request.headers.clone());
         if let Some(body) = &request.body {
@@ -191,8 +192,14 @@ impl HttpClient {
         if !read_result.map_err(|_| timeout_failure)?.map_err(to_failure)? {
             return Err(HttpFailure::BodyTooLarge { limit }.into());
         }
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
+        {
+            let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+            return Err(HttpFailure::UnknownEncoding { encoding: truncate_for_error(&encoding) }.into());
+        }
         let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
-        Ok((status.as_u16(), Body::parse_body(content_type, &bytes)))
+        let is_json = content_type.is_some_and(is_json_type);
+        Ok((status.as_u16(), is_json, Body::parse_body(content_type, &bytes)))
     }
 }
 

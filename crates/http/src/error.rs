@@ -143,7 +143,13 @@ pub enum HttpFailure {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The response has a success status, but its body is not JSON, which the caller requires.
+    /// The body of the response is compressed, although the request did not allow it.
+    UnknownEncoding {
+        /// The encoding, as the header `Content-Encoding` names it.
+        encoding: String,
+    },
+    /// The response has a success status, but its body is not JSON, which the caller requires or
+    /// the content type of the response promises.
     NotJson {
         /// The response's text, truncated after 2000 characters.
         text: String,
@@ -174,6 +180,9 @@ impl HttpFailure {
             }
             HttpFailure::BodyTooLarge { limit } => message!(
                 "the answer is longer than {limit} bytes; raise the limit of the body if it should be"
+            ),
+            HttpFailure::UnknownEncoding { encoding } => message!(
+                "the answer is encoded as `{encoding}`, which the request did not allow; let the server answer without an encoding"
             ),
             HttpFailure::NotJson { text } => {
                 message!(

@@ -1,5 +1,6 @@
 //! The limits of every call (time, retries, response size), and the pauses between attempts.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 /// Maximum time limit, to which longer limits are reduced. A year is practically unlimited, but
@@ -20,7 +21,7 @@ pub struct Limits {
     /// [repeatable](super::Request::repeatable) request has no such restriction.
     pub retries: u32,
     /// The pause before the first retry, and the maximum pause. Each pause is twice the previous
-    /// one, without a random part.
+    /// one, less a random part of at most a quarter, so that many callers do not retry in step.
     pub pauses: (Duration, Duration),
     /// Maximum size of a response body in bytes; a longer body is an error.
     pub body: usize,
@@ -51,8 +52,8 @@ impl Limits {
         if overall { self.overall } else { self.attempt }
     }
 
-    /// Returns the pause after `attempts` failed attempts. `None` if no retry is left, or if the
-    /// overall time limit would be reached before the retry starts.
+    /// Returns the pause after `attempts` failed attempts, without its random part. `None` if no
+    /// retry is left, or if the overall time limit would be reached before the retry starts.
     pub(super) fn pause_before_retry(&self, attempts: u32, elapsed: Duration) -> Option<Duration> {
         if attempts > self.retries {
             return None;
@@ -62,6 +63,13 @@ impl Limits {
         let pause = first.saturating_mul(doublings).min(longest);
         (elapsed.saturating_add(pause) < self.overall).then_some(pause)
     }
+}
+
+/// Shortens a pause by a random part of at most a quarter.
+pub(super) fn with_jitter(pause: Duration) -> Duration {
+    // The standard library seeds each hasher at random.
+    let random = RandomState::new().build_hasher().finish() as u32;
+    pause.mul_f64(1.0 - 0.25 * f64::from(random) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]
@@ -86,6 +94,13 @@ mod tests {
         for (elapsed, expected) in [(9_899, Some(ms(100))), (9_900, None), (20_000, None)] {
             assert_eq!(limits.pause_before_retry(1, ms(elapsed)), expected, "{elapsed}");
         }
+    }
+
+    #[test]
+    fn pauses_differ_by_at_most_a_quarter() {
+        let pauses: Vec<Duration> = (0..100).map(|_| with_jitter(ms(1_000))).collect();
+        assert!(pauses.iter().all(|pause| (ms(750)..=ms(1_000)).contains(pause)), "{pauses:?}");
+        assert!(pauses.iter().any(|pause| *pause != pauses[0]));
     }
 
     #[test]

@@ -143,11 +143,12 @@ impl ChatModel {
         let mut body = self.build_body(prompt, tool);
         body["stream"] = true.into();
         let request = self.build_request(body)?;
-        let mut streamed = stream::StreamedResponse::default();
+        let mut streamed = stream::StreamedResponse::new(request.secrets());
         let response = self
             .client
             .send_with_sink(&request, Some(&mut |piece| streamed.add_piece(piece, on_reason)))
             .await?;
+        streamed.finish(on_reason);
         let (attempts, elapsed) = (response.attempts, response.elapsed);
         let response_json = match streamed.combined_response() {
             Some(response_json) => response_json,

@@ -209,7 +209,7 @@ impl Body {
     }
 
     pub(super) fn parse_body(content_type: Option<&HeaderValue>, bytes: &[u8]) -> Body {
-        let is_json = content_type.is_none_or(|label| label.to_str().is_ok_and(is_json_type));
+        let is_json = content_type.is_none_or(is_json_type);
         match is_json.then(|| serde_json::from_slice(bytes)) {
             Some(Ok(value)) => Body::Json(value),
             _ => Body::Text(String::from_utf8_lossy(bytes).into_owned()),
@@ -218,7 +218,8 @@ impl Body {
 }
 
 /// True if a content type is `…/json` or `…/…+json`.
-fn is_json_type(label: &str) -> bool {
+pub(super) fn is_json_type(label: &HeaderValue) -> bool {
+    let Ok(label) = label.to_str() else { return false };
     let media_type = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     media_type.ends_with("/json") || media_type.ends_with("+json")
 }
@@ -235,10 +236,24 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the call, including pauses.
     pub elapsed: Duration,
+    /// Whether the content type is JSON.
+    pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }
 
 impl Response {
+    /// Refuses a body that is not JSON, although its content type is. As a text, it would lack the
+    /// fields that the caller reads.
+    pub(super) fn refuse_broken_json(self) -> Result<Response, HttpError> {
+        match &self.body {
+            Body::Text(text) if self.is_json && !text.trim().is_empty() => {
+                let failure = HttpFailure::NotJson { text: quote(&self.secrets, text) };
+                Err(HttpError::new(self.call, self.attempts, self.elapsed, failure))
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// Returns the body as JSON, whatever its content type.
     ///
     /// # Errors

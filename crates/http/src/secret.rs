@@ -32,6 +32,52 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// Masks secrets in a text that arrives in parts. The start of a secret is held back until the rest
+/// has arrived.
+pub(super) struct StreamMask {
+    /// The secrets, the longest first.
+    secrets: Vec<Secret>,
+    held_back: String,
+}
+
+impl StreamMask {
+    /// Creates a mask of these secrets, which are sorted by their length, the longest first.
+    pub(super) fn new(mut secrets: Vec<Secret>) -> StreamMask {
+        secrets.retain(|secret| !secret.0.is_empty());
+        StreamMask { secrets, held_back: String::new() }
+    }
+
+    /// Adds a part of the text. Returns the text, masked, that no later part can change.
+    pub(super) fn push(&mut self, part: &str) -> String {
+        let text = std::mem::take(&mut self.held_back) + part;
+        let (mut masked, mut rest) = (String::new(), text.as_str());
+        while let Some(c) = rest.chars().next() {
+            let may_begin = |secret: &Secret| secret.0.len() > rest.len() && secret.0.starts_with(rest);
+            if self.secrets.iter().any(may_begin) {
+                break;
+            }
+            match self.secrets.iter().find_map(|secret| rest.strip_prefix(&*secret.0)) {
+                Some(after) => {
+                    masked.push_str(MASK);
+                    rest = after;
+                }
+                None => {
+                    masked.push(c);
+                    rest = &rest[c.len_utf8()..];
+                }
+            }
+        }
+        self.held_back = rest.to_owned();
+        masked
+    }
+
+    /// Returns the rest of the text, masked, at its end.
+    pub(super) fn finish(&mut self) -> String {
+        let rest = std::mem::take(&mut self.held_back);
+        self.secrets.iter().fold(rest, |text, secret| secret.mask_in(&text))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,6 +39,8 @@ pub enum ServeError {
     Protocol(#[from] ProtocolError),
     /// Reading standard input or writing standard output failed.
     Io(#[from] io::Error),
+    /// The editor ended the server without shutting it down first.
+    NotShutDown,
 }
 
 impl ServeError {
@@ -47,6 +49,7 @@ impl ServeError {
         match self {
             ServeError::Protocol(error) => message!("the editor broke the protocol: {}", error.to_string()),
             ServeError::Io(error) => message!("standard input or output failed: {error}"),
+            ServeError::NotShutDown => message!("the editor ended the server without shutting it down"),
         }
     }
 }
@@ -94,6 +97,7 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         refreshes_lenses,
         refresh_count: 0,
         unsent: UnsentDiagnostics::No,
+        is_shut_down: false,
     };
     if watches_files {
         server.register_file_watchers();
@@ -156,6 +160,8 @@ struct Server<'c> {
     /// contain this number.
     refresh_count: u32,
     unsent: UnsentDiagnostics,
+    /// Whether the editor has requested the shutdown. Then the server only waits for `exit`.
+    is_shut_down: bool,
 }
 
 impl Server<'_> {
@@ -179,11 +185,24 @@ impl Server<'_> {
                 // The editor closed the connection.
                 None => return Ok(()),
                 Some(Message::Request(request)) => {
-                    if self.connection.handle_shutdown(&request)? {
-                        return Ok(());
-                    }
-                    let response = self.answer(request);
+                    let response = match request.method.as_str() {
+                        _ if self.is_shut_down => Response::new_err(
+                            request.id,
+                            ErrorCode::InvalidRequest as i32,
+                            "the server is shut down".to_owned(),
+                        ),
+                        request::Shutdown::METHOD => {
+                            self.is_shut_down = true;
+                            Response::new_ok(request.id, ())
+                        }
+                        _ => self.answer(request),
+                    };
                     self.send(Message::Response(response));
+                }
+                Some(Message::Notification(notification))
+                    if notification.method == notification::Exit::METHOD =>
+                {
+                    return if self.is_shut_down { Ok(()) } else { Err(ServeError::NotShutDown) };
                 }
                 Some(Message::Notification(notification)) => self.handle_notification(notification),
                 Some(Message::Response(_)) => {}

@@ -16,6 +16,9 @@ use std::rc::Rc;
 
 /// Maximum number of rule files in a workspace whose imports are read.
 const MAX_FILES: usize = 2_000;
+/// Maximum number of folders in which rule files are searched. An editor may have opened the root
+/// of a file system.
+const MAX_FOLDERS: usize = 20_000;
 
 /// A document that is open in the editor.
 pub struct Document {
@@ -274,8 +277,9 @@ impl Workspace {
     fn with_import_graph<T>(&self, query: impl FnOnce(&BTreeMap<PathBuf, Vec<PathBuf>>) -> T) -> T {
         let mut imports = self.imports.borrow_mut();
         let imports = imports.get_or_insert_with(|| {
-            let mut files = BTreeSet::new();
-            self.folders.iter().for_each(|folder| collect_rule_files(folder, &mut files));
+            let mut search = FileSearch::default();
+            self.folders.iter().for_each(|folder| search.collect(folder, device(folder)));
+            let mut files = search.files;
             files.extend(self.open.keys().cloned());
             let read_imports = |path: PathBuf| {
                 let text = match self.open.get(&path) {
@@ -295,24 +299,47 @@ impl Workspace {
     }
 }
 
-/// Adds the rule files below a folder to `files`. Hidden folders are skipped, and links to folders
-/// are not followed.
-fn collect_rule_files(folder: &Path, files: &mut BTreeSet<PathBuf>) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let mut entries: Vec<_> = entries.flatten().collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, is_dir) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        let name = entry.file_name();
-        let is_skipped = name.as_encoded_bytes().starts_with(b".")
-            || matches!(name.to_str(), Some("target" | "node_modules"));
-        if files.len() >= MAX_FILES {
-            return;
-        } else if is_dir && !is_skipped {
-            collect_rule_files(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
-            files.insert(path);
+/// A search for the rule files below the folders of the workspace.
+#[derive(Default)]
+struct FileSearch {
+    files: BTreeSet<PathBuf>,
+    /// Number of folders that were read.
+    folders: usize,
+}
+
+impl FileSearch {
+    /// Adds the rule files below a folder. Hidden folders and other file systems are skipped, and
+    /// links to folders are not followed.
+    fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        self.folders += 1;
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, is_dir) = (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let name = entry.file_name();
+            let is_skipped = name.as_encoded_bytes().starts_with(b".")
+                || matches!(name.to_str(), Some("target" | "node_modules"));
+            if self.files.len() >= MAX_FILES || self.folders >= MAX_FOLDERS {
+                return;
+            } else if is_dir && !is_skipped && device(&path) == file_system {
+                self.collect(&path, file_system);
+            } else if path.extension().is_some_and(|extension| extension == "rules") && path.is_file() {
+                self.files.insert(path);
+            }
         }
+    }
+}
+
+/// Returns the number of the file system that contains a folder; `None` where the operating system
+/// has no such number.
+fn device(folder: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    return std::fs::metadata(folder).ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata));
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        None
     }
 }
 

@@ -123,7 +123,7 @@ pub struct Program {
 
 /// The name of the table that contains the routes outside any `table`.
 pub const ROUTES_TABLE: &str = "routes";
-/// The longest allowed chain of `goto`s. Limited because engines follow `goto`s recursively.
+/// The longest allowed chain of `goto`s: engines recurse, or keep a frame, for each.
 pub const MAX_JUMPS: usize = 64;
 /// The name of the table that contains the patterns of all keyword flows.
 pub const FLOWS_TABLE: &str = "flows";

@@ -7,6 +7,7 @@ use crate::error::RequestError;
 use crate::language::with_language;
 use crate::state::Studio;
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -74,7 +75,9 @@ impl AccessGate {
         // Each header must occur exactly once. Of two values, another HTTP parser might read a
         // different one.
         let hosts: Vec<&str> = header_values(headers, header::HOST.as_str());
-        if hosts.len() != 1 || !hosts.iter().all(|host| self.is_own_host(host)) {
+        // A request target may name a host too, which overrides the header.
+        let target_host = request.uri().authority().map(Authority::as_str);
+        if hosts.len() != 1 || !hosts.iter().copied().chain(target_host).all(|host| self.is_own_host(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");
             return forbidden("host", message);
         }

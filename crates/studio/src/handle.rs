@@ -13,6 +13,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
+/// A route of the API: its HTTP method, its path and its handler.
+pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
+
 /// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
 /// error of kind `broken`.
 pub(crate) async fn run_blocking<T: Send + 'static>(

@@ -35,5 +35,7 @@ mod state;
 mod utf16;
 
 pub use report::{ReportError, ReportOptions, report};
+#[doc(hidden)]
+pub use server::route_names;
 pub use server::{Server, StartError};
 pub use state::{Options, RulesFile};

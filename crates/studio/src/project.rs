@@ -69,6 +69,7 @@ impl Loader for EditedLoader<'_> {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match self.texts.get(path) {
             Some(text) => Ok(text.clone().into_bytes()),
+            None if is_hidden(path) => Err(LoadError::NotFound),
             None => {
                 let mut stamps = self.stamps.borrow_mut();
                 stamps.entry(path.to_owned()).or_insert_with(|| self.project.file_stamp(path));
@@ -76,6 +77,12 @@ impl Loader for EditedLoader<'_> {
             }
         }
     }
+}
+
+/// True for a hidden file that is no file of rules, such as `.env`. Such a file may hold secrets,
+/// and diagnostics or decisions would show parts of it.
+fn is_hidden(path: &str) -> bool {
+    !path.ends_with(".rules") && path.split('/').any(|part| part.starts_with('.') && part != "..")
 }
 
 impl Project {

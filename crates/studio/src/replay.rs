@@ -13,6 +13,7 @@ use crate::api::{AskRows, Progress, ReplayState, Source};
 use crate::snapshot::ProjectSnapshot;
 use rulec::Message;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -50,12 +51,28 @@ pub(crate) struct Replay {
     progress: watch::Sender<Progress>,
 }
 
+/// A line of the replayed file.
+#[derive(Clone, Copy, Debug)]
+struct FileLine {
+    /// Byte offset of the line in the file.
+    offset: u64,
+    /// Number of the line, from 1.
+    number: u64,
+    /// Fingerprint of the line, which shows whether the file was replaced since it was replayed.
+    fingerprint: u32,
+}
+
+/// Returns a fingerprint (hash) of a line without its line break.
+fn line_fingerprint(line: &[u8]) -> u32 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(line);
+    hasher.finish() as u32
+}
+
 /// Result of deciding one message.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// Byte offset of the message's line in the file.
-    offset: u64,
-    line: u64,
+    place: FileLine,
     /// Time of the message in milliseconds since 1970; NaN if the time is unknown.
     time: f64,
     /// Name of the entry (such as a table) that decided, as an index into [`ReplayResults::names`].

@@ -3,7 +3,7 @@
 use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
 use crate::error::RequestError;
 use crate::guard::{AccessGate, guard_request};
-use crate::handle::{get_handler, post_handler, put_handler};
+use crate::handle::{ApiRoute, get_handler, post_handler, put_handler};
 use crate::state::{Options, Studio};
 use crate::{assets, report};
 use axum::extract::DefaultBodyLimit;
@@ -11,6 +11,9 @@ use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Router, middleware};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use rulec::Message;
 use rulec_base::json::MAX_BYTES;
 use rulec_base::message;
@@ -18,7 +21,9 @@ use std::future::Future;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 
 /// A studio that listens on a port of this machine.
 pub struct Server {
@@ -42,6 +47,13 @@ impl StartError {
 /// Maximum size in bytes of a request that is not an upload. The factor 8 leaves room for JSON
 /// escapes in a message or file text.
 const MAX_REQUEST_BYTES: usize = 8 * MAX_BYTES;
+
+/// Maximum number of open connections. A browser opens at most six to one address.
+const MAX_CONNECTIONS: usize = 256;
+/// Maximum time that a connection may take for the head of its next request.
+const HEAD_TIME_LIMIT: Duration = Duration::from_secs(10);
+/// Pause after a connection could not be accepted, for example because no descriptor is free.
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
 impl Server {
     /// Opens a studio and listens on the loopback address.
@@ -77,14 +89,14 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Returns an error if the listener fails.
+    /// Returns an error if connections can no longer be accepted.
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = AccessGate { studio: self.studio.clone(), port: self.port };
         let uploads = self.studio.uploads.path().to_owned();
         let router =
             build_router().layer(middleware::from_fn_with_state(gate, guard_request)).with_state(self.studio);
         let ended = tokio::select! {
-            ended = async { axum::serve(self.listener, router).await } => ended,
+            ended = accept_connections(&self.listener, router) => ended,
             () = until => Ok(()),
         };
         // A request that still runs keeps the studio alive, and with it the folder.
@@ -93,31 +105,70 @@ impl Server {
     }
 }
 
+/// Serves each connection on a task of its own. A connection that sends no complete request head
+/// for [`HEAD_TIME_LIMIT`] is closed. So connections that send nothing cannot keep the page out.
+async fn accept_connections(listener: &TcpListener, router: Router) -> io::Result<()> {
+    let open_connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let permit = open_connections.clone().acquire_owned().await.map_err(io::Error::other)?;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            // The client has gone, or the process has no free descriptor. The listener still works.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+            Err(_) => {
+                tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let mut connection = http1::Builder::new();
+            connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME_LIMIT);
+            // An error concerns one client, which has gone or sent no HTTP.
+            let _ = connection.serve_connection(TokioIo::new(stream), service).await;
+            drop(permit);
+        });
+    }
+}
+
+/// Returns all routes of the API.
+fn api_routes() -> Vec<ApiRoute> {
+    let mut routes: Vec<ApiRoute> = vec![
+        ("GET", "/api/session", get_handler(overview::session)),
+        ("GET", "/api/overview", get_handler(overview::overview)),
+        ("POST", "/api/rules", post_handler(overview::upload_rules)),
+        ("GET", "/api/messages", get_handler(overview::saved_messages)),
+        ("PUT", "/api/messages", put_handler(overview::save_messages)),
+        ("POST", "/api/decide", post_handler(decide::decide)),
+        ("POST", "/api/near", post_handler(near::near_misses)),
+        ("POST", "/api/test", post_handler(test_block::make_test)),
+        ("GET", "/api/map", get_handler(map::map)),
+        ("GET", "/api/table", get_handler(table::table)),
+        ("GET", "/api/file", get_handler(edit::file)),
+        ("POST", "/api/check", post_handler(edit::check)),
+        ("POST", "/api/complete", post_handler(edit::complete)),
+        ("POST", "/api/hover", post_handler(edit::hover)),
+        ("POST", "/api/definition", post_handler(edit::definition)),
+        ("POST", "/api/format", post_handler(edit::format)),
+        ("POST", "/api/save", post_handler(edit::save)),
+        ("GET", "/api/codes/{code}", get(edit::code)),
+        ("POST", "/api/report", post_handler(report::collect_report)),
+        ("POST", "/api/report.html", post(report::report_response)),
+    ];
+    routes.extend(replays::replay_routes());
+    routes
+}
+
+/// Returns the method and path of each route, so that a test can prove that it covers all routes.
+#[doc(hidden)]
+pub fn route_names() -> Vec<(&'static str, &'static str)> {
+    api_routes().into_iter().map(|(method, path, _)| (method, path)).collect()
+}
+
 fn build_router() -> Router<Arc<Studio>> {
-    Router::new()
-        .route("/api/session", get_handler(overview::session))
-        .route("/api/overview", get_handler(overview::overview))
-        .route("/api/rules", post_handler(overview::upload_rules))
-        .route(
-            "/api/messages",
-            get_handler(overview::saved_messages).merge(put_handler(overview::save_messages)),
-        )
-        .route("/api/decide", post_handler(decide::decide))
-        .route("/api/near", post_handler(near::near_misses))
-        .route("/api/test", post_handler(test_block::make_test))
-        .route("/api/map", get_handler(map::map))
-        .route("/api/table", get_handler(table::table))
-        .route("/api/file", get_handler(edit::file))
-        .route("/api/check", post_handler(edit::check))
-        .route("/api/complete", post_handler(edit::complete))
-        .route("/api/hover", post_handler(edit::hover))
-        .route("/api/definition", post_handler(edit::definition))
-        .route("/api/format", post_handler(edit::format))
-        .route("/api/save", post_handler(edit::save))
-        .route("/api/codes/{code}", get(edit::code))
-        .route("/api/report", post_handler(report::collect_report))
-        .route("/api/report.html", post(report::report_response))
-        .merge(replays::replay_routes())
+    api_routes()
+        .into_iter()
+        .fold(Router::new(), |router, (_, path, handler)| router.route(path, handler))
         .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
         .fallback(serve_page)
 }

@@ -16,8 +16,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The name of the main file, and the content of each loaded file that is not a current rule file.
-/// Such a file is a word list, or a rule file that is no longer imported. Its content is kept as it
-/// was first loaded.
+/// Such a file is a word list. If the rules were not read from disk, also an unused file is
+/// kept, because it could not be read again. Contents are kept as they were first loaded.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
@@ -38,11 +38,15 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the files that were loaded, and the files of `before`. Rule files in `sources` are
-    /// left out, because their current texts are kept elsewhere.
+    /// Returns the files that were loaded, and the files of `before` that cannot be read from disk
+    /// again. Rule files in `sources` are left out, because their current texts are kept elsewhere.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
-        let mut contents = HashMap::clone(&before.contents);
-        contents.extend(self.files.into_inner());
+        let mut contents = self.files.into_inner();
+        if before.disk.is_none() {
+            for (name, bytes) in before.contents.iter() {
+                contents.entry_ref(name).or_insert_with(|| bytes.clone());
+            }
+        }
         sources.iter().for_each(|(_, file)| drop(contents.remove(&file.name)));
         KeptFiles { contents: Arc::new(contents), ..before.clone() }
     }
@@ -284,6 +288,7 @@ pub(super) fn apply_splices(text: &str, mut edits: Vec<Splice>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MemoryLoader;
 
     #[test]
     fn documentation_is_replaced_with_its_statement() {
@@ -296,6 +301,25 @@ mod tests {
         check("## one\n# plain\nroute", 0, "# plain\nroute");
         check("a ## of a\n\n  ## one\n  # rulec: allow W0001 x\n  route", 1, "a ## of a\n\n  route");
         check("a route", 1, "a route");
+    }
+
+    /// Former bug: every file that was ever imported was kept until the rules were loaded again.
+    #[test]
+    fn a_file_that_is_no_longer_used_is_kept_only_if_it_is_not_on_disk() {
+        let words = MemoryLoader::new().with("words.txt", "a");
+        let folder = tempfile::tempdir().expect("there is a place for files");
+        let disk = DiskLoader::new(folder.path()).expect("it is a folder");
+        for (disk, expected) in [(None, true), (Some(disk), false)] {
+            let load = |before: &KeptFiles, name: &str| {
+                let recorder = RecordingLoader::new(&words);
+                let _ = recorder.load(name);
+                recorder.into_files(before, &SourceMap::default())
+            };
+            let used = load(&KeptFiles::new("a.rules", disk), "words.txt");
+            assert!(used.contents.contains_key("words.txt"));
+            let unused = load(&used, "nothing.txt");
+            assert_eq!(unused.contents.contains_key("words.txt"), expected);
+        }
     }
 
     #[test]

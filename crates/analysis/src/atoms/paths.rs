@@ -1,7 +1,7 @@
 //! The message fields (*paths*) that atoms (predicates and quantifiers) read. Several slots may
 //! have one path, because rules may read a field as different kinds of value.
 
-use super::AtomTable;
+use super::{AtomLiteral, AtomTable, FALSE, UNKNOWN};
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_sema::hir::{Slot, SlotId};
 use smallvec::SmallVec;
@@ -19,6 +19,24 @@ pub struct ReadPath {
 }
 
 impl AtomTable {
+    /// True if a literal (a required truth value) holds only where a field has a text of its
+    /// enumeration.
+    pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
+        let atom = &self.atoms[literal.atom];
+        match (&atom.missing_slot, &atom.term) {
+            (Some(slot), _) => {
+                literal.allowed == FALSE && self.slot_program.slots[slot.index()].values.is_some()
+            }
+            // Without a value, the predicate is unknown.
+            (None, Some((term, _))) => {
+                let term = &self.terms[*term];
+                let is_text = term.values.is_some() && term.kinds == KindSet::STRING;
+                atom.pred.is_some() && is_text && literal.allowed & UNKNOWN == 0
+            }
+            (None, None) => false,
+        }
+    }
+
     pub(super) fn path_ids(&mut self, slots: &[SlotId]) -> SmallVec<[usize; 2]> {
         let mut paths = SmallVec::new();
         for slot in slots {

@@ -10,6 +10,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use csv::{ByteRecord, ReaderBuilder};
 use rulec::Code;
 use rulec_base::message;
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -105,8 +106,18 @@ pub(super) struct CsvSink<W: Write> {
 impl<W: Write> CsvSink<W> {
     pub fn create(schema: &SchemaRef, out: W) -> Result<CsvSink<W>, FormatError> {
         let mut writer = csv::Writer::from_writer(out);
-        writer.write_record(schema.fields().iter().map(|field| field.name())).map_err(FormatError::new)?;
+        let names = schema.fields().iter().map(|field| without_formula(field.name()));
+        writer.write_record(names.map(|name| name.into_owned().into_bytes())).map_err(FormatError::new)?;
         Ok(CsvSink { writer })
+    }
+}
+
+/// Returns a text that no spreadsheet reads as a formula, as OWASP advises: a text that begins like
+/// a formula gets an apostrophe before it. A number stays as it is.
+fn without_formula(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -120,7 +131,9 @@ impl<W: Write> Sink for CsvSink<W> {
             for column in &columns {
                 match column.cell(row) {
                     CellValue::Null => self.writer.write_field(""),
-                    CellValue::Str(text) | CellValue::Json(text) => self.writer.write_field(text),
+                    CellValue::Str(text) | CellValue::Json(text) => {
+                        self.writer.write_field(without_formula(text).as_bytes())
+                    }
                     cell => self.writer.write_field(serde_json::to_vec(&cell).map_err(FormatError::new)?),
                 }
                 .map_err(FormatError::new)?;
@@ -132,5 +145,28 @@ impl<W: Write> Sink for CsvSink<W> {
 
     fn finish(&mut self) -> Result<(), FormatError> {
         Ok(self.writer.flush()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_formula;
+
+    #[test]
+    fn no_text_is_a_formula() {
+        for (text, expected) in [
+            ("=HYPERLINK(\"x\")", "'=HYPERLINK(\"x\")"),
+            ("+1+cmd", "'+1+cmd"),
+            ("-1+cmd", "'-1+cmd"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("-1.5", "-1.5"),
+            ("+7", "+7"),
+            ("a=b", "a=b"),
+            ("", ""),
+        ] {
+            assert_eq!(without_formula(text), expected, "{text:?}");
+        }
     }
 }

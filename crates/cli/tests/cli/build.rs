@@ -68,6 +68,16 @@ fn what_cannot_be_built_or_loaded_is_said() {
         let said = ran.err + &ran.out;
         assert!(said.contains("E0014") && said.contains("rulec build"), "{args:?}: {said}");
     }
+    // The first 8 bytes say that the file holds compiled rules.
+    for place in 0..8 {
+        let mut damaged = bytes.clone();
+        damaged[place] ^= 1;
+        let damaged = Folder::new().file("x.rulec", damaged).file("x.pub", PUBLIC);
+        for args in [&["run", "x.rulec"][..], &["run", "x.rulec", "--verify", "x.pub"]] {
+            let said = damaged.fed(args, "{}").expect(2).err;
+            assert!(said.contains("first bytes are damaged"), "{place} {args:?}: {said}");
+        }
+    }
     // Byte 8 is the format number, and byte 21 the first of the version.
     for place in [8, 21] {
         let mut newer = bytes.clone();

@@ -62,7 +62,7 @@ fn in_turn(answers: &str) -> usize {
 /// decided.
 #[test]
 fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
-    for (signal, status) in [("TERM", 143), ("INT", 130)] {
+    for (signal, status) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
         for jobs in ["1", "7"] {
             let folder = Folder::with(SMALL);
             let mut child = start(&folder, &["run", "a.rules", "--jobs", jobs], Stdio::piped());
@@ -82,6 +82,38 @@ fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
             assert!(said.contains("2 messages: shout 2") && said.contains("stopped by signal"), "{said}");
         }
     }
+}
+
+/// A run under `nohup` ignores SIGHUP.
+#[test]
+fn a_run_that_ignores_the_hangup_goes_on() {
+    let folder = Folder::with(SMALL);
+    let mut command = Command::new("sh");
+    let line = "trap '' HUP; exec \"$0\" run a.rules";
+    let command = command.args(["-c", line, env!("CARGO_BIN_EXE_rulec")]).current_dir(folder.dir.path());
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("it is piped");
+    input.write_all(b"{\"text\":\"a!\"}\n").expect("it reads");
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut answers = String::new();
+    output.read_line(&mut answers).expect("it answers");
+    tell(&child, "HUP");
+    input.write_all(b"{\"text\":\"b!\"}\n").expect("it still reads");
+    drop(input);
+    output.read_to_string(&mut answers).expect("it ends");
+    let (_, status, said) = end(child, None);
+    assert_eq!((in_turn(&answers), status), (2, Some(0)), "{said}");
+}
+
+/// Former bug: `build` reported a closed pipe as an error, unlike all other subcommands.
+#[test]
+fn a_closed_pipe_ends_build_quietly() {
+    let folder = Folder::with(SMALL);
+    let mut child = start(&folder, &["build", "a.rules", "-o", "/dev/stdout"], Stdio::piped());
+    drop(child.stdout.take());
+    let (_, status, said) = end(child, None);
+    assert_eq!((status, said.as_str()), (Some(0), ""));
 }
 
 #[test]

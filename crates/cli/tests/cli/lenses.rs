@@ -2,7 +2,7 @@
 
 use super::Folder;
 use super::lsp::{Editor, uri};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 /// Regression test: unchanged diagnostics were sent again after the analysis and after each save.
 /// Code lenses were not refreshed when an edit of another file changed which routes are hidden.
@@ -92,4 +92,18 @@ fn findings_of_an_analysis_stay_until_the_next_one_is_through() {
     editor.change(&main, 3, &format!("import \"words.rules\"\n\n\n{}", routes.replace("< 1", "< -1")));
     assert_eq!(told(&mut editor), [Vec::<u64>::new()]);
     assert_eq!(editor.stop(), Some(0));
+}
+
+#[test]
+fn an_exit_without_a_shutdown_is_an_error_and_no_request_follows_a_shutdown() {
+    let folder = Folder::new();
+    let mut editor = Editor::start(folder.dir.path());
+    editor.tell("exit", Json::Null);
+    assert_eq!(editor.ended(), Some(1));
+    let mut editor = Editor::start(folder.dir.path());
+    editor.ask("shutdown", Json::Null).expect("it shuts down");
+    let refused = editor.ask("workspace/symbol", json!({ "query": "" })).expect_err("it is shut down");
+    assert_eq!(refused["code"], -32600, "{refused}");
+    editor.tell("exit", Json::Null);
+    assert_eq!(editor.ended(), Some(0));
 }

@@ -13,12 +13,12 @@ pub struct Editor {
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
     asked: i64,
-    /// Received messages that are not responses to a request.
     pub notifications: Vec<Json>,
+    pub capabilities: Json,
 }
 
 impl Editor {
-    fn start(folder: &Path) -> Editor {
+    pub fn start(folder: &Path) -> Editor {
         Editor::with(folder, &["lsp", "--stdio"], json!({}))
     }
 
@@ -33,18 +33,18 @@ impl Editor {
             .spawn()
             .expect("the server starts");
         let (to, from) = (server.stdin.take(), BufReader::new(server.stdout.take().expect("a pipe")));
-        let mut editor = Editor { server, to, from, asked: 0, notifications: Vec::new() };
-        let folders = json!([{ "uri": uri(folder), "name": "folder" }]);
-        params["workspaceFolders"] = folders;
+        let mut editor =
+            Editor { server, to, from, asked: 0, notifications: Vec::new(), capabilities: Json::Null };
+        params["workspaceFolders"] = json!([{ "uri": uri(folder), "name": "folder" }]);
         if params["capabilities"].is_null() {
             params["capabilities"] = json!({});
         }
-        let started = editor.ask("initialize", params);
-        let started = started.expect("it starts");
+        let started = editor.ask("initialize", params).expect("it starts");
         assert_eq!(started["serverInfo"]["name"], "rulec");
         // Regression test: Visual Studio Code used both pushed and pulled diagnostics, and showed
         // each one twice.
         assert_eq!(started["capabilities"].get("diagnosticProvider"), None);
+        editor.capabilities = started["capabilities"].clone();
         editor.tell("initialized", json!({}));
         editor
     }
@@ -148,7 +148,7 @@ impl Editor {
         self.ended()
     }
 
-    fn ended(mut self) -> Option<i32> {
+    pub fn ended(mut self) -> Option<i32> {
         drop(self.to.take());
         let mut rest = Vec::new();
         let _ = self.from.read_to_end(&mut rest);

@@ -2,126 +2,22 @@
 //! contains a token, and no output of any command contains the token.
 
 use super::Folder;
+use support::{BROKEN, CONTEXT, PAYLOADS, RULES, TOKEN, log, messages};
 
-/// A text that is part of each private value and key.
-const TOKEN: &str = "TOKEN";
-
-/// Rules of each kind, over fields that are all private.
-const RULES: &str = r#"
-type User = { id: string @private, phone?: string @private, book?: dict<string> @private, tags?: list<string> @private }
-input {
-  text: string @private
-  user?: User
-  users?: list<User>
-  by_name?: dict<User> @private
-  grid?: list<list<User>>
-  codes?: dict<int> @private
-  card?: { pin: int, deep: { owner: string } } @private
-  context?: User
-  steps?: { out?: string @private }
-  answers?: { mood?: string @private }
-}
-let first_user = first(users)
-route phones when any u in users: u.phone == "1" or u.tags contains "x" -> h(u: first_user, n: users[0])
-route rows when any row in grid: any u in row: u.phone matches "^[0-9]+$" -> h(u: grid)
-route books when user.book["a"] == "b" or by_name["x"].phone == "y" -> h(u: user)
-route cards when card.deep.owner starts_with "TO" and card.pin > 3 -> h(u: card.deep, n: codes)
-route texts when text matches "TOK.*" or text contains "TOK" -> h(u: text)
-route codes when codes["x"] > 3 and users[0].id == "z" -> h(u: codes)
-default -> other(u: users)
-choice tone {
-  default branch plain
-  branch loud all { steps.out == "x"; text contains "!" }
-}
-choice mood ask "How does it sound?" {
-  default branch calm "calm"
-  branch angry "angry"
-}
-flow billing "Bills" keyword contains ["bill"] -> "F1"
-payload send {
-  to: string
-  copy: string default context.phone
-  note?: string
-  inner?: User
-  require "to" at to: to == context.phone default context.phone
-  require "tags" at note when note is present: note in context.tags default context.id
-  each tag in context.tags { require "tag" at to: to == tag }
-  each key, value in context.book { require "book" at to: to == value and to == key }
-  each key, value in inner.book { require "inner" at value: value == "n" }
-  compiles "c" at inner.phone
-}
-test "fails" {
-  given text = "TOKEN text"
-  given users = [{ id: "TOKEN id", phone: "TOKEN phone" }]
-  given codes = { TOKENKEY: 1 }
-  expect phones -> h(u: { id: "TOKEN id", phone: "TOKEN phone" })
-}
-test "payload" {
-  given payload = { to: "x" }
-  given context = { id: "TOKEN", phone: "TOKEN", tags: ["TOKEN"] }
-  expect send.accept
-}
-"#;
-
-/// Messages that fit the declared types, and messages of other shapes.
-fn messages() -> Vec<String> {
-    let shapes = [
-        r#""TOKEN""#,
-        r#"["TOKEN"]"#,
-        r#"[["TOKEN", ["TOKEN"]]]"#,
-        r#"{"TOKEN": "TOKEN"}"#,
-        r#"{"id": "TOKEN", "phone": "TOKEN", "book": {"TOKEN": "TOKEN"}, "tags": ["TOKEN"]}"#,
-        r#"{"id": ["TOKEN"], "phone": {"TOKEN": 1}, "book": ["TOKEN"], "tags": {"TOKEN": "TOKEN"}}"#,
-        r#"{"fone": "TOKEN", "x": [{"TOKEN": "TOKEN"}]}"#,
-        r#"[{"id": "TOKEN", "phone": "TOKEN", "book": {"TOKEN": "TOKEN"}, "tags": ["TOKEN"]}]"#,
-        r#"[{"id": ["TOKEN"], "phone": {"TOKEN": 1}, "book": ["TOKEN"], "tags": {"TOKEN": "TOKEN"}, "TOKEN": 1}]"#,
-        r#"[[{"id": "TOKEN", "phone": "TOKEN", "book": {"TOKEN": "TOKEN"}, "tags": ["TOKEN"]}]]"#,
-        r#"{"x": {"id": "TOKEN", "phone": "TOKEN", "TOKEN": "TOKEN"}}"#,
-        r#"{"pin": "TOKEN", "deep": {"owner": "TOKEN", "TOKEN": "TOKEN"}, "TOKEN": 1}"#,
-        r#"{"pin": 4, "deep": ["TOKEN"]}"#,
-    ];
-    let fields = ["text", "user", "users", "by_name", "grid", "codes", "card", "context", "steps", "answers"];
-    let mut all: Vec<String> = Vec::new();
-    for shape in shapes {
-        all.extend(fields.iter().map(|field| format!(r#"{{"text": "TOKEN!", "{field}": {shape}}}"#)));
-    }
-    all.push(r#"{"text": "a bill, TOKEN", "answers": {"mood": "TOKEN"}, "steps": {"out": "TOKEN"}}"#.into());
-    all.push(r#"{"text": "TOKEN", "Users": ["TOKEN"], "txt": "TOKEN", "user": {"idd": "TOKEN"}}"#.into());
-    all
-}
-
-/// Texts that are not messages, with keys of private dicts.
-const BROKEN: [&str; 5] = [
-    r#"{"codes": {"TOKEN": 1, "TOKEN": 2}}"#,
-    r#"{"codes": {"TOKEN": 1e999}}"#,
-    r#"{"users": [{"book": {"TOKEN": {"TOKEN": 1, "TOKEN": 2}}}]}"#,
-    r#"{"card": {"TOKEN": {"TOKEN": 1e999}}}"#,
-    r#"{"user": {"TOKEN": "TOKEN", "TOKEN": "TOKEN"}}"#,
-];
-
-const PAYLOADS: [&str; 5] = [
-    r#"{"to": "a", "note": "b", "inner": {"id": "TOKEN", "phone": "TOKEN ==", "book": {"TOKEN": "TOKEN"}}}"#,
-    r#"{"to": 3, "inner": {"phone": ["TOKEN"], "TOKEN": "TOKEN"}}"#,
-    r#"{"to": "a", "inner": ["TOKEN"]}"#,
-    r#"{"to": "a", "inner": {"book": {"TOKEN": 1, "TOKEN": 2}}}"#,
-    r#"{"to": "a", "inner": {"book": {"TOKEN": 1e999}}}"#,
-];
+#[path = "../../../../tests/support/private.rs"]
+mod support;
 
 /// Returns a folder with the rules, messages and payloads.
 fn folder() -> Folder {
     let lines = messages().into_iter().chain(BROKEN.map(str::to_owned)).collect::<Vec<_>>().join("\n");
-    let context = r#"{"id": "TOKEN", "phone": "TOKEN phone", "tags": ["TOKEN tag"], "book": {"TOKEN key": "TOKEN value"}}"#;
-    let log = messages().into_iter().map(|message| {
-        format!(r#"{{"time": "2026-01-31T09:00:00Z", "generation": 1, "entry": "routes", "path": ["routes"], "route": "default", "message": {message}}}"#)
-    });
     let other =
         RULES.replace("-> other(u: users)", "-> changed(u: users)").replace("-> h(u: text)", "-> g(u: text)");
     Folder::with(RULES)
         .file("b.rules", other)
         .file("m.jsonl", lines)
         .file("p.jsonl", PAYLOADS.join("\n"))
-        .file("c.json", context)
-        .file("log.jsonl", log.collect::<Vec<_>>().join("\n"))
+        .file("c.json", CONTEXT)
+        .file("log.jsonl", log())
 }
 
 /// Removes from an output the arguments of handlers and the corrected payload. They are results for
@@ -246,4 +142,101 @@ fn show_private_shows_them() {
         let ran = folder.rulec(args);
         assert!(without_results(&ran.out).contains(TOKEN), "{args:?}: {}", ran.out);
     }
+}
+
+/// The page of the report contains all its data.
+#[cfg(feature = "studio")]
+#[test]
+fn no_report_shows_a_private_value() {
+    let folder = folder();
+    for more in [&[][..], &["--input", "m.jsonl"], &["--log", "log.jsonl"]] {
+        folder.rulec(&[&["report", "a.rules", "-o", "report.html"], more].concat()).expect(0);
+        let page = std::fs::read_to_string(folder.path("report.html")).expect("it was written");
+        let found = page.find(TOKEN).map(|at| page[..at].chars().rev().take(200).collect::<String>());
+        assert_eq!(found.map(|found| found.chars().rev().collect::<String>()), None, "{more:?}");
+    }
+}
+
+/// The requests about a position, about a document and about the workspace, each with the
+/// capability by which a server offers it.
+#[cfg(feature = "lsp")]
+const EDITOR_REQUESTS: [(&str, &str); 15] = [
+    ("hoverProvider", "textDocument/hover"),
+    ("completionProvider", "textDocument/completion"),
+    ("definitionProvider", "textDocument/definition"),
+    ("referencesProvider", "textDocument/references"),
+    ("documentHighlightProvider", "textDocument/documentHighlight"),
+    ("renameProvider", "textDocument/prepareRename"),
+    ("documentSymbolProvider", "textDocument/documentSymbol"),
+    ("foldingRangeProvider", "textDocument/foldingRange"),
+    ("codeActionProvider", "textDocument/codeAction"),
+    ("inlayHintProvider", "textDocument/inlayHint"),
+    ("codeLensProvider", "textDocument/codeLens"),
+    ("semanticTokensProvider", "textDocument/semanticTokens/full"),
+    ("workspaceSymbolProvider", "workspace/symbol"),
+    // Its edits contain the author's own text, so only the others are checked.
+    ("documentFormattingProvider", ""),
+    ("executeCommandProvider", "workspace/executeCommand"),
+];
+
+/// A capability that this test does not know fails the test.
+#[cfg(feature = "lsp")]
+#[test]
+fn no_answer_to_an_editor_shows_a_private_value() {
+    use super::lsp::{Editor, uri};
+    let folder = Folder::new();
+    let root = folder.dir.path().canonicalize().expect("a folder");
+    let (uri, mut editor) = (uri(&root.join("a.rules")), Editor::start(&root));
+    let offered = editor.capabilities.as_object().cloned().unwrap_or_default();
+    for (capability, _) in offered.iter().filter(|(name, _)| name.ends_with("Provider")) {
+        let known = EDITOR_REQUESTS.iter().any(|(name, _)| name == capability);
+        assert!(known, "`{capability}` is in the list of requests");
+    }
+    let broken = RULES.replace("given codes = {", "given codess = {");
+    let mut answers = Vec::new();
+    for (text, version) in [(RULES, 1), (&broken, 2)] {
+        match version {
+            1 => editor.open(&uri, text),
+            _ => editor.change(&uri, version, text),
+        }
+        for (line, shown) in (0..).zip(text.lines()) {
+            for column in (0..shown.len() as u32).step_by(5) {
+                for (_, method) in &EDITOR_REQUESTS[..6] {
+                    answers.push((*method, at_place(&mut editor, method, &uri, (line, column))));
+                }
+            }
+        }
+        for (_, method) in &EDITOR_REQUESTS[6..12] {
+            answers.push((method, editor.request_for(method, &uri)));
+        }
+        answers.push(("textDocument/diagnostic", editor.request_for("textDocument/diagnostic", &uri)));
+        for test in ["fails", "payload"] {
+            let run = serde_json::json!({ "command": "rulec.runTest", "arguments": [uri, test] });
+            let ran = editor.ask("workspace/executeCommand", run);
+            assert_eq!(ran.is_ok(), version == 1, "{ran:?}");
+            answers.push(("workspace/executeCommand", ran.unwrap_or_else(|refused| refused)));
+        }
+        let symbols = editor.ask("workspace/symbol", serde_json::json!({ "query": "" }));
+        answers.push(("workspace/symbol", symbols.expect("it answers")));
+    }
+    answers.extend(editor.notifications.drain(..).map(|message| ("notification", message)));
+    for (method, answer) in answers {
+        assert!(!answer.to_string().contains(TOKEN), "{method}: {answer}");
+    }
+    assert_eq!(editor.stop(), Some(0));
+}
+
+/// Sends a request about a position. An impossible request is refused.
+#[cfg(feature = "lsp")]
+fn at_place(
+    editor: &mut super::lsp::Editor,
+    method: &str,
+    uri: &str,
+    (line, character): (u32, u32),
+) -> serde_json::Value {
+    let params = serde_json::json!({
+        "textDocument": { "uri": uri }, "position": { "line": line, "character": character },
+        "context": { "includeDeclaration": true, "triggerKind": 1 },
+    });
+    editor.ask(method, params).unwrap_or_else(|refused| refused)
 }

@@ -294,6 +294,30 @@ fn manual_pages_come_from_the_command_line() {
     assert!(pages > 15 && pages <= verbs + 1, "{pages} pages, {verbs} verbs");
 }
 
+#[test]
+fn help_and_manual_pages_are_in_the_selected_language() {
+    let folder = Folder::new();
+    let expected = folder.rulec(&["check", "--help", "--lang", "zh"]).expect(0).out;
+    for args in [&["help", "check", "--lang", "zh"][..], &["help", "--lang=zh", "check"]] {
+        let shown = folder.rulec(args).expect(0).out;
+        assert!(shown.contains("用法") && shown.lines().next() == expected.lines().next(), "{shown}");
+    }
+    assert!(folder.rulec(&["help", "check", "--lang", "en"]).expect(0).out.contains("Usage"));
+    for args in [&["man", "--lang", "zh"][..], &["man", "check", "--lang", "zh"]] {
+        let page = folder.rulec(args).expect(0).out;
+        let headings: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix(".SH ")).collect();
+        assert!(headings.len() > 3 && headings.iter().all(|heading| !heading.is_ascii()), "{headings:?}");
+        assert!(page.contains("\\fB\\-\\-lang\\fR"), "{page}");
+    }
+    let pages = folder.rulec(&["man", "--out", "pages", "--lang", "zh"]).expect(0).err;
+    let english = folder.rulec(&["man", "--out", "english"]).expect(0).err;
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    assert_eq!(digits(&pages), digits(&english));
+    // A full-width colon has its own space.
+    let error = folder.rulec(&["check", "none.rules", "--lang", "zh"]).expect(2);
+    assert!(!(error.out + &error.err).contains("： "));
+}
+
 /// A dict is inferred if there are more than twelve keys and each occurs in less than half of the
 /// objects. Regression test: no test failed when the two conditions were confused. Then thirteen
 /// optional properties of a JSON Schema became a dict.

@@ -2,6 +2,7 @@
 //! `data: {…}` line each. The events are combined into the response that the endpoint would have
 //! sent without streaming. The model's reason is passed to the caller while it arrives.
 
+use crate::secret::{Secret, StreamMask};
 use rulec::prompt::REASON;
 use serde_json::{Value, json};
 
@@ -9,7 +10,6 @@ const DATA_PREFIX: &str = "data:";
 const DONE_MARKER: &str = "[DONE]";
 
 /// The state of reading a streamed response: everything that has arrived so far.
-#[derive(Default)]
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     incomplete_line: Vec<u8>,
@@ -19,29 +19,47 @@ pub(super) struct StreamedResponse {
     content: String,
     /// The name and the arguments of each tool call, as far as they have arrived.
     calls: Vec<(String, String)>,
-    /// Number of bytes of the model's reason that were already passed to the caller.
-    passed_reason_bytes: usize,
+    reason: ReasonReader,
+    /// Masks the request's secrets in the reason, because an endpoint may repeat them.
+    mask: StreamMask,
     /// The first event that is not part of a model's response, such as an error of the endpoint;
     /// `None` if there is none so far.
     other_event: Option<Value>,
 }
 
 impl StreamedResponse {
+    /// Begins to read a response in which these secrets are masked, the longest secret first.
+    pub(super) fn new(secrets: Vec<Secret>) -> StreamedResponse {
+        StreamedResponse {
+            incomplete_line: Vec::new(),
+            has_event: false,
+            content: String::new(),
+            calls: Vec::new(),
+            reason: ReasonReader::default(),
+            mask: StreamMask::new(secrets),
+            other_event: None,
+        }
+    }
+
     /// Adds a piece of the response's body, and passes the new part of the model's reason to
     /// `on_reason`.
     pub(super) fn add_piece(&mut self, piece: &[u8], on_reason: &mut (dyn FnMut(&str) + Send)) {
-        self.incomplete_line.extend_from_slice(piece);
-        while let Some(end) = self.incomplete_line.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.incomplete_line.drain(..=end).collect();
+        let mut rest = piece;
+        // Only the new piece is searched, because the incomplete line may be long.
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.incomplete_line.extend_from_slice(&rest[..end]);
+            rest = &rest[end + 1..];
+            let line = std::mem::take(&mut self.incomplete_line);
             self.read_line(&String::from_utf8_lossy(&line));
+            let new_part = self.calls.first().map(|(_, arguments)| self.reason.read(arguments));
+            pass_on(&self.mask.push(&new_part.unwrap_or_default()), on_reason);
         }
-        let reason = self.calls.first().and_then(|(_, arguments)| partial_reason(arguments));
-        if let Some(new_part) = reason.as_deref().and_then(|reason| reason.get(self.passed_reason_bytes..))
-            && !new_part.is_empty()
-        {
-            on_reason(new_part);
-            self.passed_reason_bytes += new_part.len();
-        }
+        self.incomplete_line.extend_from_slice(rest);
+    }
+
+    /// Passes on the end of the reason, which may have been the start of a secret.
+    pub(super) fn finish(&mut self, on_reason: &mut (dyn FnMut(&str) + Send)) {
+        pass_on(&self.mask.finish(), on_reason);
     }
 
     fn read_line(&mut self, line: &str) {
@@ -75,9 +93,9 @@ impl StreamedResponse {
         }
     }
 
-    /// True if at least a part of the model's reason was passed to the caller.
+    /// True if at least a part of the model's reason has arrived.
     pub(super) fn has_reason(&self) -> bool {
-        self.passed_reason_bytes > 0
+        self.reason.has_text
     }
 
     /// Returns the combined response; `None` if the body was not a stream of events.
@@ -95,32 +113,97 @@ impl StreamedResponse {
     }
 }
 
-/// Returns the value of the field [`REASON`] in incomplete JSON, up to the last character that has
-/// arrived. `None` if the value has not begun.
-fn partial_reason(arguments: &str) -> Option<String> {
-    let key = format!("\"{REASON}\"");
-    let (key_start, _) = arguments.match_indices(&key).find(|(key_start, _)| {
-        // A key follows `{` or `,`. Inside a string, the quotes of `key` would be escaped.
-        arguments[..*key_start].trim_end().ends_with(['{', ','])
-    })?;
-    let value =
-        arguments[key_start + key.len()..].trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    let mut escaped = false;
-    let end = value.find(|c: char| {
-        let is_end = c == '"' && !escaped;
-        escaped = c == '\\' && !escaped;
-        is_end
-    });
-    let mut text = &value[..end.unwrap_or(value.len())];
-    // The text may end inside an escape, at most `\ud83d\ude`, so cut it back until it decodes.
-    for _ in 0..12 {
-        if let Ok(decoded) = serde_json::from_str(&format!("\"{text}\"")) {
-            return Some(decoded);
-        }
-        let (last, _) = text.char_indices().next_back()?;
-        text = &text[..last];
+fn pass_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
+    if !text.is_empty() {
+        on_reason(text);
     }
-    None
+}
+
+/// Reads the value of the field [`REASON`] from JSON that arrives in parts. Each byte is decoded
+/// once.
+#[derive(Default)]
+struct ReasonReader {
+    state: ReasonState,
+    /// Number of bytes of the JSON that need not be read again.
+    read_bytes: usize,
+    /// Whether the reason has at least one character.
+    has_text: bool,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum ReasonState {
+    /// The value has not begun.
+    #[default]
+    Before,
+    Inside,
+    /// The value has ended, or is not a string.
+    After,
+}
+
+impl ReasonReader {
+    /// Returns the part of the reason that is new in the JSON, up to the last complete character.
+    fn read(&mut self, json: &str) -> String {
+        if self.state == ReasonState::Before {
+            self.find_start(json);
+        }
+        if self.state != ReasonState::Inside {
+            return String::new();
+        }
+        let value = &json[self.read_bytes..];
+        let mut escaped = false;
+        let end = value.find(|c: char| {
+            let is_end = c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+            is_end
+        });
+        let mut text = &value[..end.unwrap_or(value.len())];
+        // The text may end inside an escape, at most `\ud83d\ude`, so cut it back until it decodes.
+        for _ in 0..12 {
+            if let Ok(decoded) = serde_json::from_str::<String>(&format!("\"{text}\"")) {
+                self.read_bytes += text.len();
+                self.has_text |= !decoded.is_empty();
+                if end.is_some() {
+                    self.state = ReasonState::After;
+                }
+                return decoded;
+            }
+            let Some((last, _)) = text.char_indices().next_back() else { break };
+            text = &text[..last];
+        }
+        // More text cannot make it valid.
+        self.state = ReasonState::After;
+        String::new()
+    }
+
+    /// Finds the first character of the value, if it has arrived.
+    fn find_start(&mut self, json: &str) {
+        let key = format!("\"{REASON}\"");
+        let is_key = |start: usize| {
+            // A key follows `{` or `,`. Inside a string, the quotes of `key` would be escaped.
+            json[..start].trim_end().ends_with(['{', ','])
+        };
+        let keys = json[self.read_bytes..].match_indices(&key).map(|(start, _)| self.read_bytes + start);
+        let Some(start) = keys.into_iter().find(|start| is_key(*start)) else {
+            // The key may have arrived in part.
+            let searched = json.len().saturating_sub(key.len()).max(self.read_bytes);
+            self.read_bytes = json.floor_char_boundary(searched);
+            return;
+        };
+        self.read_bytes = start;
+        let rest = json[start + key.len()..].trim_start();
+        let Some(value) = rest.strip_prefix(':').map(str::trim_start) else {
+            self.state = if rest.is_empty() { ReasonState::Before } else { ReasonState::After };
+            return;
+        };
+        match value.strip_prefix('"') {
+            Some(text) => {
+                self.read_bytes = json.len() - text.len();
+                self.state = ReasonState::Inside;
+            }
+            None if value.is_empty() => {}
+            None => self.state = ReasonState::After,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -137,10 +220,11 @@ mod tests {
 
     /// Feeds a body in pieces of this length. Returns the passed-on pieces and the response.
     fn feed_in_pieces(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
-        let (mut streamed, mut pieces) = (StreamedResponse::default(), Vec::new());
+        let (mut streamed, mut pieces) = (StreamedResponse::new(vec![Secret::new("k-123")]), Vec::new());
         for piece in body.as_bytes().chunks(length) {
             streamed.add_piece(piece, &mut |text| pieces.push(text.to_owned()));
         }
+        streamed.finish(&mut |text| pieces.push(text.to_owned()));
         (pieces, streamed.combined_response())
     }
 
@@ -171,18 +255,47 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_in_the_reason_is_masked_in_every_cut() {
+        for (reason, expected) in [
+            ("the key k-123 is wrong", "the key *** is wrong"),
+            ("k-k-123k-12", "k-***k-12"),
+            ("k-123", "***"),
+        ] {
+            for cut in [1, 2, 5, 100] {
+                let arguments: Vec<char> = json!({"because": reason}).to_string().chars().collect();
+                let events =
+                    arguments.chunks(cut).map(|piece| arguments_delta(&piece.iter().collect::<String>()));
+                let body: String = events.map(|delta| stream_event(&delta)).collect();
+                assert_eq!(feed_in_pieces(&body, 3).0.concat(), expected, "{cut}");
+            }
+        }
+    }
+
+    /// Former bug: each piece was searched and decoded with all earlier ones. A response of the
+    /// maximum size took minutes, in which no time limit could end the call.
+    #[test]
+    fn tiny_pieces_of_a_long_response_are_read_in_linear_time() {
+        let started = std::time::Instant::now();
+        feed_in_pieces(&"x".repeat(1 << 20), 1);
+        let words: String = (0..8_000).map(|_| stream_event(&arguments_delta("a word "))).collect();
+        let body = stream_event(&arguments_delta("{\"because\": \"")) + &words;
+        assert_eq!(feed_in_pieces(&body, 1).0.concat(), "a word ".repeat(8_000));
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    #[test]
     fn only_the_key_is_the_reason() {
         for (text, expected) in [
-            ("{\"branch\": \"because\"", None),
-            ("{\"branch\": \"a \\\"because\\\": \\\"x\", \"because\": \"y", Some("y")),
-            ("{\"because\"", None),
-            ("{\"because\": 7", None),
-            ("{\"because\": \"", Some("")),
-            ("{\"because\": \"a\\", Some("a")),
-            ("{\"because\": \"a\\u00", Some("a")),
-            ("", None),
+            ("{\"branch\": \"because\"", ""),
+            ("{\"branch\": \"a \\\"because\\\": \\\"x\", \"because\": \"y", "y"),
+            ("{\"because\"", ""),
+            ("{\"because\": 7", ""),
+            ("{\"because\": \"", ""),
+            ("{\"because\": \"a\\", "a"),
+            ("{\"because\": \"a\\u00", "a"),
+            ("", ""),
         ] {
-            assert_eq!(partial_reason(text).as_deref(), expected, "{text}");
+            assert_eq!(ReasonReader::default().read(text), expected, "{text}");
         }
     }
 

@@ -322,6 +322,21 @@ fn json_is_read_or_refused() {
     }
 }
 
+#[test]
+fn an_encoded_body_and_broken_json_are_refused() {
+    let encoded = Reply::text(200, "\u{1f}\u{8b}").header("content-encoding", "gzip");
+    let error = get_with_replies([encoded], long_limits()).0.unwrap_err();
+    let encoding = "gzip".to_owned();
+    assert_eq!(error.failure(), &HttpFailure::UnknownEncoding { encoding }, "{error}");
+    let plain = Reply::text(200, "plain").header("content-encoding", "identity");
+    assert!(get_with_replies([plain], long_limits()).0.is_ok());
+    for body in ["{\"a\": NaN}", "[1e400]", "{"] {
+        let broken = Reply::status(200).header("content-type", "application/json").body(body);
+        let error = get_with_replies([broken], long_limits()).0.unwrap_err();
+        assert_eq!(error.failure(), &HttpFailure::NotJson { text: body.to_owned() }, "{error}");
+    }
+}
+
 const API_KEY: &str = "key-of-the-test";
 
 /// Asks a model to select a flow; the server sends `reply` as the model's response. Returns the

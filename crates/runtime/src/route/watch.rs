@@ -223,14 +223,16 @@ impl WatchedFiles {
     }
 
     /// Compiles the main file, or loads it if it is an artifact (a file of compiled rules).
-    fn compile(&self, loader: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
-        let content = loader.load(name);
+    fn compile(&self, disk: &DigestingLoader<'_>, name: &str) -> Result<LiveRules, WatchError> {
+        let content = disk.load(name);
         if let Ok(bytes) = &content
             && artifact::is_artifact(bytes)
         {
             return Ok(self.compiler.load_artifact(bytes)?.into());
         }
-        let rules = LiveRules::new(self.compiler.clone(), loader, name)?;
+        // The file may be replaced at any time, so it is read only once.
+        let loader = MainFileLoader { name, content: &content, disk };
+        let rules = LiveRules::new(self.compiler.clone(), &loader, name)?;
         match is_blank(&rules, name) {
             true => Err(WatchError::Empty(self.path.clone())),
             false => Ok(rules),
@@ -247,7 +249,7 @@ fn is_blank(rules: &LiveRules, main: &str) -> bool {
 /// A loader that records a digest of each file it loads. Missing files are recorded too, because
 /// they may be created later.
 struct DigestingLoader<'d> {
-    disk: &'d DiskLoader,
+    disk: &'d dyn Loader,
     digests: RefCell<BTreeMap<String, u64>>,
 }
 
@@ -256,6 +258,19 @@ impl Loader for DigestingLoader<'_> {
         let loaded = self.disk.load(path);
         self.digests.borrow_mut().insert(path.to_owned(), digest_of_file(&loaded));
         loaded
+    }
+}
+
+/// A loader that returns the main file as it was read before, and reads other files from disk.
+struct MainFileLoader<'l> {
+    name: &'l str,
+    content: &'l Result<Vec<u8>, LoadError>,
+    disk: &'l DigestingLoader<'l>,
+}
+
+impl Loader for MainFileLoader<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        if path == self.name { self.content.clone() } else { self.disk.load(path) }
     }
 }
 
@@ -398,5 +413,30 @@ impl<T: WatchTarget> WatchTask<T> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A loader of a file that is replaced after its first read.
+    struct ReplacedFile(RefCell<Vec<&'static str>>);
+
+    impl Loader for ReplacedFile {
+        fn load(&self, _: &str) -> Result<Vec<u8>, LoadError> {
+            let next = self.0.borrow_mut().pop();
+            next.map(|text| text.as_bytes().to_vec()).ok_or(LoadError::NotFound)
+        }
+    }
+
+    /// Former bug: the file was read again to be compiled, but it may hold other bytes by then.
+    #[test]
+    fn the_main_file_is_read_once() {
+        let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));
+        let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
+        let files = WatchedFiles { compiler: Compiler::new(), path: PathBuf::from("a.rules") };
+        let rules = files.compile(&loader, "a.rules").expect("the first version compiles");
+        assert_eq!(rules.texts()[0].1, "default -> d");
     }
 }

@@ -365,6 +365,9 @@ fn operator_help(name: &str) -> Option<Message> {
         }
         "re_match" | "regexmatch" | "regexp_like" | "regex_match" => message!("write `x matches r\"…\"`"),
         "get" => message!("read a field with `a.b`, and the value of a key with `d[\"k\"]`"),
+        "datetime" | "timestamp" | "todatetime" => {
+            message!("write the text alone next to a time, or `\"…\" as datetime`")
+        }
         _ if builtins::reads_clock(&lowercase) => builtins::NO_CLOCK_HELP,
         _ => {
             let row = operators::TABLE.iter().filter(|row| row.fixity == Fixity::Infix);

@@ -139,7 +139,7 @@ impl Checker<'_> {
 
     /// Reports a constant date or time of day that is compared with a value that has both date and
     /// time.
-    fn reject_clock_text(&mut self, time: &Expr, constant: &Expr) -> Checked<()> {
+    pub(super) fn reject_clock_text(&mut self, time: &Expr, constant: &Expr) -> Checked<()> {
         let Some(Value::Str(text)) = constant.as_const().map(Const::value) else { return Ok(()) };
         if time.ty.kinds != KindSet::DATETIME {
             return Ok(());

@@ -1,6 +1,7 @@
 //! Checks constants: literals, and lists and records of literals. Evaluates them to JSON and infers
 //! their types.
 
+use super::read::element_kinds;
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{Const, Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -56,6 +57,64 @@ impl<'a> Checker<'a> {
         let version = self.check_version(text, expr.span)?;
         let kind = ExprKind::Const(Const::Version(version.to_string().into()));
         Ok(Expr { kind, ty: Ty::from_kinds(KindSet::VERSION), optional: false, span: expr.span })
+    }
+
+    /// Converts constant texts to date-times if the operator looks for a date-time in a list, or
+    /// for a text in a list of date-times.
+    pub(super) fn fit_datetimes_of_list(
+        &mut self,
+        binary: &ast::Binary,
+        left: Expr,
+        right: Expr,
+    ) -> Checked<(Expr, Expr)> {
+        let is_list_of_times = |expr: &Expr| element_kinds(&expr.ty) == KindSet::DATETIME;
+        if left.ty.kinds == KindSet::DATETIME {
+            // Constant texts in the list are compared as times already.
+            let checked = self.elements_as_datetimes(&right, &binary.right, Some(&left))?;
+            let right = if right.as_const().is_some() { right } else { checked };
+            return Ok((left, right));
+        }
+        if is_list_of_times(&left) {
+            let right = match right.ty.kinds {
+                KindSet::LIST => self.elements_as_datetimes(&right, &binary.right, None)?,
+                _ => self.constant_as_datetime(right, KindSet::DATETIME)?,
+            };
+            return Ok((left, right));
+        }
+        match is_list_of_times(&right) {
+            true => Ok((self.constant_as_datetime(left, KindSet::DATETIME)?, right)),
+            false => Ok((left, right)),
+        }
+    }
+
+    /// Converts the constant texts of a list to date-times. `written` is the list in the rules.
+    /// `time` is the date-time with which the elements are compared, if there is one.
+    fn elements_as_datetimes(
+        &mut self,
+        list: &Expr,
+        written: &ast::Expr,
+        time: Option<&Expr>,
+    ) -> Checked<Expr> {
+        let span_of = |index: usize| match &written.kind {
+            ast::ExprKind::List(items) => items.get(index).map_or(list.span, |item| item.span),
+            _ => list.span,
+        };
+        let elements = match (&list.kind, list.as_const().and_then(|constant| constant.value().elements())) {
+            (ExprKind::List(items), _) => items.clone(),
+            (_, Some(elements)) => elements
+                .enumerate()
+                .map(|(index, element)| constant_expr(element.to_json(), span_of(index)))
+                .collect(),
+            _ => return Ok(list.clone()),
+        };
+        let mut times = Vec::with_capacity(elements.len());
+        for element in elements {
+            if let Some(time) = time {
+                self.reject_clock_text(time, &element)?;
+            }
+            times.push(self.constant_as_datetime(element, KindSet::DATETIME)?);
+        }
+        Ok(list_expr(times, list.span))
     }
 
     /// Converts a constant text to a date-time if `wanted_kinds` contains the kind date-time but

@@ -4,7 +4,7 @@
 
 use super::Checker;
 use super::settings::Setting;
-use crate::hir::{Question, Trigger};
+use crate::hir::{Question, TableId, Trigger};
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -60,8 +60,11 @@ pub(super) struct SettingUses<'a> {
     /// The settings that the files contain, except limits. Each has its file and its span.
     written: Vec<(FileId, &'static Setting, Span)>,
     by_definition: HashMap<&'a str, SettingSet>,
-    /// The definitions about which the checker has already warned, each with the file that uses it.
-    reported: HashSet<(FileId, &'a str)>,
+    /// The settings that the statements of each table depend on.
+    by_table: HashMap<TableId, SettingSet>,
+    /// The definitions and tables that a warning was already given for, as the spans of their
+    /// names, each with the file that uses it.
+    reported: HashSet<(FileId, Span)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
 }
@@ -95,11 +98,35 @@ impl<'a> Checker<'a> {
         checked
     }
 
+    /// Calls `check`, which checks the statements of a table. Stores the settings that they turned
+    /// out to depend on.
+    pub(super) fn recording_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
+        self.setting_uses.current.set(0);
+        check(self);
+        self.setting_uses.by_table.insert(table, self.setting_uses.current.get());
+    }
+
     /// Warns if a definition depends on settings that differ between its file and the file that
     /// uses it. Each file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
         let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
         self.setting_uses.current.set(self.setting_uses.current.get() | used);
+        self.warn_differing_settings(name, used, declared, span);
+    }
+
+    /// Warns of each jump to a table that depends on settings which differ between the file of the
+    /// table and the file of the jump.
+    pub(super) fn warn_jumps_to_other_settings(&mut self) {
+        for (_, to, span) in self.jumps.clone() {
+            let used = self.setting_uses.by_table.get(&TableId(to as u32)).copied().unwrap_or(0);
+            let (name, declared) = (self.program.tables[to].name.clone(), self.program.tables[to].span);
+            if let Some(declared) = declared {
+                self.warn_differing_settings(&name, used, declared, span);
+            }
+        }
+    }
+
+    fn warn_differing_settings(&mut self, name: &str, used: SettingSet, declared: Span, span: Span) {
         if used == 0 || declared.file == span.file {
             return;
         }
@@ -111,7 +138,7 @@ impl<'a> Checker<'a> {
         ];
         let differing = differing.into_iter().filter(|(_, differs)| *differs);
         let differing = differing.fold(0, |set, (setting, _)| set | setting) & used;
-        if differing == 0 || !self.setting_uses.reported.insert((span.file, name)) {
+        if differing == 0 || !self.setting_uses.reported.insert((span.file, declared)) {
             return;
         }
         let names = SETTING_NAMES.iter().filter(|(setting, _)| differing & setting != 0);

@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
             row.forms.iter().any(|form| matches!(form.right, RightOperand::Element | RightOperand::Members));
         // A constant text that is compared with a date-time becomes a date-time.
         let (left, right) = match (row.op, left.ty.kinds, right.ty.kinds) {
-            _ if among_elements => (left, right),
+            _ if among_elements => self.fit_datetimes_of_list(binary, left, right)?,
             // For an ordering operator, a constant text becomes a date-time unless the other
             // operand is a text.
             (_, left_kinds_found, _)

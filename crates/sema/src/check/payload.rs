@@ -98,6 +98,8 @@ struct ViolationReport<'a> {
     /// Whether a violation is not reported but only corrected. An example is a missing field that
     /// gets its default.
     completes: bool,
+    /// Whether a field declaration makes the requirement.
+    of_field: bool,
 }
 
 /// The kind of statement that contains items (fields, rules and so on).
@@ -340,6 +342,7 @@ impl<'a> Checker<'a> {
             correction,
             notice: &rule.notice,
             completes: false,
+            of_field: false,
         };
         self.add_requirement(&rule.id.node, parts, violation, site)?;
         if let (RuleTest::Compiles, Some(last)) = (&rule.test, self.program.requirements.last_mut()) {
@@ -371,8 +374,8 @@ impl<'a> Checker<'a> {
         report: ViolationReport<'a>,
         site: &ItemSite,
     ) -> Checked<()> {
-        let ViolationReport { place, span, message, repair, shows_value, correction, notice, completes } =
-            report;
+        let ViolationReport { place, span, message, repair, shows_value, correction, notice, .. } = report;
+        let (completes, of_field) = (report.completes, report.of_field);
         parts.splice(0..0, self.payload.guards.iter().cloned());
         let condition = all_of(parts, span);
         self.measure_checked(Part::Cond(&condition), span)?;
@@ -407,6 +410,7 @@ impl<'a> Checker<'a> {
                 (false, false) => Effect::Violation,
             },
             compiles: false,
+            of_field,
         });
         Ok(())
     }

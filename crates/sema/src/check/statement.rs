@@ -35,8 +35,10 @@ impl<'a> Checker<'a> {
         }
         self.check_table(TableId(0), self.main_statements());
         for (index, symbol) in symbols.tables.iter().enumerate() {
-            self.check_table(TableId(index as u32 + 1), symbol.node.statements);
+            let table = TableId(index as u32 + 1);
+            self.recording_table_settings(table, |this| this.check_table(table, symbol.node.statements));
         }
+        self.warn_jumps_to_other_settings();
         self.check_jumps_end();
     }
 

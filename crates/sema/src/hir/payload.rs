@@ -155,6 +155,8 @@ pub struct Requirement {
     /// Whether the value must be a text that compiles as a condition. The condition of `rule` is
     /// true for every text; a text violates the requirement only if it does not compile.
     pub compiles: bool,
+    /// Whether a field declaration makes the requirement, not a rule that the author wrote.
+    pub of_field: bool,
 }
 
 /// What happens if the condition of a requirement's rule is true.
@@ -231,7 +233,7 @@ impl_codec!(struct Each { list, place, key, element, when, block, nest });
 impl_codec!(struct ObjectPath { root, steps, dotted });
 impl_codec!(struct DottedPath { prefix, steps });
 impl_codec!(enum ObjectStep { 0 Key(key), 1 At(at) });
-impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, effect, compiles });
+impl_codec!(struct Requirement { rule, place, message, repair, shows_value, correction, effect, compiles, of_field });
 impl_codec!(enum Effect { 0 Violation, 1 Warning, 2 Completion });
 impl_codec!(enum Correction { 0 Default(value), 1 Clamp(value), 2 Remove });
 impl_codec!(struct Object { fields, closed });

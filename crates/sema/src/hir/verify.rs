@@ -97,6 +97,13 @@ impl<'p> Verifier<'p> {
     fn verify_payloads(&mut self) -> Verified {
         let requirements = &self.program.requirements;
         ensure(requirements.is_sorted_by_key(|one| one.rule), "requirements are out of order")?;
+        let tables = &self.program.tables;
+        let has_requirement = |(rule, index): (&Rule, u32)| {
+            let is_required = tables[rule.table.index()].kind == TableKind::Requirements;
+            is_required == requirements.binary_search_by_key(&RuleId(index), |one| one.rule).is_ok()
+        };
+        let is_complete = self.program.rules.iter().zip(0..).all(has_requirement);
+        ensure(is_complete, "a rule of a payload has no requirement, or another rule has one")?;
         for payload in &self.program.payloads {
             let binding_count = self.verify_block(&payload.block, payload.bindings)?;
             ensure(payload.bindings <= binding_count.saturating_add(1), "a payload binds too much")?;

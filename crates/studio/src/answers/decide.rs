@@ -19,16 +19,18 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
         let error = snapshot.first_error().unwrap_or_default();
         return Ok(Decided::Broken { error, errors: snapshot.error_count() });
     };
-    let message = match request_message(studio, rules, &request.message, request.row.as_ref())? {
-        Ok(message) => message,
-        Err(mistake) => return Ok(Decided::Refused(mistake)),
-    };
+    let message =
+        match request_message(studio, rules, &request.entry, &request.message, request.row.as_ref())? {
+            Ok(message) => message,
+            Err(mistake) => return Ok(Decided::Refused(mistake)),
+        };
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
         return judge::judge(rules, &request, &message, studio.show_private);
     }
     if program.workflow_named(&request.entry).is_some() {
-        return Ok(Decided::Workflow(workflow::run_workflow(rules, &request.entry, message)?));
+        let run = workflow::run_workflow(rules, &request.entry, message, studio.show_private)?;
+        return Ok(Decided::Workflow(run));
     }
     let entry = find_entry(rules, &request.entry)?;
     Ok(Decided::Decision(build_decision(&snapshot, rules, entry, &message, studio.show_private)))

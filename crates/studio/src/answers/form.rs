@@ -2,6 +2,7 @@
 //! Also builds an example message.
 
 use crate::api::{Control, FormField};
+use rulec_eval::trace::mask_message;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_sema::hir::{
@@ -124,10 +125,12 @@ fn control_for_type(ty: &Ty) -> Control {
 }
 
 /// Returns the message that first fills a form: the message of the first test of the main routes.
-/// Without such a test, each field gets a default value.
-pub(crate) fn example_message(program: &Program, fields: &[FormField]) -> Json {
-    let is_route_test = |test: &&rulec_sema::hir::Test| test.entry.0 == 0;
-    match program.tests.iter().find(is_route_test) {
+/// Without such a test, each field gets a default value. A message with private values is used only
+/// if `show_private` is true.
+pub(crate) fn example_message(program: &Program, fields: &[FormField], show_private: bool) -> Json {
+    let is_shown = |message: &Json| show_private || mask_message(program, message) == *message;
+    let is_example = |test: &&rulec_sema::hir::Test| test.entry.0 == 0 && is_shown(&test.message);
+    match program.tests.iter().find(is_example) {
         Some(test) => test.message.clone(),
         None => default_values(fields),
     }

@@ -5,23 +5,29 @@ use crate::error::Answer;
 use crate::language::language;
 use crate::state::Studio;
 use crate::utf16::Utf16Offsets;
+use rulec::payload::Judge;
 use rulec::{JsonError, Rules};
 use serde_json::Value as Json;
 
-/// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
-/// of a replay. Values of private fields are not masked, because the server needs them to decide
-/// the message. The inner error describes invalid JSON in `text`.
+/// Returns the message of a request: the parsed `text`, or the message of a replay row with private
+/// values unmasked. The inner error describes invalid JSON. `entry` is the table or payload kind
+/// that decides; the error shows none of its private keys.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,
+    entry: &str,
     text: &str,
     row: Option<&MessageOf>,
 ) -> Answer<Result<Json, Mistake>> {
     if let Some(row) = row {
         return Ok(Ok(studio.replay(row.replay)?.message_of_line(row.line)?));
     }
+    let masked = |error| match Judge::new(rules, entry) {
+        Ok(judge) => judge.masked_error(error),
+        Err(_) => error,
+    };
     let message = rules.parse_message(text.as_bytes());
-    Ok(message.map(Json::Object).map_err(|error| to_mistake(text, &error, false)))
+    Ok(message.map(Json::Object).map_err(|error| to_mistake(text, &masked(error), false)))
 }
 
 pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {

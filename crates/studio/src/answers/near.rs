@@ -31,7 +31,7 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
     let snapshot = studio.snapshot(request.version)?;
     let rules = snapshot.rules()?;
     let entry = find_entry(rules, &request.entry)?;
-    let message = request_message(studio, rules, &request.message, request.row.as_ref())?
+    let message = request_message(studio, rules, &request.entry, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
     let to_visible = |why_not: WhyNot| to_near(if studio.show_private { why_not } else { why_not.masked() });
     if let Some(route) = &request.route {

@@ -39,7 +39,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     let program = rules.program();
     let compared_texts = ComparedTexts::new(program);
     let fields = form::record_fields(&program.known_fields(), "", &compared_texts);
-    let example = form::example_message(program, &fields);
+    let example = form::example_message(program, &fields, studio.show_private);
     let mut entries: Vec<EntryInfo> = Vec::new();
     for table in &program.tables {
         let is_empty = table.order.is_empty() && table.default.is_none();

@@ -5,14 +5,14 @@ use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
 use crate::error::{Answer, RequestError, verbatim_message};
-use crate::handle::{post_handler, run_blocking};
+use crate::handle::{ApiRoute, post_handler, run_blocking};
 use crate::replay::{Replay, ReplayDecider};
 use crate::state::Studio;
+use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::routing::{get, post};
-use axum::{Json, Router};
+use axum::routing::{delete, get, post};
 use futures_util::stream::{self, Stream, StreamExt};
 use rulec_base::message;
 use rulec_sema::hir::ROUTES_TABLE;
@@ -22,15 +22,16 @@ use std::sync::Arc;
 use tokio::io::AsyncWriteExt;
 
 /// Returns the HTTP routes of the requests about replays and uploads.
-pub(crate) fn replay_routes() -> Router<Arc<Studio>> {
-    let uploads = Router::new().route("/api/uploads", post(upload)).layer(DefaultBodyLimit::disable());
-    Router::new()
-        .route("/api/replays", post_handler(start_replay))
-        .route("/api/replays/{id}", get(replay_sums).delete(cancel_replay))
-        .route("/api/replays/{id}/events", get(stream_progress))
-        .route("/api/replays/{id}/rows", post(find_rows))
-        .route("/api/replays/{id}/rows/{line}", get(row_message))
-        .merge(uploads)
+pub(crate) fn replay_routes() -> [ApiRoute; 7] {
+    [
+        ("POST", "/api/replays", post_handler(start_replay)),
+        ("GET", "/api/replays/{id}", get(replay_sums)),
+        ("DELETE", "/api/replays/{id}", delete(cancel_replay)),
+        ("GET", "/api/replays/{id}/events", get(stream_progress)),
+        ("POST", "/api/replays/{id}/rows", post(find_rows)),
+        ("GET", "/api/replays/{id}/rows/{line}", get(row_message)),
+        ("POST", "/api/uploads", post(upload).layer(DefaultBodyLimit::disable())),
+    ]
 }
 
 /// Starts a replay on a new thread, and returns its id.

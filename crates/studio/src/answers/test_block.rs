@@ -25,9 +25,13 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);
     let rules = snapshot.rules()?;
-    let message = request_message(studio, rules, &request.message, request.row.as_ref())?
+    let message = request_message(studio, rules, &request.entry, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
-    if !studio.show_private && rules.masked_message(&message) != message {
+    let masked = match Judge::new(rules, &request.entry) {
+        Ok(judge) => judge.masked_payload(&message),
+        Err(_) => rules.masked_message(&message),
+    };
+    if !studio.show_private && masked != message {
         return Err(RequestError::invalid(message!(
             "the message contains values of private fields, which a test would show; start the studio with \
             `--show-private`"

@@ -6,6 +6,7 @@ use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
 use rulec::Rules;
 use rulec_base::message;
+use rulec_eval::trace::MASK;
 use rulec_lang::graph::{Finding, NodeId, Route};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
@@ -18,7 +19,14 @@ use tokio::runtime::Builder;
 /// Maximum number of nodes that a workflow run may execute.
 const MAX_STEPS: usize = 1_000;
 
-pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<WorkflowRun> {
+/// Runs a workflow on its input. Values under the names of `@private` fields are masked in the
+/// answer, unless `show_private` is true.
+pub(crate) fn run_workflow(
+    rules: &Rules,
+    name: &str,
+    input: Json,
+    show_private: bool,
+) -> Answer<WorkflowRun> {
     let declaration = rules
         .program()
         .workflow_named(name)
@@ -48,6 +56,13 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
     let workflow = builder.build().map_err(|error| invalid_workflow(error.findings()))?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| RequestError::broken(verbatim_message(error)))?;
+    let has_private_values = !show_private && rules.masked_message(&input) != input;
+    let masked = |value: &Json| match value {
+        value if !has_private_values => value.clone(),
+        Json::Object(_) => rules.masked_message(value),
+        // The value may be a part of the input.
+        _ => Json::from(MASK),
+    };
     let mut run = workflow.begin(input);
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
@@ -73,6 +88,13 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
             });
             let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
             let decisions = std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
+            let decisions = decisions.into_iter().map(|decision| RouterDecision {
+                node: decision.node,
+                router: decision.router,
+                message: json!({ OUTPUT_FIELD: masked(&decision.output), NEXT_FIELD: decision.next })
+                    .to_string(),
+            });
+            let decisions = decisions.collect();
             if !(nodes.is_empty() && deliveries.is_empty()) {
                 steps.push(WorkflowStep { nodes, deliveries, decisions });
             }
@@ -82,14 +104,19 @@ pub(crate) fn run_workflow(rules: &Rules, name: &str, input: Json) -> Answer<Wor
         }
     });
     let report = run.finish();
-    let failures = report
-        .failures
-        .iter()
-        .map(|failure| NodeFailure { node: failure.node.to_string(), message: failure.message.clone() });
+    let failures = report.failures.iter().map(|failure| NodeFailure {
+        node: failure.node.to_string(),
+        // A failed node may quote its input.
+        message: if has_private_values { MASK.to_owned() } else { failure.message.clone() },
+    });
+    let mut outputs = serde_json::to_value(&report.outputs).unwrap_or_default();
+    for output in outputs.as_object_mut().into_iter().flat_map(|outputs| outputs.values_mut()) {
+        *output = masked(output);
+    }
     Ok(WorkflowRun {
         workflow: name.to_owned(),
         steps,
-        outputs: serde_json::to_value(&report.outputs).unwrap_or_default(),
+        outputs,
         failures: failures.collect(),
         stalled: report.stalled.iter().map(|stall| localized(&stall.to_message())).collect(),
         limit_hit: report.limit_hit,
@@ -106,7 +133,15 @@ fn invalid_workflow(findings: &[Finding]) -> RequestError {
 }
 
 /// The decisions that routers made in the current step of a workflow. Emptied after each step.
-type RecordedDecisions = Arc<Mutex<Vec<RouterDecision>>>;
+type RecordedDecisions = Arc<Mutex<Vec<RecordedDecision>>>;
+
+/// A decision of a router, with the unmasked output of the node.
+struct RecordedDecision {
+    node: String,
+    router: String,
+    output: Json,
+    next: Vec<String>,
+}
 
 /// Wraps a router of the rules and records its decisions, because the page can open a decision or
 /// turn it into a test.
@@ -133,9 +168,12 @@ impl RecordingRouter {
 
 impl ConditionalRouter for RecordingRouter {
     fn route(&self, output: &Json, next: &[NodeId]) -> Route {
-        let next_names: Vec<&str> = next.iter().map(|id| &**id).collect();
-        let message = json!({ OUTPUT_FIELD: output, NEXT_FIELD: next_names }).to_string();
-        let decision = RouterDecision { node: self.node.clone(), router: self.name.clone(), message };
+        let decision = RecordedDecision {
+            node: self.node.clone(),
+            router: self.name.clone(),
+            output: output.clone(),
+            next: next.iter().map(|id| id.to_string()).collect(),
+        };
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner).push(decision);
         self.router.route(output, next)
     }

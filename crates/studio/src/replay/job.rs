@@ -2,7 +2,7 @@
 //! rows in batches.
 
 use super::decider::{MessageResult, ReplayDecider};
-use super::{Replay, ReplayResults, Row, UNKNOWN_NUMBER};
+use super::{FileLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::ReplayState;
 use rulec::Message;
 use rulec_base::json;
@@ -117,7 +117,7 @@ impl<'r> ReplayJob<'r> {
             if line.too_long {
                 self.refuse_line(number, message!("the line is longer than a message may be"));
             } else if !text.iter().all(u8::is_ascii_whitespace) {
-                self.decide_line(offset, number, text);
+                self.decide_line(FileLine { offset, number, fingerprint: line_fingerprint(text) }, text);
             }
             offset += line.bytes;
             if last_update.elapsed() > PROGRESS_INTERVAL || replay.is_cancelled() {
@@ -139,10 +139,12 @@ impl<'r> ReplayJob<'r> {
         }
     }
 
-    fn decide_line(&mut self, offset: u64, number: u64, text: &[u8]) {
+    fn decide_line(&mut self, place: FileLine, text: &[u8]) {
         let object = match json::parse_object_bytes(text) {
             Ok(object) => object,
-            Err(error) => return self.refuse_line(number, self.replay.masked_error(error).to_message()),
+            Err(error) => {
+                return self.refuse_line(place.number, self.replay.masked_error(error).to_message());
+            }
         };
         let line = match self.replay.source.is_log {
             true => log::parse_decision(object)
@@ -155,13 +157,13 @@ impl<'r> ReplayJob<'r> {
                 let time = TIME_FIELDS
                     .iter()
                     .find_map(|field| message.get(field)?.as_str().and_then(parse_milliseconds));
-                self.decide_message(offset, number, &message, time);
+                self.decide_message(place, &message, time);
             }
-            ParsedLine::LoggedDecision(logged) => self.decide_logged(offset, number, &logged),
+            ParsedLine::LoggedDecision(logged) => self.decide_logged(place, &logged),
         }
     }
 
-    fn decide_message(&mut self, offset: u64, line: u64, message: &Json, time: Option<f64>) {
+    fn decide_message(&mut self, place: FileLine, message: &Json, time: Option<f64>) {
         let Some(result) = self.decider.decide(self.entry, message, self.older_decider.is_some()) else {
             return;
         };
@@ -170,8 +172,7 @@ impl<'r> ReplayJob<'r> {
         let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
         let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
         self.add_row(DecidedMessage {
-            offset,
-            line,
+            place,
             time,
             entry,
             key: &result.key,
@@ -181,7 +182,7 @@ impl<'r> ReplayJob<'r> {
         });
     }
 
-    fn decide_logged(&mut self, offset: u64, line: u64, logged: &LoggedDecision) {
+    fn decide_logged(&mut self, place: FileLine, logged: &LoggedDecision) {
         self.batch.is_log = true;
         if !self.decider.has_entry(&logged.entry) {
             self.batch.unknown_entries += 1;
@@ -195,8 +196,7 @@ impl<'r> ReplayJob<'r> {
             self.batch.without_message += 1;
             let older_key = Some(&*logged_key);
             return self.add_row(DecidedMessage {
-                offset,
-                line,
+                place,
                 time,
                 entry,
                 key: &logged_key,
@@ -219,8 +219,7 @@ impl<'r> ReplayJob<'r> {
             None => (&*logged_key, differs_from_log),
         };
         self.add_row(DecidedMessage {
-            offset,
-            line,
+            place,
             time,
             entry,
             key: &result.key,
@@ -236,8 +235,7 @@ impl<'r> ReplayJob<'r> {
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
         batch.flipped += usize::from(decided.flipped);
         batch.rows.push(Row {
-            offset: decided.offset,
-            line: decided.line,
+            place: decided.place,
             time: decided.time.unwrap_or(f64::NAN),
             entry,
             key,
@@ -282,8 +280,7 @@ impl<'r> ReplayJob<'r> {
 
 /// A row of the replay, before the names in the row are replaced by indices.
 struct DecidedMessage<'d> {
-    offset: u64,
-    line: u64,
+    place: FileLine,
     time: Option<f64>,
     entry: &'d str,
     key: &'d str,

@@ -1,7 +1,7 @@
 //! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
 use super::sums::{has_times, row_time};
-use super::{Replay, Row, UNKNOWN_NUMBER};
+use super::{FileLine, Replay, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
 use rulec::Rules;
@@ -20,6 +20,15 @@ use std::sync::{Arc, PoisonError};
 const MAX_ROWS: usize = 200;
 /// Maximum number of characters in the preview of a row.
 const MAX_PREVIEW_CHARS: usize = 240;
+/// The UTF-8 byte order mark, with which some programs begin a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Fields of a logged decision that quote no values of the message, or are masked by their types.
+#[rustfmt::skip]
+const SAFE_LOG_FIELDS: [&str; 26] = [
+    "time", "generation", "entry", "route", "chosen", "branch", "default", "flow", "name", "pattern", "next", "loopback",
+    "handler", "target", "path", "metadata", "requires", "missing_permissions", "missing_args", "elapsed_us", "attempts",
+    "result", "line", "message", "context", "args",
+];
 
 impl Replay {
     /// Returns one page of the rows that match a filter, in the requested order.
@@ -99,14 +108,14 @@ impl Replay {
         let mut file = self.open_file()?;
         let mut matching = Vec::new();
         for index in candidates {
-            let offset = rows[index as usize].offset;
-            let line = self.read_line(&mut file, offset)?;
+            let place = rows[index as usize].place;
+            let line = self.read_line(&mut file, place)?;
             let contains_text = |text: &str| text.to_lowercase().contains(&lowercase_text);
             if !contains_text(&String::from_utf8_lossy(&line)) {
                 continue;
             }
             if self.masking_rules().is_some() {
-                let parsed = self.parse_line(&mut file, offset)?;
+                let parsed = self.parse_line(&mut file, place)?;
                 let (logged, message) = self.mask_line(parsed.clone());
                 let is_shown = |json: &Json| contains_text(&json.to_string());
                 if parsed != (logged.clone(), message.clone())
@@ -128,31 +137,39 @@ impl Replay {
         File::open(&self.source.path).map(|file| BufReader::with_capacity(64 << 10, file)).map_err(to_error)
     }
 
-    fn read_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<Vec<u8>> {
+    /// Reads a line again, without its line break and byte order mark. Refuses a line that has
+    /// changed since the replay.
+    fn read_line(&self, file: &mut BufReader<File>, place: FileLine) -> Answer<Vec<u8>> {
         let to_error = |error| {
             RequestError::missing(message!("`{}` cannot be read: {error}", self.source.description.name))
         };
         // The next line usually follows the last one. A seek would discard the buffer, so there is
         // none in this case.
         let position = file.stream_position().map_err(to_error)?;
-        file.seek_relative(offset as i64 - position as i64).map_err(to_error)?;
+        file.seek_relative(place.offset as i64 - position as i64).map_err(to_error)?;
         let mut line = Vec::new();
         file.by_ref().take(json::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line).map_err(to_error)?;
-        Ok(line)
+        while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+            line.pop();
+        }
+        if line.starts_with(BYTE_ORDER_MARK) && place.number == 1 {
+            line.drain(..BYTE_ORDER_MARK.len());
+        }
+        if line_fingerprint(&line) == place.fingerprint { Ok(line) } else { Err(self.file_changed()) }
     }
 
-    /// Reads and parses the line at a byte offset. Returns the logged decision (null for a plain
+    fn file_changed(&self) -> RequestError {
+        RequestError::changed_file(message!(
+            "`{}` has changed since it was replayed; replay it again",
+            self.source.description.name
+        ))
+    }
+
+    /// Reads and parses a line. Returns the logged decision (null for a plain
     /// message), and the message if there is one.
-    fn parse_line(&self, file: &mut BufReader<File>, offset: u64) -> Answer<(Json, Option<Json>)> {
-        let line = self.read_line(file, offset)?;
-        let file_changed = |_| {
-            RequestError::changed_file(message!(
-                "`{}` has changed since it was replayed; replay it again",
-                self.source.description.name
-            ))
-        };
-        let bytes = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line);
-        let object = json::parse_object_bytes(bytes).map_err(file_changed)?;
+    fn parse_line(&self, file: &mut BufReader<File>, place: FileLine) -> Answer<(Json, Option<Json>)> {
+        let line = self.read_line(file, place)?;
+        let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed())?;
         let line_json = Json::Object(object.clone());
         Ok(match (self.source.is_log, log::parse_line(object.clone())) {
             (true, _) => (line_json, log::parse_decision(object).and_then(|logged| logged.message)),
@@ -171,6 +188,7 @@ impl Replay {
     /// program or older rules may have written the log without masks.
     fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
+        let masked_message = message.as_ref().map(|message| rules.masked_message(message));
         let mut masked = rules.masked_message(&logged);
         // If the field contains a message, as in a logged decision, its private values are masked
         // too.
@@ -182,7 +200,15 @@ impl Replay {
         if let Some(args) = masked.get_mut("args") {
             *args = masked_args(rules.program(), &logged);
         }
-        (masked, message.map(|message| rules.masked_message(&message)))
+        // Texts such as an error or explanation may quote any value of the message. Without private
+        // values in the message, there is nothing to quote.
+        if message.is_none() || masked_message != message {
+            let fields = masked.as_object_mut().into_iter().flatten();
+            for (_, value) in fields.filter(|(name, _)| !SAFE_LOG_FIELDS.contains(&name.as_str())) {
+                *value = Json::from(MASK);
+            }
+        }
+        (masked, masked_message)
     }
 
     /// Masks the names of private fields that an error message quotes, unless the replay shows
@@ -195,12 +221,12 @@ impl Replay {
     }
 
     fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
-        let (logged, message) = self.mask_line(self.parse_line(file, row.offset)?);
+        let (logged, message) = self.mask_line(self.parse_line(file, row.place)?);
         let preview_json = message.unwrap_or(logged);
         let preview: String = preview_json.to_string().chars().take(MAX_PREVIEW_CHARS).collect();
         let results = self.lock_results();
         Ok(api::Row {
-            line: row.line,
+            line: row.place.number,
             time: Some(row.time).filter(|time| !time.is_nan()),
             entry: results.name_at_index(row.entry).to_owned(),
             key: results.name_at_index(row.key).to_owned(),
@@ -214,7 +240,7 @@ impl Replay {
 
     fn row_of_line(&self, line: u64) -> Answer<Row> {
         let results = self.lock_results();
-        let search_result = results.rows.binary_search_by_key(&line, |row| row.line);
+        let search_result = results.rows.binary_search_by_key(&line, |row| row.place.number);
         let index = search_result
             .map_err(|_| RequestError::missing(message!("line {line} is not a message of this replay")))?;
         Ok(results.rows[index])
@@ -225,7 +251,7 @@ impl Replay {
     pub fn evenly_spaced_lines(&self, max_lines: usize) -> Vec<u64> {
         let results = self.lock_results();
         let step = results.rows.len().div_ceil(max_lines).max(1);
-        results.rows.iter().step_by(step).map(|row| row.line).collect()
+        results.rows.iter().step_by(step).map(|row| row.place.number).collect()
     }
 
     /// Returns the line numbers of sample messages: one for each of the `max_statements` statements
@@ -234,7 +260,7 @@ impl Replay {
         let results = self.lock_results();
         let mut counts_and_lines: BTreeMap<u32, (usize, u64)> = BTreeMap::new();
         for row in &results.rows {
-            counts_and_lines.entry(row.key).or_insert((0, row.line)).0 += 1;
+            counts_and_lines.entry(row.key).or_insert((0, row.place.number)).0 += 1;
         }
         let mut lines: Vec<(usize, u64)> = counts_and_lines.into_values().collect();
         lines.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
@@ -249,14 +275,14 @@ impl Replay {
 
     /// Returns the unmasked message on a line, to decide it again.
     pub fn message_of_line(&self, line: u64) -> Answer<Json> {
-        let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.offset)?;
+        let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.place)?;
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
     /// Returns the masked message on a line, to show it to the user.
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
-        let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.offset)?);
+        let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.place)?);
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
         Ok(RowMessage { entry, message, logged })

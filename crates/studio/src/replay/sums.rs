@@ -183,7 +183,7 @@ fn count_flips(results: &ReplayResults) -> Vec<Flip> {
 
 /// Returns the position of a row on the timeline: its time or, without `by_time`, its line number.
 pub(super) fn row_time(row: &Row, by_time: bool) -> f64 {
-    if by_time { row.time } else { row.line as f64 }
+    if by_time { row.time } else { row.place.number as f64 }
 }
 
 /// True if at least 90% of the rows have a time.

@@ -165,6 +165,29 @@ fn only_files_of_the_rules_are_read_or_written() {
     assert_eq!(status, 422);
 }
 
+/// Former bug: rules could import a hidden file such as `.env`, and diagnostics quoted its words.
+#[test]
+fn hidden_files_are_not_read() {
+    let rules = "list words = from \".env\"\nroute a when text in words -> h\ndefault -> d\n";
+    let open =
+        Open::new(&[("a.rules", rules), (".env", "hunter2\n"), (".shared.rules", "list more = [\"x\"]\n")]);
+    let version = json!({"rules": 0, "draft": true});
+    let decide = || {
+        let message = "{\"text\": \"hunter2\"}";
+        open.post("/api/decide", json!({"version": version, "entry": "routes", "message": message}))
+    };
+    assert_eq!(decide()["kind"], "broken", "the saved rules read `.env`");
+    for text in [rules, "import \".env\"\ndefault -> d\n", "import \"./.env\"\ndefault -> d\n"] {
+        let checked = open.post("/api/check", json!({"rules": 0, "file": "a.rules", "text": text}));
+        assert_eq!(checked["compiles"], false, "{text}");
+        assert!(!checked.to_string().contains("hunter2"), "{checked}");
+        assert_eq!(decide()["kind"], "broken", "{text}");
+    }
+    let shared = "import \".shared.rules\"\nroute a when text in more -> h\ndefault -> d\n";
+    let checked = open.post("/api/check", json!({"rules": 0, "file": "a.rules", "text": shared}));
+    assert_eq!(checked["compiles"], true, "{checked}");
+}
+
 #[test]
 fn of_saves_at_the_same_time_one_wins() {
     let open = Open::new(&[("desk.rules", DESK), ("notes.txt", "mine")]);

@@ -1,6 +1,8 @@
 //! Tests of access control: the server answers only the page whose URL the studio printed.
 
 use crate::support::{DESK, Open};
+use std::io::Write;
+use std::net::TcpStream;
 
 #[test]
 fn a_wrong_token_host_or_origin_is_refused() {
@@ -107,4 +109,30 @@ fn two_studios_have_two_tokens() {
     let (one, other) = (Open::new(&[("desk.rules", DESK)]), Open::new(&[("desk.rules", DESK)]));
     assert_eq!((one.token.len(), other.token.len()), (32, 32));
     assert_ne!(one.token, other.token);
+}
+
+#[test]
+fn a_request_for_another_host_is_refused_even_with_the_right_header() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    let host = format!("127.0.0.1:{}", open.port);
+    let headers = [("host", host.as_str()), ("x-rulec-token", open.token.as_str())];
+    let at_host = |target: &str| open.send("GET", &format!("http://{target}/api/session"), &headers, "");
+    assert_eq!(at_host("evil.example").status, 403);
+    assert_eq!(at_host("user@evil.example").status, 403);
+    assert_eq!(at_host(&host).status, 200);
+}
+
+/// Former bug: half requests stayed open for ever, and each kept one descriptor.
+#[test]
+fn connections_that_send_nothing_do_not_keep_the_page_out() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    let half_requests: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(("127.0.0.1", open.port)).expect("the studio listens");
+            stream.write_all(b"GET /api/session HTTP/1.1\r\nhost: x\r\n").expect("it can be sent");
+            stream
+        })
+        .collect();
+    open.get("/api/session");
+    drop(half_requests);
 }

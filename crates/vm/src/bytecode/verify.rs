@@ -16,15 +16,13 @@ use crate::bytecode::lower::MAX_SHARED_DEPTH;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::operators::Implementation;
+use rulec_sema::hir::MAX_JUMPS;
 use rulec_sema::resolve::topological_sort;
 use thiserror::Error;
 
 /// Maximum nesting depth of blocks that run other blocks: quantifiers, conditions as values, shared
 /// conditions. The limit bounds the recursion and is not tuned: the VM calls itself for each level.
 pub const MAX_NESTING: u32 = 128;
-/// Maximum length of a chain of jumps from table to table. Bound on memory, not tuned: a search
-/// keeps one frame for each jump of the chain.
-pub const MAX_JUMPS: u32 = 256;
 
 /// The reason why the verifier refuses bytecode.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -39,6 +39,7 @@ impl<'a> Checker<'a> {
             correction: self.lower_correction(notice)?,
             notice,
             completes: false,
+            of_field: true,
         };
         let id = id.map_or_else(|| format!("{}.unsupported", site.owner), |id| id.node.clone());
         let elements = EachElements { list, place: None, key: None, element, when: None };

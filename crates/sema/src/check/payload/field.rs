@@ -54,7 +54,17 @@ impl<'a> DeclaredField<'a, '_> {
             _ => self.repair.clone(),
         };
         let (place, span, notice) = (self.place.clone(), self.field.name.span, &self.field.notice);
-        ViolationReport { place, span, message, repair, shows_value, correction, notice, completes: false }
+        ViolationReport {
+            place,
+            span,
+            message,
+            repair,
+            shows_value,
+            correction,
+            notice,
+            completes: false,
+            of_field: true,
+        }
     }
 }
 
@@ -281,6 +291,7 @@ impl<'a> Checker<'a> {
             correction: None,
             notice: &field.notice,
             completes: false,
+            of_field: true,
         };
         let parts = vec![is_missing_condition(&object, span)];
         let site = ItemSite { object, place, ..list.clone() };
