@@ -88,7 +88,8 @@ impl ValueSearch {
     }
 }
 
-/// True if the predicate of `elements` cannot distinguish the two list elements.
+/// True if two list elements are equal for the predicate that searches a list for `elements`. For
+/// texts, the predicate's text mode decides, such as whether case is ignored.
 fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),

@@ -13,8 +13,10 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_sema::hir::{RuleId, TableId, TableKind};
 
-/// Reports the routes of a table that other routes hide. For `route` tables, also reports ties and
-/// a missing default.
+/// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
+/// flow), also reports a missing default, and ties. A tie is a pair of routes with equal priority
+/// and different answers that match the same messages. `facts` are the results for each route's
+/// condition.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

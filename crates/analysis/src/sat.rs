@@ -45,8 +45,9 @@ pub(super) struct SatQuery {
     /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
     /// belongs to.
     owners: HashMap<u32, usize>,
-    /// SAT literal that every query assumes to be true. Clauses that exclude sets of literals
-    /// without a proof apply only under this assumption.
+    /// SAT literal that every query assumes to be true. A proposal for which no message was found,
+    /// without a proof that none exists, is excluded only under this assumption. A result that
+    /// depends on this literal is therefore not a proof.
     pub certain: Lit,
 }
 
@@ -133,8 +134,8 @@ impl SatQuery {
         (holds, fails)
     }
 
-    /// Adds clauses for fields that may be missing. A clause says that a predicate that reads only
-    /// a missing field has the same truth value as for an empty message.
+    /// Adds clauses for the query's `is missing` predicates. If a field is missing, some predicates
+    /// read no other field outside it. They then have the same truth value as for an empty message.
     pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
         let table = &theory.values.atoms;
         let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
@@ -186,11 +187,11 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses for each atom (predicate) that reads only fields that should stay unchanged. If
-    /// they are unchanged, the atom has the same truth value as for the base message. Returns the
-    /// path of each such field with the SAT literal "the path is unchanged". The caller assumes
-    /// these literals. If there is no solution, the literals that the proof uses give the paths of
-    /// which at least one must change.
+    /// Lets the SAT solver find out which fields of a given message (`base`) must change. Creates a
+    /// SAT literal "the field is unchanged" for each field that should not change. If all fields of
+    /// an atom (predicate or quantifier) are unchanged, its truth value is that for `base`. Returns
+    /// each field's path index with its literal; the caller assumes the literals. If there is no
+    /// solution, at least one field whose literal the proof uses must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,

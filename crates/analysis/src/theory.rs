@@ -131,9 +131,9 @@ impl MessageTheory {
         Some(if base.is_some() { message } else { self.builder.complete_required(atoms, message, literals) })
     }
 
-    /// Finds two terms (compared operands) that contradict each other: one must be present, the
-    /// other must be missing. Both are missing exactly when the same field is missing. Returns the
-    /// literals in conflict; `None` if there are no such terms.
+    /// Finds two terms (compared operands) of which one must be present and the other must be
+    /// missing. This is a contradiction if both terms are missing exactly when the same field is
+    /// missing. Returns the literals in conflict; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {
@@ -162,7 +162,9 @@ impl MessageTheory {
     }
 
     /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
-    /// literals that read only this path. The error is the conflict if a path has no such value.
+    /// literals that read only this path. `values` are the values found for single terms, by term
+    /// index. A path that must not change keeps its value in `base`. The error is the conflict if a
+    /// path has no such value.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -308,8 +310,9 @@ impl MessageTheory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True if a literal (a required truth value) allows a text field only a finite number of
-    /// texts. All of these texts were tried before, so the conflict is proven.
+    /// True if some literal (a required truth value) allows a text field only a finite number of
+    /// texts, which are all candidates. If none of the candidates satisfies `literals`, the
+    /// conflict is then proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             let atom = &self.values.atoms.atoms[literal.atom];

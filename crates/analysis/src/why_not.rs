@@ -292,7 +292,9 @@ impl RequirementWords<'_> {
         });
     }
 
-    /// Calls `visit` for each test in a condition, with the result that the test should have.
+    /// Calls `visit` for each test in a condition. `want` is the truth value that `cond` should
+    /// have. The bool that `visit` receives is the truth value that the test should have; inside a
+    /// negation it is the opposite.
     fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
