@@ -264,8 +264,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part; contains the name of its column, such as `failures`. Such a part is rare:
-    /// most decisions lack it, or all decisions by routes do.
+    /// Any part without its own variant; contains the name of its column, such as `failures`. Such
+    /// a part is empty in most decisions, or in all decisions by routes.
     Other(&'static str),
 }
 

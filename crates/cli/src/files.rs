@@ -330,8 +330,8 @@ impl RulesArgs {
         Ok(self.load_with_context(term)?.0)
     }
 
-    /// Compiles the file like [`RulesArgs::load`]. If the file is a payload context, also returns
-    /// the object that the rules read as `context`.
+    /// Compiles the file like [`RulesArgs::load`]. If the file contains data for the bundled
+    /// payload rules instead of rules, also returns this data, which the rules read as `context`.
     pub fn load_with_context(&self, term: &Term) -> Result<(Rules, Option<Json>), CliError> {
         let target = self.to_target();
         let path = target.display_name();
