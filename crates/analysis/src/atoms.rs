@@ -326,8 +326,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of a predicate, and the value in `message` that it tests. `None`
-    /// unless the predicate compares a field of the message with a constant.
+    /// Returns the test that was prepared for a predicate, with the value in `message` to which the
+    /// test applies. `None` unless the predicate compares a field of the message with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,

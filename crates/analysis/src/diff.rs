@@ -371,7 +371,8 @@ impl TableComparison<'_, '_, '_, '_> {
     }
 
     /// Searches for messages that the versions decide differently: one that selects the old
-    /// statement, and one that selects the new statement. Also returns the verdict on the messages
+    /// statement, and one that selects the new statement. `statements_of_pair` has the indexes of
+    /// both; an added or removed statement has only one. Also returns the verdict on the messages
     /// that select either statement.
     fn find_examples(&mut self, statements_of_pair: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();

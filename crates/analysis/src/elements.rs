@@ -8,7 +8,9 @@ use rulec_lang::value::Value;
 use serde_json::{Value as Json, json};
 
 impl ValueSearch {
-    /// Returns a dict with the keys that the literals (required truth values) need.
+    /// Builds a dict with the keys that the literals (required truth values) need. Returns `Never`
+    /// if it is proven that no dict satisfies the literals, and `Unknown` if this dict does not
+    /// satisfy them.
     pub fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
         let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
@@ -22,8 +24,9 @@ impl ValueSearch {
         }
     }
 
-    /// Returns a list with the elements that the literals (required truth values) need, and without
-    /// the elements that they forbid.
+    /// Builds a list with the elements that the literals (required truth values) need, and without
+    /// the elements that they forbid. Returns `Never` if it is proven that no list satisfies the
+    /// literals, and `Unknown` if this list does not satisfy them.
     pub fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let element_sets = |all: bool| {
             literals.iter().filter_map(move |literal| {

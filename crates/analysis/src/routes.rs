@@ -47,9 +47,11 @@ pub(super) fn analyse_table(
     }
 }
 
-/// Returns a minimal set of earlier routes that together match every message that a route matches,
-/// so that the route is never selected. `None` if some message still selects the route, or if the
-/// solver cannot decide.
+/// Returns a minimal set of earlier routes that together match every message that the route `id`
+/// matches, so that this route is never selected. `None` if some message still selects the route,
+/// or if the solver cannot decide. `route_facts` and `facts` are the results for the conditions of
+/// this route and of all routes. `positions` are the positions of the routes in the evaluation
+/// order.
 fn hiding_routes(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,

@@ -34,8 +34,8 @@ pub(super) struct PredicateShape {
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
-    /// Whether a constant is so large that neighbouring integers are equal as floats. The candidate
-    /// values then prove nothing.
+    /// Whether a constant is so large that neighbouring integers are equal as floats. If no
+    /// candidate value satisfies the predicate, this then proves nothing.
     pub has_huge: bool,
     /// Whether the truth depends only on how a version and the constants are ordered.
     pub is_version_order: bool,
@@ -248,7 +248,8 @@ impl MatchedTexts {
         same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
     }
 
-    /// True if each text that satisfies this predicate contains a keyword that `accepts` accepts.
+    /// True if each text that satisfies this predicate contains a keyword for which `accepts`
+    /// returns true.
     pub fn implies(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
         match self.all {
             true => self.keywords.iter().any(|keyword| accepts(keyword)),

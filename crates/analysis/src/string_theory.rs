@@ -339,7 +339,8 @@ impl<'a> ProductSearch<'a> {
         Some(true)
     }
 
-    /// Returns the text that leads from the start state to the state at `index`.
+    /// Returns the text that leads from the start state to the state at `index`. `None` if its
+    /// bytes are not UTF-8.
     fn text_to_state(&self, mut index: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while index != 0 {

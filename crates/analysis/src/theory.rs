@@ -110,8 +110,10 @@ impl MessageTheory {
         by_term
     }
 
-    /// Builds a message from the current candidate value of each path (message field). `None` if
-    /// the message does not satisfy the literals.
+    /// Builds a message from the current candidate value of each path (message field). With a
+    /// `base`, the other fields are copied from the base message. Otherwise, missing required
+    /// fields of `input` are added. `None` if the message does not satisfy the literals, or if too
+    /// few steps are left.
     fn build_message(
         &self,
         literals: &[AtomLiteral],
@@ -132,7 +134,7 @@ impl MessageTheory {
     }
 
     /// Finds two terms (compared operands) of which one must be present and the other must be
-    /// missing. This is a contradiction if both terms are missing exactly when the same field is
+    /// missing. Such terms contradict each other if both are missing exactly when one field is
     /// missing. Returns the literals in conflict; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
@@ -281,8 +283,9 @@ impl MessageTheory {
         valid_values
     }
 
-    /// Returns lists to try as the value of a field: lists of one element, lists of equal elements,
-    /// and a list with an element for each literal (a predicate with its required truth value).
+    /// Returns lists to try as the value of the field with the index `path`, which `path_literals`
+    /// restrict. These are lists of one element, lists of equal elements, and a list with one
+    /// element for each literal.
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
         let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
@@ -325,7 +328,8 @@ impl MessageTheory {
     }
 
     /// Tries combinations of the candidate values of several fields until a message satisfies the
-    /// literals. `None` if no tried combination does.
+    /// literals. `None` if no tried combination does. With a `base`, the other fields are copied
+    /// from the base message.
     fn try_combinations(
         &self,
         literals: &[AtomLiteral],

@@ -65,8 +65,8 @@ impl ValueSearch {
         }
     }
 
-    /// Reduces a set of literals (required truth values) that no value satisfies together to the
-    /// literals that are needed for this conflict.
+    /// Reduces literals (required truth values) that no value of the term satisfies together to the
+    /// literals that are needed for this conflict. If `present` is true, null is no such value.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -93,8 +93,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes needless literals from a conflict (literals that no value satisfies together). Tries
-    /// to remove many at once: first halves of the list, then quarters, and so on.
+    /// Removes needless literals from a conflict, a [`SolvedQuery`] without a solution. Tries to
+    /// remove many at once: first halves of the list, then quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
@@ -179,8 +179,8 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// For a query with many literals that no value satisfies, records the few literals that
-    /// already exclude every value.
+    /// Records the few literals (`core`) that already exclude every value, for a query with many
+    /// literals that has no solution. See [`SolvedQuery`] for the parts of the query.
     fn record_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),

@@ -213,6 +213,7 @@ impl AnswerBuilder {
     }
 
     /// Appends the answer of a decision that a choice or router made, not a table of routes.
+    /// `matched` contains the names of all matching branches or cases, if they were requested.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {

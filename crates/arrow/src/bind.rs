@@ -469,6 +469,8 @@ fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.
+/// `path` is the name of the column, and `wanted` are the kinds of value that the rules read from
+/// it.
 fn unfit_column_message(field: &Field, text_format: TextFormat, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {

@@ -406,7 +406,8 @@ fn number_start(text: &str, offset: usize) -> usize {
     offset - prefix.iter().rev().take_while(is_number_byte).count()
 }
 
-/// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
+/// Returns the message and the remedy for a syntax error at byte `offset`. `original` is the
+/// message of `serde_json` without the position. If no remedy is known, the remedy is empty.
 fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let next_char = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, next_char) {

@@ -8,7 +8,8 @@ pub use set::NetworkSet;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Parses a network. A single address is a network of one address.
+/// Parses a network; `None` if the text is no network. A single address is a network of one
+/// address.
 pub fn parse_network(text: &str) -> Option<IpNet> {
     match text.contains('/') {
         true => text.trim().parse().ok(),

@@ -52,8 +52,8 @@ impl TextMode {
         !self.fold && matches!(self.form, NormalizationForm::None)
     }
 
-    /// True if this mode only folds single characters, or changes nothing. So one character stays
-    /// one character, and a character that does not fold stays the same.
+    /// True if this mode only folds single characters, or changes nothing. Each character then
+    /// stays one character, so a keyword can be compared with a text character by character.
     pub const fn maps_single_chars(self) -> bool {
         !self.full && matches!(self.form, NormalizationForm::None)
     }
