@@ -119,7 +119,7 @@ pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer
 }
 
 /// Builds one condition for each argument of two answers. Each condition is true if its argument
-/// differs between the answers. So the answers differ exactly if at least one condition is true.
+/// differs between the answers. So the arguments differ exactly if at least one condition is true.
 pub(super) fn build_arguments_differ(
     builder: &mut NormalBuilder<'_>,
     left_args: &[ComputedValue],
