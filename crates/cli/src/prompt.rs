@@ -124,8 +124,9 @@ fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherEr
     })
 }
 
-/// Returns the error for rules that have no question for a language model. The error lists the
-/// choices that can be printed as tool definitions instead.
+/// Returns the error for rules with no flow and no choice that asks a language model. If
+/// there are other choices, the error lists them, because `--entry` prints each as a tool.
+/// Otherwise the error is `no_flows`, the reason why there is no prompt for flows.
 fn no_prompt_error(rules: &Rules, no_flows: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {

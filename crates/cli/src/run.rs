@@ -158,8 +158,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Decides all messages of a run whose input or output is columnar. Plain decisions (without
-/// explanation or intent flow) are made directly on the columns, without conversion to JSON.
+/// Decides all messages of a run whose input or output is columnar (a Parquet, Arrow or CSV file).
+/// Plain decisions (without explanation or intent flow) are made directly on the columns, without
+/// conversion to JSON. Returns the workers, the summary, and the number of rejected lines.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -209,7 +210,9 @@ impl DecidingWorker<'_> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
-    /// True if the answers contain more than the decision, or a decision needs the whole message.
+    /// True if a message must be parsed to JSON before it is decided. This is so if the output or
+    /// log needs more than the decision, or if a choice decides. If false, the message is decided
+    /// directly from its line, which is faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain || *analysis || log.is_some() || self.entry.kind() == TableKind::Choice

@@ -248,7 +248,8 @@ impl StreamArgs {
         Ok((workers, rejected))
     }
 
-    /// Returns the number of threads to use for an input of this size in bytes.
+    /// Returns the number of threads to use for an input of `size` bytes. The number is the
+    /// requested one, but smaller for a small input. `None` means that the size is unknown.
     pub fn worker_count(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -316,7 +317,8 @@ pub fn answer_message(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
-/// Returns the number of lines that were not messages.
+/// A result is the output for a chunk of lines, and the chunk's lines for the decision log. Returns
+/// the number of lines that were not messages.
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,

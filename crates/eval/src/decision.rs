@@ -18,9 +18,9 @@ use std::time::Duration;
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The rules whose `goto` led to the chosen statement, outermost first. The `goto` of a table's
-    /// default is not listed, because a default is no rule. [`Choice::visited_tables`] includes the
-    /// tables of such defaults.
+    /// The rules whose `goto` led to the chosen statement, in the order in which the search took
+    /// them. The `goto` of a table's default is not listed, because a default is no rule.
+    /// [`Choice::visited_tables`] includes the tables of such defaults.
     pub path: SmallVec<[R; 4]>,
 }
 
@@ -102,7 +102,7 @@ impl<R> Choice<R> {
 
 impl Choice {
     /// Returns the tables that the decision searched: from `entry`, where it started, to the table
-    /// of the chosen statement, both included.
+    /// of the chosen statement, both included. If nothing was chosen, returns only `entry`.
     #[inline]
     #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
@@ -123,7 +123,7 @@ pub type TableTrail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of
 /// rules, as pairs of source and target table. The `goto`s of defaults are looked up in the
-/// program.
+/// program. If `last` is `None`, the result ends at the target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,

@@ -203,7 +203,8 @@ fn with_limits_and_saving(
 /// practically unlimited, and a point in time plus a year cannot overflow.
 const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
-/// Reads the progress of a saved run of this plan.
+/// Reads the progress of a saved run of this plan, as the engine saved it. Fails if the nodes or
+/// edges of the saved plan differ from this plan.
 fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
     let mut saved = Json::Object(read_object(path)?);
     let shape = |plan: &Json| {

@@ -40,7 +40,8 @@ impl<'a> PrivacyMask<'a> {
         !self.show_private && (self.reads.is_private(expr) || self.is_hidden(Part::Expr(expr)))
     }
 
-    /// True if the value of the expression is private, or may contain a private value.
+    /// True if the value of the expression is private, or may contain a private value. The trace
+    /// then shows no text that was found in the value. Always false if private values are shown.
     pub(super) fn reads_private(&mut self, expr: &Expr) -> bool {
         !self.show_private && (self.reads.reads_private(expr) || self.is_hidden(Part::Expr(expr)))
     }
@@ -72,7 +73,8 @@ impl<'a> PrivacyMask<'a> {
         self.reads.expr_type(expr)
     }
 
-    /// Converts the value of an expression to an operand of the trace, masked and truncated.
+    /// Converts the value of an expression to an operand of the trace, masked and truncated. `text`
+    /// is the name that the trace shows with the value.
     pub(super) fn masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.expr_type(expr);
@@ -112,8 +114,9 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(slot.name(), value, private, &ty)
     }
 
-    /// Converts a value of type `ty` to an operand of the trace, and truncates it. Masks the whole
-    /// value if `private`, otherwise its private fields.
+    /// Converts a value of type `ty` to an operand of the trace, and truncates it. `text` is the
+    /// name that the trace shows with the value. Masks the whole value if `private`, otherwise its
+    /// private fields.
     pub(super) fn to_operand(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {

@@ -77,7 +77,8 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
     alone && date.is_some()
 }
 
-/// Replaces the fields by the field `time`, such as `15:30` or `15:30:05`.
+/// Replaces the matched fields, such as `hour` and `minute`, by one field `time` on the 24-hour
+/// clock: `15:30` or `15:30:05`.
 pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     let follows_date =
         before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
