@@ -112,8 +112,8 @@ pub struct Symbol {
     /// element.
     pub path: Vec<String>,
     pub declared: Option<Declaration>,
-    /// The kind and path of the symbol whose declaration contains the fields of this symbol's
-    /// value. `None` unless the value is a record with known fields.
+    /// Where the fields of this symbol's value are declared: the kind and path of another symbol,
+    /// such as the message field `ctx.user`. `None` unless the value is a record with known fields.
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -323,8 +323,9 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the first elements of the paths of a group's parameters. The backquotes keep these paths
-/// apart from those with a function's name, because no name contains backquotes.
+/// Returns the path to which the name of a group's parameter is appended to get the parameter's
+/// path. The backquotes keep these paths apart from the paths of function parameters, because no
+/// name contains backquotes.
 fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }
