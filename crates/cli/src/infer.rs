@@ -242,8 +242,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     }
 }
 
-/// True for the JSON Schema of an exact decimal. Such a schema has a format that says so. Or it
-/// allows a number or a text with a pattern, as pydantic writes a `Decimal`.
+/// True for the JSON Schema of an exact decimal. Such a schema has the format `decimal`. Or it
+/// allows a number, or a text with a pattern, as pydantic writes a `Decimal`.
 fn is_decimal_schema(schema: &Json) -> bool {
     let has_type = |part: &Json, names: &[&str]| {
         part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))

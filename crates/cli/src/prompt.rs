@@ -99,7 +99,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Combines the texts about the intent flows and about the choices into one JSON object.
+/// Combines the texts about the intent flows and about the choices into one JSON object. `flows` is
+/// `None` if there are no intent flows.
 fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json {
     let mut combined = match flows {
         Some(ModelPrompt { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),

@@ -307,9 +307,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the table, choice or router that decides the messages. Without a name, these are the
-/// routes outside all tables, or else the only choice, router or set of flows. Returns an error if
-/// there is none, or if there are several.
+/// Returns the entry (table, choice or router) with this name, which decides the messages. Without
+/// a name, returns the routes outside all tables. If there are no such routes, returns the only
+/// choice, router or set of flows. Returns an error if there is none, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| {

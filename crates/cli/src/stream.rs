@@ -129,7 +129,7 @@ struct LineError<'a> {
     help: Option<Cow<'a, str>>,
 }
 
-/// Opens a file, or standard input, as a stream of lines.
+/// Opens a file as a stream of lines, or standard input if `path` is `None` or `-`.
 pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn InputSource>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = stdio::take_stdin()?;
@@ -188,7 +188,8 @@ pub fn read_objects(
 }
 
 /// Returns an error if the input begins with a JSON value over several lines. One error is clearer
-/// than an error for each line of the value.
+/// than an error for each line of the value. `chunk` is a batch of lines; `None` at the end of the
+/// input.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     match chunk {
         Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
@@ -217,10 +218,10 @@ impl StreamArgs {
         Ok((signals::InterruptibleInput::new(input).map_err(CliError::system)?, name, size))
     }
 
-    /// Writes one result line for every message of the stream. Stops at the end of the stream, when
-    /// the output closes, or at a signal. Returns the workers, which contain their counts, and the
-    /// number of lines that are not messages. If there is a log, the workers' log lines are
-    /// written to it.
+    /// Writes one result line for every message of the stream. `worker` creates the worker of each
+    /// thread. Stops at the end of the stream, when the output closes, or at a signal. If there is
+    /// a log, the workers' log lines are written to it. Returns the workers, for example to add up
+    /// what they counted, and the number of lines that are not messages.
     pub fn answer_stream<W: Worker>(
         &self,
         term: &Term,

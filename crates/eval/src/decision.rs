@@ -56,7 +56,7 @@ pub struct Details {
 impl Details {
     /// Adds to `details` what happened in host functions: the failures and the elapsed time of
     /// `calls`. Also adds the limits that `arena` recorded as exceeded. A failure that `details`
-    /// already lists is not added again.
+    /// already lists is not added again. Creates the details if there is something to add.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -76,7 +76,8 @@ impl Details {
         limits::merge_exceeded(&mut self.exceeded, arena.exceeded());
     }
 
-    /// Adds violations of the `input` declaration. Does nothing if `breaches` is empty.
+    /// Sets the violations of the `input` declaration, and creates the details if there are none.
+    /// Does nothing if `breaches` is empty.
     #[inline]
     pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {

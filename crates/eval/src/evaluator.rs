@@ -238,7 +238,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
     /// elements. Returns `None` without this call if `list` is not a list or if the work would
-    /// exceed a limit.
+    /// exceed a limit. `quantifier` is the node of the quantifier; it decides whether outer
+    /// elements are in scope.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,

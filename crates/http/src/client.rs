@@ -107,8 +107,8 @@ impl HttpClient {
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
-    /// as they arrive. After the first piece, a failed call is not retried, because `sink` would
-    /// receive pieces twice.
+    /// as they arrive, if there is one. After the first piece, a failed call is not retried,
+    /// because `sink` would receive pieces twice.
     pub(super) async fn send_with_sink(
         &self,
         request: &Request,

@@ -285,6 +285,7 @@ impl<'a> IndexBuilder<'a> {
 
     /// Adds the declaration of a name that is visible only in a part of a statement. Other
     /// statements may declare the same name again, so each declaration is a symbol of its own.
+    /// `declaration_span` is the span of the whole declaration.
     fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, declaration_span: Span) -> SymbolId {
         let declared = Some(Declaration { name: name.span, whole: declaration_span, docs: String::new() });
         let path = vec![name.node.clone()];
@@ -295,7 +296,8 @@ impl<'a> IndexBuilder<'a> {
         id
     }
 
-    /// Declares a local name and adds it to the scope.
+    /// Declares a local name and adds it to the scope. `fields_source` is where the fields of the
+    /// name's value are declared.
     fn declare_and_bind(
         &mut self,
         kind: DeclarationKind,
