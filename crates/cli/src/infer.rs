@@ -35,7 +35,7 @@ const MIN_ENUMERATION_SAMPLES: usize = 10;
 /// An enumeration is not inferred if a text has more than this number of characters, or white
 /// space.
 const MAX_ENUMERATION_CHARACTERS: usize = 32;
-/// Maximum size of a JSON Schema in bytes.
+/// Maximum size of a JSON Schema in bytes. A larger file is read as messages, one per line.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;
 
 /// The type inferred from sample values or from a schema.

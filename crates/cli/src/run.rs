@@ -223,7 +223,8 @@ impl DecidingWorker<'_> {
         self.args.analysis.then(|| self.rules.analyze_message(message).ok()).flatten()
     }
 
-    /// Adds a line to the decision log, if there is one.
+    /// Adds a line with the message and its decision to the lines for the decision log, if the user
+    /// asked for a log.
     fn log_decision(&mut self, decided: DecidedMessage<'_>, analysis: Option<&RequestAnalysis>) {
         if self.args.log.is_some() {
             let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));

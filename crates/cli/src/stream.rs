@@ -74,13 +74,15 @@ pub trait Worker: Send {
     /// caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), JsonError>;
 
-    /// Returns the lines for the decision log since the last call.
+    /// Returns the lines for the decision log (a file with a line for each decision and its
+    /// message) that were added since the last call.
     fn take_log_lines(&mut self) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// A file to which decision log lines are appended, in the order of the messages.
+/// A decision log: a file to which a line of JSON is appended for each decision, in the order of
+/// the messages.
 pub struct LogFile {
     name: String,
     file: BufWriter<File>,

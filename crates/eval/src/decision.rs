@@ -45,9 +45,9 @@ pub struct Details {
     pub next: Vec<String>,
     /// Violations of the `input` declaration by the message.
     pub breaches: Vec<InputViolation>,
-    /// The host functions that failed.
+    /// The host functions (functions of the embedding program) that failed.
     pub failures: Vec<HostFailure>,
-    /// The time spent in host functions.
+    /// The time spent in host functions, which are functions of the embedding program.
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
@@ -159,7 +159,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the statement; `None` if the table has no default.
+    /// Returns the outcome of the statement, such as the handler to call. `None` if the statement
+    /// is the default of a table that has no default.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {

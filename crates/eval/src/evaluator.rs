@@ -43,7 +43,8 @@ pub struct Evaluator<'a, O = ()> {
     /// binding id.
     roots: &'a [Value<'a>],
     arena: &'a Arena,
-    /// Cache of host function calls; also lists the failed calls.
+    /// Cache of the calls of host functions (functions of the embedding program). Also lists the
+    /// failed calls.
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
@@ -155,7 +156,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.hosts
     }
 
-    /// Evaluates a condition.
+    /// Evaluates a condition to true, false or unknown.
     pub fn eval_cond(&mut self, cond: &'a Cond) -> Tri {
         self.observe_step(EvalStep::Cond(cond), |eval| match &cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_loop_invariant(Part::Cond(cond)) => {
@@ -170,7 +171,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// Evaluates a condition. Does not use the cache for loop-invariant subexpressions.
+    /// Evaluates a condition to true, false or unknown. Does not use the cache for loop-invariant
+    /// subexpressions.
     fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -367,7 +369,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression.
+    /// Evaluates an expression to its value, or to a missing value.
     pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
@@ -384,7 +386,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression. Does not use the cache for loop-invariant subexpressions.
+    /// Evaluates an expression to its value, or to a missing value. Does not use the cache for
+    /// loop-invariant subexpressions.
     fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),

@@ -36,7 +36,7 @@ pub(super) struct RulesDocument {
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.
     pub(super) is_strict: bool,
-    /// Whether the patterns of keyword flows are compared literally.
+    /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
     /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
     /// readings of the document: after each such reading, the document is read again without them.

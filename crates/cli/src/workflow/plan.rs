@@ -142,7 +142,9 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     Ok(judges)
 }
 
-/// Judges the request to run the plan with this input. Returns the rejection, if there is one.
+/// Validates the request to run the plan with this input, by the rules of the payload kind
+/// [`RUN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules have no
+/// such kind.
 fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
     let judges = coordinator.judges();
     judges.get(RUN_KIND)?;

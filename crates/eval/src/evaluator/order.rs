@@ -1,6 +1,6 @@
-//! Orders the operands of `and` and `or`: those that call host functions are evaluated last. All
-//! other operands stay in source order. The order decides only whether a host function is called,
-//! never the result.
+//! Orders the operands of `and` and `or`: those that call host functions (functions of the
+//! embedding program) are evaluated last. All other operands stay in source order. The order
+//! decides only whether a host function is called, never the result.
 
 use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};

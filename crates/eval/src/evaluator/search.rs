@@ -64,7 +64,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         chosen
     }
 
-    /// Returns the enabled rules of a table, in evaluation order.
+    /// Returns the rules of a table that the author has not disabled, in evaluation order.
     fn enabled_rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
         let program = self.program;
         let order = program.tables[id.index()].order.iter();

@@ -81,7 +81,8 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Returns a handler's arguments with the private parts masked. Nothing is truncated.
+    /// Returns the arguments with which `outcome` calls a handler, with the private parts masked.
+    /// Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,
         outcome: &Outcome,
@@ -143,7 +144,7 @@ pub fn mask_message(program: &Program, message: &Json) -> Json {
     program.message_privacy().mask(message.clone())
 }
 
-/// Masks the values from `@private` fields in a handler's arguments.
+/// Masks the values from `@private` fields in the arguments with which `outcome` calls a handler.
 pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, Json>) -> Map<String, Json> {
     PrivacyMask::new(program, false).mask_arguments(outcome, arg_values)
 }

@@ -35,7 +35,8 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
     shown_lets: Vec<LetId>,
-    /// For each host call that failed so far, whether the error text may contain a private value.
+    /// For each failed call of a host function (a function of the embedding program) so far, whether
+    /// the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 

@@ -248,7 +248,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Replaces a type name by the declaration of the named type, if there is one.
+    /// If the fields are declared by a named type, returns the declaration of this type as their
+    /// source. Otherwise returns `fields_source` unchanged.
     fn follow_type_name(&self, mut fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
         for _ in 0..MAX_DEFINITION_DEPTH {
             let FieldsSource::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &fields_source else {
