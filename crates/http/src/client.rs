@@ -154,8 +154,9 @@ impl HttpClient {
         }
     }
 
-    /// Makes one attempt of a call. If the attempt is not complete at the deadline, it fails with
-    /// `timeout_failure`.
+    /// Makes one attempt of a call, and returns the status and the body of the response. If the
+    /// attempt is not complete at the deadline, it fails with `timeout_failure`. `sink` receives
+    /// the pieces of a successful response's body as they arrive.
     async fn send_once(
         &self,
         request: &Request,

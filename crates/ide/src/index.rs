@@ -242,7 +242,7 @@ struct IndexBuilder<'a> {
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
-    /// Inside it, the name `payload` refers to its fields.
+    /// Inside it, the name `payload` refers to the fields of this payload or group.
     current_payload: Option<&'a str>,
 }
 

@@ -23,7 +23,7 @@ use std::time::Duration;
 const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind (name of a `payload` statement) whose rules judge a request to run a plan.
 const RUN_KIND: &str = "execute_workflow";
-/// The id that the plan gets as a workflow. A run has no other workflow.
+/// The workflow id of the plan in its run, which has no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
 /// Options for plans, which are workflows that a language model wrote as JSON.
@@ -52,7 +52,7 @@ pub struct PlanArgs {
     trace: bool,
 }
 
-/// The result of a run, with the attempts in the order in which they ended.
+/// The result of a run, with the attempts to run its nodes, in the order in which they ended.
 #[derive(Serialize)]
 struct PlanReport<'a> {
     #[serde(flatten)]

@@ -35,7 +35,7 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
     shown_lets: Vec<LetId>,
-    /// For each failed call of a host function (a function of the embedding program) so far, whether
+    /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }

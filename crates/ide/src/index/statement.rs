@@ -427,8 +427,9 @@ impl<'a> IndexBuilder<'a> {
         self.scope.truncate(outer_scope_len);
     }
 
-    /// Resolves a router destination. If the destination begins with the parameter of the router,
-    /// it is a value. Any other destination names a node of a workflow that uses the router.
+    /// Resolves a router destination. A destination that begins with the parameter of the router is
+    /// an expression, which computes the ids of nodes. Any other destination names a node of a
+    /// workflow that uses the router.
     fn resolve_destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut root = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &root.kind {
