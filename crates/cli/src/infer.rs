@@ -16,9 +16,9 @@ use std::path::Path;
 /// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
 /// that are nested deeper, as through a cyclic reference, become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
-/// Maximum number of keys that are always taken as field names if they are valid names: the type is
-/// then a record. If there are more keys and all are rare, the keys are data, and the type is a
-/// dict. A key is rare if less than half of the sample objects contain it.
+/// Maximum number of keys of an object that is always a record, if its keys are valid names. An
+/// object with more keys is a dict, whose keys are data, if every key is rare. A key is rare if
+/// less than half of the sample objects contain it.
 const MAX_RECORD_KEYS: usize = 12;
 /// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
 /// Schema counts as one sample, so its keys are never rare: a schema lists field names.
@@ -243,7 +243,7 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
 }
 
 /// True for the JSON Schema of an exact decimal. Such a schema has the format `decimal`. Or it
-/// allows a number, or a text with a pattern, as pydantic writes a `Decimal`.
+/// allows both numbers and texts with a pattern, as pydantic writes a `Decimal`.
 fn is_decimal_schema(schema: &Json) -> bool {
     let has_type = |part: &Json, names: &[&str]| {
         part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))

@@ -196,7 +196,8 @@ fn display_width(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
 }
 
-/// Splits a word that is longer than a line. Wide characters count as two columns.
+/// Splits a word that is longer than a line into parts that each fit on a line. Wide characters
+/// count as two columns.
 fn split_long_word(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(word);
     std::iter::from_fn(move || {

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The payload kind (name of a `payload` statement) whose rules judge a plan.
+/// The payload kind (name of a `payload` statement) whose rules validate a plan.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind (name of a `payload` statement) whose rules judge a request to run a plan.
+/// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
 const RUN_KIND: &str = "execute_workflow";
 /// The workflow id of the plan in its run, which has no other workflow.
 const WORKFLOW_ID: &str = "plan";

@@ -213,8 +213,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Looks up the field `name` of a value whose type is the group. Returns where the fields of
-    /// `name` itself are declared, and the symbol of `name` if there is one.
+    /// Looks up the field `name` of a value whose type is the group called `group`. Returns where
+    /// the fields of `name` itself are declared, and the symbol of `name` if there is one.
     fn field_of_group(&self, group: &'a str, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
