@@ -36,8 +36,8 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps }
     }
 
-    /// Returns the node's name: the text of the first member, in the order of `keys`, that has a
-    /// text. Empty if there is none.
+    /// Returns the node's name: the first of the members `keys` whose value is a text. Empty if no
+    /// such member is a text.
     pub(super) fn name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }
@@ -199,8 +199,8 @@ pub(super) fn format_pointer(steps: &[PathStep]) -> String {
     pointer
 }
 
-/// Returns the byte range of the value at each path in valid JSON text. Only the values that lie on
-/// one of the paths are read.
+/// Returns the byte range of the value at each path in valid JSON text. `None` for a path that
+/// leads to no value. Only the values that lie on one of the paths are read.
 pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
     let mut ranges = vec![None; paths.len()];
     if let Ok(root) = serde_json::from_str::<&RawValue>(text) {
@@ -210,8 +210,8 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
 }
 
 /// Finds the byte ranges of values in `text`, and stores them in `ranges` by the index of their
-/// path. `selected` contains the indices of the paths to follow. They have their first `depth`
-/// steps in common, which lead to `raw`, a part of `text`.
+/// path. `selected` contains the indices of the paths to follow. The first `depth` steps of all
+/// these paths are equal, and lead to the value `raw`. `raw` is a part of `text`.
 fn locate_below(
     text: &str,
     raw: &str,
@@ -250,8 +250,8 @@ fn locate_below(
 /// the text is read only once.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
-    /// The offset that was converted last, with the number of line breaks before it and the offset
-    /// of its line.
+    /// The offset that was converted last, the number of line breaks before it, and the offset at
+    /// which its line starts.
     counted: (usize, usize, usize),
 }
 

@@ -221,7 +221,8 @@ pub(super) struct ReportBuilder {
 
 impl ReportBuilder {
     /// Adds an item of the document (such as a route) to the report, and makes it the item that is
-    /// being read. Returns the index of the item.
+    /// being read. `steps` is the path of the item in the document. Returns the index of the item
+    /// in the report.
     pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
@@ -261,8 +262,8 @@ impl ReportBuilder {
         self.document_notes.push(note);
     }
 
-    /// Adds a skipped item to the report. If an enclosing item is being read, that item counts as
-    /// adapted, because a part of it is missing.
+    /// Adds a skipped item to the report; `steps` is its path in the document. If an enclosing item
+    /// is being read, that item counts as adapted, because a part of it is missing.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);

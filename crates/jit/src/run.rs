@@ -166,7 +166,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Converts the encoded result of a segment (range of routes) to the result of the search in
-    /// the table. Runs the following segments if the segment has no match.
+    /// the table. Runs the following segments if the segment has no match. `None` means that the
+    /// segment does not exist, and so that no route was found.
     #[inline(always)]
     fn decode_result(
         &mut self,
@@ -201,7 +202,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Runs the segments (ranges of routes) after `segment`, until one has another result than
-    /// [`NEXT_SEGMENT_RESULT`].
+    /// [`NEXT_SEGMENT_RESULT`]. `None` if the table has no further segment.
     #[inline(never)]
     fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
@@ -271,9 +272,9 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of a payload that contain the next expressions. An `each` block
-    /// evaluates an expression once for each element of a list. So the limits on work count an
-    /// expression's work as many times as there are elements.
+    /// Sets the `each` blocks of a payload that enclose the expressions that are evaluated next. An
+    /// `each` block evaluates an expression once for each element of a list. So the limits on work
+    /// count an expression's work as many times as there are elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

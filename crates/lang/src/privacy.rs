@@ -20,8 +20,8 @@ pub enum Privacy<'t> {
     Message(&'t RecordType),
     /// A value of a type that contains private fields.
     Partly(&'t Ty),
-    /// The whole value is private. The declared type is known only for its field names, which are
-    /// public.
+    /// The whole value is private, except the names of declared fields, which are public. The type
+    /// is used only for these names; `None` if no type is declared.
     Private(Option<&'t Ty>),
 }
 

@@ -46,7 +46,8 @@ impl Workers {
     }
 }
 
-/// A rule set or a payload checker that is bound to the columns of a schema.
+/// A rule set or a payload checker, prepared for record batches with one schema: each field that it
+/// reads is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,

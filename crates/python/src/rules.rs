@@ -59,8 +59,8 @@ impl Rules {
         Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
     }
 
-    /// Creates rules from compiled rules that call no Python functions, or whose functions are
-    /// registered.
+    /// Creates rules from compiled rules in which all functions that they call are already
+    /// registered. Pickling these rules includes no Python functions.
     pub fn from_compiled(rules: rulec::Rules) -> Rules {
         Rules { rules, functions: None, imported: None }
     }
@@ -98,7 +98,8 @@ fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> 
 
 #[pymethods]
 impl Rules {
-    /// Compiles a file and its imports.
+    /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
+    /// by default, the folder of the file.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None))]
     fn from_path(
@@ -198,7 +199,8 @@ impl Rules {
         export_document(py, &self.rules, system)
     }
 
-    /// Returns the original name of a route or branch that loading renamed.
+    /// Returns the name that a route or branch has in the JSON document, given its name in these
+    /// rules. Loading may have renamed it.
     fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
@@ -225,7 +227,8 @@ impl Rules {
         decide_one(py, &self.entry(entry)?, message)
     }
 
-    /// Decides a message given as JSON text.
+    /// Decides a message given as JSON text. `entry` names the table, choice or router that
+    /// decides; by default, the routes outside any table decide.
     #[pyo3(signature = (text, *, entry = None))]
     fn decide_json(
         &self,
@@ -282,8 +285,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency, and the context score, which
-    /// the rules compute from `ctx`.
+    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context score
+    /// from `ctx`, by the `let context_score` of the rules.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,

@@ -174,7 +174,8 @@ impl Body<'_, '_, '_> {
     }
 
     /// Emits jumps to `slow_block`, which are taken if an operand has a type for which the operator
-    /// has no inline code. Returns false if it emitted no jump.
+    /// has no inline code. Returns false if it emitted no jump. The caller must fill `slow_block`
+    /// only if there is a jump.
     fn emit_operand_guards(&mut self, op: Op, left: Scalar, right: Scalar, slow_block: Block) -> bool {
         let mut is_emitted = false;
         for side in [left, right] {
@@ -252,8 +253,8 @@ impl Body<'_, '_, '_> {
         Scalar { tags: TagSet::ALL, tag, bits }
     }
 
-    /// Emits code that clears all but the first byte of a value's payload if the value is a bool,
-    /// because a bool has one byte. Returns the payload.
+    /// Emits code that clears all but the first byte of a value's payload if the value is a bool. A
+    /// bool has only one byte; the bytes after it are arbitrary. Returns the payload.
     fn clear_unused_bytes(&mut self, tags: TagSet, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL_TAG) {
             return bits;

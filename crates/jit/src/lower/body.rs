@@ -41,7 +41,8 @@ enum SlotsAddress {
     /// The address is in this SSA value of the function.
     InValue(Value),
     /// The address is in a register that is reserved for it. `Some` is the previous value of the
-    /// register, which the function must restore when it returns.
+    /// register, which the function must restore when it returns. `None` in a function that only
+    /// compiled code calls: it leaves the register unchanged.
     Pinned(Option<Value>),
 }
 
@@ -151,7 +152,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         params
     }
 
-    /// Begins a function that the engine calls from Rust, and returns the function's parameters.
+    /// Begins a function that the engine calls from Rust, and returns the function's parameters. If
+    /// `PINS_SLOTS` is true, also emits code that loads the address of the slot values into the
+    /// reserved register. Functions that only compiled code calls find the address there.
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
         if PINS_SLOTS {

@@ -15,7 +15,8 @@ use rulec_base::text::TextMode;
 use rulec_base::text::fold::{CaseEquals, case_equals};
 use rulec_vm::bytecode::pools::KeywordMatcher;
 
-/// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
+/// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
+/// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
 /// Maximum length in bytes of a keyword that is searched inline.
 const MAX_KEYWORD_BYTES: usize = 32;
@@ -65,8 +66,8 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The part of a comparison that remains after the first sixteen of thirty-two positions: the
-/// values for the second sixteen positions, and the Cranelift blocks in which the code continues.
+/// The data with which `emit_hit_comparison` continues after the first sixteen of thirty-two
+/// positions: the start and the mask of the second sixteen, and the blocks to which the code jumps.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask

@@ -63,7 +63,8 @@ fn is_web_scheme(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss" | "ftp")
 }
 
-/// True if a slash or backslash follows the scheme. The standard ignores tabs and line breaks.
+/// True if a slash or backslash follows the scheme and its colon. Tabs and line breaks before the
+/// slash are skipped, because the standard ignores them.
 fn has_slash_after_scheme(url: &str) -> bool {
     let rest = url.split_once(':').map_or("", |(_, rest)| rest);
     rest.trim_start_matches(['\t', '\n', '\r']).starts_with(['/', '\\'])

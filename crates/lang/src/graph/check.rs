@@ -30,9 +30,10 @@ pub enum FindingKind {
     DuplicateNode,
     /// The workflow's start node does not exist.
     UnknownStart,
-    /// A processor or a router is assigned to a node that does not exist.
+    /// A processor or a router is assigned to a node that does not exist. A processor does the work
+    /// of a node; a router selects the receivers of its output.
     UnknownNode,
-    /// A node has no processor, or the factory of its processor failed.
+    /// A node has no processor, or the program's function that creates the processor failed.
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
@@ -55,8 +56,8 @@ pub enum FindingKind {
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no node waits for the output that
-    /// it sends there.
+    /// A route names a target that is not among the next nodes of the router's node. The target
+    /// therefore does not wait for outputs of that node.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
