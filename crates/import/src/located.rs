@@ -158,7 +158,8 @@ impl<'j> ObjectReader<'j> {
     }
 }
 
-/// Describes a value's kind, with an article.
+/// Describes a value's JSON type with an article, such as "an object", for the error that another
+/// type was expected.
 pub(super) fn kind_with_article(value: &Json) -> Message {
     match value {
         Json::Null => message!("null"),
@@ -170,7 +171,7 @@ pub(super) fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// Formats a path, such as `routes[2].condition["odd key"]`.
+/// Formats a path for messages, such as `routes[2].condition["odd key"]`.
 pub(super) fn format_path(steps: &[PathStep]) -> String {
     let mut path = String::new();
     for step in steps {

@@ -49,7 +49,7 @@ pub struct ReportItem {
 pub enum ItemKind {
     /// The whole document.
     Document,
-    /// A flow, found by keywords or by intent.
+    /// A flow (a task that a message can start), found by keywords or by intent.
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
@@ -124,7 +124,7 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the positions of the items in the text of the document.
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text.
     pub(super) fn locate(&mut self, text: &str) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
         let ranges = located::locate_all(text, &paths);

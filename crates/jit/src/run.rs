@@ -20,6 +20,8 @@ use serde_json::Value as Json;
 impl JitCode {
     /// Prepares a decision over slot values that were already read from a message. Each value is
     /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
+    /// `hosts` are the functions of the embedding program that rules call. `scratch` is the
+    /// thread's memory, which decisions reuse.
     #[inline(always)]
     pub fn over_slots<'a>(
         &'a self,
@@ -77,8 +79,8 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// Chooses a route or the default of the table, by compiled code. `slots` are the values that
-    /// [`JitCode::over_slots`] describes.
+    /// Chooses a route or the default of the table, by compiled code. The parameters are the same
+    /// as those that [`JitCode::over_slots`] describes.
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
         if slots.values.len() < self.slots {

@@ -193,7 +193,7 @@ impl Arena {
     }
 
     /// True if this amount of work, repeated for each element of the enclosing quantifiers, is
-    /// within a limit.
+    /// within a limit. Otherwise records the limit as exceeded.
     #[inline]
     pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))

@@ -66,6 +66,7 @@ pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
 }
 
 /// Serves the editor at the other end of a connection until the editor shuts the server down.
+/// Diagnostics are in `language` if it is given, otherwise in the language of the editor.
 ///
 /// # Errors
 /// If the editor violates the protocol.
@@ -101,8 +102,8 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// Returns the language for messages: the editor's language if translations exist, otherwise
-/// English.
+/// Returns the language for messages: the editor's language `locale` if translations exist,
+/// otherwise English.
 fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }

@@ -267,7 +267,8 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads the file and watches it. `log` is a file for the decision log.
+    /// Loads the file and watches it. `functions` are the Python functions that the rules may call,
+    /// by name. `log` is the path of a file for the decision log.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
     fn new(
@@ -288,6 +289,7 @@ impl WatchedRules {
     }
 
     /// Decides a message by the active version of the file, counts the decision and logs it.
+    /// `entry` names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;

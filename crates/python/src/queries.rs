@@ -79,7 +79,7 @@ impl TestResult {
         self.place.as_ref().map(|place| &*place.file)
     }
 
-    /// The line of the test's name, from 1.
+    /// The line of the test's name, from 1; None if the text of the rules is not available.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.place.as_ref().map(|place| place.line)

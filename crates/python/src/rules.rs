@@ -42,7 +42,8 @@ pub struct Rules {
 /// the input `context` as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Registers the Python functions that the rules call, then runs `compile` without the GIL.
+/// Runs `compile` without the GIL. The compiler that it receives knows the Python functions in
+/// `functions`, which the rules may call by name.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -179,8 +180,9 @@ impl Rules {
         load_document(py, System::Choice, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// Loads the bundled rules for decision payloads. `document` is the context that the rules read:
-    /// JSON text or Python values, as in `from_flows`. Judges of these rules use this context.
+    /// Loads the bundled rules for decision payloads. `document` is the context that the rules
+    /// read: JSON text or Python values, as in `from_flows`. Judges of these rules use this
+    /// context.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false))]
     fn from_payload_context(py: Python<'_>, document: &Bound<'_, PyAny>, strict: bool) -> PyResult<Rules> {
@@ -242,8 +244,8 @@ impl Rules {
         decision.map(Decision).map_err(|error| message_error(error.to_string()))
     }
 
-    /// Decides a sequence of messages. The error for an invalid message contains the index of the
-    /// message.
+    /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
+    /// message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,
@@ -261,7 +263,8 @@ impl Rules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
-    /// Returns the names of all matching routes, in evaluation order.
+    /// Returns the names of all matching routes of `entry` (by default, of the routes outside any
+    /// table), in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
     fn matched(
         &self,

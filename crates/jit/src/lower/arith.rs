@@ -74,8 +74,8 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     Some(sum)
 }
 
-/// Returns the tag (type marker) of a constant, and the first eight bytes of its payload (data).
-/// `None` if the constant does not fit into registers.
+/// Returns the tag (type marker) of the constant with the index `id`, and the first eight bytes of
+/// its payload (data). `None` if the constant does not fit into registers.
 pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),
@@ -193,8 +193,8 @@ impl Body<'_, '_, '_> {
         is_emitted
     }
 
-    /// Emits a jump to `slow_block` for values with this tag (type). Returns false, and emits
-    /// nothing, if the value cannot have the tag.
+    /// Emits a jump to `slow_block`, which is taken if the value has this tag (type). Returns
+    /// false, and emits nothing, if the value cannot have the tag.
     fn emit_tag_guard(&mut self, value: Scalar, tag: u8, slow_block: Block) -> bool {
         let is_possible = value.tags.has(tag);
         if is_possible {

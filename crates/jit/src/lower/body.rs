@@ -249,8 +249,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a part of a slot's value, such as its tag. The offset is in bytes from
-    /// the address of the first slot's value. `None` if it does not fit into 32 bits.
+    /// Returns the offset of a part of a slot's value. The offset is in bytes from the address of
+    /// the first slot's value. `field` is the offset of the part in the value, such as 0 for the
+    /// tag. `None` if the result does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }

@@ -125,7 +125,8 @@ impl Body<'_, '_, '_> {
         true
     }
 
-    /// Emits a search of a text for one keyword.
+    /// Emits a search of a text for one keyword. The code jumps to `helper_block` if the text is
+    /// too short for vectors. It also does so if a text that is not ASCII must be searched again.
     fn emit_find_one(
         &mut self,
         text: TextInMemory,
@@ -243,8 +244,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(remaining.second_bits, remaining.hits, &arguments, remaining.next, &[]);
     }
 
-    /// Emits a jump to `yes` if a text of at least sixteen bytes has only ASCII characters, else to
-    /// `no`.
+    /// Emits a jump to `yes` if a text has only ASCII characters, else to `no`. Precondition: the
+    /// text has at least sixteen bytes.
     fn emit_ascii_test(&mut self, text: TextInMemory, yes: Block, no: Block) {
         let [loop_block, next, advance_block] = [(); 3].map(|()| self.b.create_block());
         let last_start = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));

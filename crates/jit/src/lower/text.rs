@@ -53,8 +53,8 @@ impl Body<'_, '_, '_> {
         self.emit_short_text_comparison(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Emits a test whether a message field's text equals one of some short texts. If `is_prefix`,
-    /// the test is whether the field's text begins with one of them.
+    /// Emits a test whether a message field's text equals one of the short texts `words`. If
+    /// `is_prefix`, the test is whether the field's text begins with one of them.
     fn emit_short_text_comparison(
         &mut self,
         slot: u32,

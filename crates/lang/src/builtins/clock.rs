@@ -10,7 +10,8 @@ use std::ops::RangeInclusive;
 use time::{Date, Month, OffsetDateTime, UtcOffset};
 
 /// Returns the time in the time zone that the second argument names. Without a second argument,
-/// returns the time at its own UTC offset.
+/// returns the time at its own UTC offset. `None` for an unknown time zone, or if the first
+/// argument is not a time.
 fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(time)] => Some(time),
@@ -22,8 +23,9 @@ fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns a clock or calendar field of a time as an int. If the second argument names a time zone,
-/// the time is first converted to that zone.
+/// Returns a clock or calendar field of a time as an int, as `field` computes it. If the second
+/// argument names a time zone, the time is first converted to that zone. Missing if the conversion
+/// fails.
 pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
     to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }

@@ -11,8 +11,8 @@ use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use url::{Host, Url};
 
-/// Returns the host in lower case, without a trailing dot and without the brackets of an IPv6
-/// address, so that `in_network` accepts every address.
+/// Returns the host of a URL in lower case, without a trailing dot. The brackets of an IPv6 address
+/// are removed, so that `in_network` accepts every address.
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| {
         Some(match url.host()? {
@@ -23,17 +23,18 @@ pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     })
 }
 
-/// Returns the scheme in lower case.
+/// Returns the scheme of a URL, such as `https`, in lower case.
 pub(super) fn url_scheme<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| Some(url.scheme().into()))
 }
 
-/// Returns the path with `.` and `..` resolved and decoded; see [`decode_path`].
+/// Returns the path of a URL with `.` and `..` resolved and decoded; see [`decode_path`].
 pub(super) fn url_path<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| (!url.cannot_be_a_base()).then(|| decode_path(url.path()).into()))
 }
 
-/// Returns the decoded first value of a key in the query.
+/// Returns the value of a key in the query of a URL, decoded. If the key occurs several times,
+/// returns the first value. The second argument is the key.
 pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [_, Value::Str(key)] = *args else { return Value::Missing };
     url_part(args, arena, |url| {

@@ -189,7 +189,8 @@ impl Finding {
         }
     }
 
-    /// True if the fault lies in a route of the node's router.
+    /// True if the fault lies in a route of the node's router. The diagnostic about the fault then
+    /// also marks the router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
         let kinds = [

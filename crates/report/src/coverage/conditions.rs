@@ -198,7 +198,8 @@ impl OwnerWalk<'_, '_> {
     }
 }
 
-/// Returns the spans of the conditions that authors wrote in payload and group statements.
+/// Returns the spans of the conditions that authors wrote in `payload` statements, and in `group`
+/// statements, which payloads include. Other conditions of payloads are derived from field types.
 fn written_condition_spans(statements: &[Statement]) -> Vec<Span> {
     let mut spans = Vec::new();
     for statement in statements {
