@@ -83,8 +83,9 @@ pub(super) fn read_regex(
     })
 }
 
-/// Translates an expression and checks that the result compiles. `ignore_case` affects only this
-/// check: it says whether a search for the expression ignores case.
+/// Translates an expression and checks that the result compiles. `ignore_case` says whether a
+/// search for the expression will ignore case. It affects only the check, because an expression
+/// that ignores case is larger when it is compiled.
 ///
 /// # Errors
 /// Returns an error if the expression is invalid or uses an unsupported feature.
@@ -123,8 +124,8 @@ struct RegexFlags {
     ascii: bool,
 }
 
-/// The element (such as a character or a group) before the current position, which a quantifier
-/// would repeat.
+/// The element (such as a character or a group) before the current position. A quantifier at this
+/// position would repeat the element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
     /// There is nothing that a quantifier can repeat.

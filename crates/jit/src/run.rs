@@ -253,7 +253,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Adds to `details` the failures and the duration of host function calls, and the exceeded
-    /// limits.
+    /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
     pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
         if let Some(vm) = self.vm_if_created() {

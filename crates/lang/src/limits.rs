@@ -80,8 +80,8 @@ limits! {
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 /// Maximum number of steps that `check`, `diff` or `why-not` may take for one file: less than a
-/// second of work. A step takes about 20 ns: a test of a value, a state of an automaton, an element
-/// of a list, or a literal of a clause.
+/// second of work. One step takes about 20 ns. A step is the test of a value, a state of an
+/// automaton, an element of a list, or a literal of a clause.
 pub const MAX_ANALYSIS_STEPS: u64 = 40_000_000;
 
 impl Limit {

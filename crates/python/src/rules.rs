@@ -152,8 +152,9 @@ impl Rules {
     }
 
     /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
-    /// values. An item that cannot be used is skipped; `report` names it. With `strict`, it is an
-    /// error. With `literal`, patterns match literally, as `==` and `in` of Python do.
+    /// values. An item that cannot be used is skipped, and `report` names the item. With `strict`,
+    /// such an item is an error. With `literal`, patterns match literally, as `==` and `in` of
+    /// Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(

@@ -1,7 +1,7 @@
-//! Value blocks that compute with numbers are compiled to arithmetic in registers. The VM computes
-//! all other value blocks. The VM also computes a compiled block if the block reads a point in time
-//! or a decimal at run time. A value in registers has a *tag*, which identifies its type, and a
-//! *payload*, the data.
+//! A value block is a block of bytecode that computes a value. Value blocks that compute with
+//! numbers are compiled to arithmetic in registers. The VM computes all other value blocks. The VM
+//! also computes a compiled block if the block reads a point in time or a decimal at run time. A
+//! value in registers has a *tag*, which identifies its type, and a *payload*, the data.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -431,8 +431,8 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the possible tags (types) of each register where two control flow paths meet. If only one
-/// path has set a register, the register may be missing: on the other path its variable is zero,
+/// Merges the possible tags (types) of each register where two control flow paths meet. A register
+/// that only one path has set may be missing: on the other path, its tag variable is zero, which is
 /// the tag of a missing value.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {

@@ -71,9 +71,9 @@ fn has_slash_after_scheme(url: &str) -> bool {
     rest.trim_start_matches(['\t', '\n', '\r']).starts_with(['/', '\\'])
 }
 
-/// Decodes the percent-encoded characters of a path. Separators (`%2F`, `%5C`), control characters
-/// and bytes that are not UTF-8 stay encoded, because decoding them would change the path's
-/// segments.
+/// Decodes the percent-encoded characters of a path, segment by segment. A segment stays encoded if
+/// decoding gives a separator (from `%2F` or `%5C`), a control character, or invalid UTF-8. A
+/// decoded separator would change the path's segments.
 fn decode_path(path: &str) -> String {
     let mut decoded = String::with_capacity(path.len());
     for (position, segment) in path.split('/').enumerate() {
