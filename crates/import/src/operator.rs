@@ -47,9 +47,10 @@ impl ValueType {
 /// How an operator compares its two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
-    /// An infix operator of the rule language between both sides.
+    /// The comparison is this infix operator of the rule language, between the two sides.
     Infix(&'static str),
-    /// Compares the length of the left side by this operator.
+    /// Compares the length of the left side with the right side by this operator. If the right side
+    /// is a text or list, its length is compared.
     Length(&'static str),
     /// Matches the right side, a regular expression, at the start of the left side.
     Regex,

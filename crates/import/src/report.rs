@@ -59,7 +59,7 @@ pub enum ItemKind {
     Route,
     /// The default handler, which receives messages that no route matches.
     Default,
-    /// A choice of a workflow.
+    /// A choice: a step of a workflow that selects one of several branches.
     Choice,
     /// A branch of a choice.
     Branch,

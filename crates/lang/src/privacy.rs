@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 /// The text that replaces a private value or key.
 pub const MASK: &str = "•••";
 
-/// The privacy of a value at some path of a message. A value whose shape does not fit its
-/// declared type is private if any part of the type is.
+/// The privacy of a value at some path of a message. If the shape of a value does not fit its
+/// declared type, the value is private if any part of the type is private.
 #[derive(Clone, Copy, Debug)]
 pub enum Privacy<'t> {
     /// Nothing is private.

@@ -140,7 +140,7 @@ enum UnsentDiagnostics {
 }
 
 /// The diagnostics that were last sent for a file. The number is the version of the open document
-/// to which they apply.
+/// to which they apply; `None` for a file that is not open.
 type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
@@ -317,8 +317,8 @@ impl Server<'_> {
         }
     }
 
-    /// Sends the diagnostics of all open documents, and of other files of the same rule sets. Omits
-    /// diagnostics that have not changed.
+    /// Sends the diagnostics of all open documents, and of other files of the same rule sets.
+    /// Diagnostics that have not changed are sent again only for a new version of an open document.
     fn publish(&mut self) {
         let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
         self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };

@@ -42,15 +42,16 @@ pub enum FindingKind {
     /// A route names an index in `next` that the node does not have. Such a route selects every
     /// next node.
     MissingTarget,
-    /// A parallel node is a direct child of a parallel node.
+    /// A parallel node is a child (a next node) of another parallel node.
     NestedParallel,
     /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
     /// edge that no node waits for).
     CycleWithoutLoopBack,
-    /// A loop has no exit: it has only one next node, or only loop-backs.
+    /// A loop has no exit. A router has a loop-back, but its node has only one next node, or every
+    /// route is a loop-back.
     LoopWithoutExit,
-    /// A join (a node that waits for several inputs) has an incoming edge that can never deliver
-    /// one.
+    /// A join (a node that waits for several inputs) has an incoming edge over which no input can
+    /// ever arrive.
     JoinNeverFills,
     /// A join (a node that waits for several inputs) waits for branches of which only one can run.
     ExclusiveJoin,
@@ -61,7 +62,7 @@ pub enum FindingKind {
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
-    /// A parallel node has no children.
+    /// A parallel node has no children (next nodes).
     EmptyParallel,
     /// A parallel node has a router; the router is never called.
     IdleRouter,
