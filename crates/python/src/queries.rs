@@ -138,7 +138,7 @@ impl Rules {
         outcomes.into_iter().map(to_result).collect()
     }
 
-    /// Compares the decisions of these rules with those of a newer version, as `rulec diff` does.
+    /// Compares the decisions of these rules with a newer version's, as `rulec diff` does.
     /// `verdict` of the returned dict is `same`, `different` or `unknown`.
     fn diff<'py>(&self, py: Python<'py>, new: &Bound<'py, Rules>) -> PyResult<Bound<'py, PyAny>> {
         let new = &new.get().rules;
