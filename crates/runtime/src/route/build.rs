@@ -161,8 +161,8 @@ impl RouterBuilder {
 
     /// Registers the handler of all targets that have no handler of their own. [`Request::handler`]
     /// is the target's name. A policy that is set for such a target applies when this handler is
-    /// called for that target. This handler cannot be a fallback, because fallbacks are found by
-    /// their registered names.
+    /// called for that target. A policy cannot name this handler as a fallback (the handler to call
+    /// after a failure), because fallbacks are found by their registered names.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
