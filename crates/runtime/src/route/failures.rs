@@ -96,8 +96,9 @@ impl FailureMemory {
         })
     }
 
-    /// Returns the message with the failures of `scope` in the field `ctx`. A field that the
-    /// message has already is kept. The message is unchanged if its `ctx` is not an object.
+    /// Returns the message with the recorded failures of `scope` (such as one conversation) added
+    /// to its object `ctx`. Fields that `ctx` already has keep their values. If `ctx` is not an
+    /// object, or the scope has no failures, returns the message unchanged.
     pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
         if self.scope_count.load(Ordering::Acquire) == 0 {
             return message;
@@ -117,8 +118,10 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how a handler ended. A reply removes the failures of the scope. An outcome that is
-    /// no failure of a handler, such as a missing permission, changes nothing.
+    /// Records how the handler of a message of this scope ended. A reply removes the failures of
+    /// the scope. Any other outcome is recorded as a failure of type `error_type`; if `None`, its
+    /// kind is the type, such as `timed_out`. Outcomes for which no handler is to blame, such as a
+    /// missing permission, change nothing.
     pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(&scope),

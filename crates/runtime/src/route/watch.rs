@@ -95,8 +95,8 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Returns another receiver of the states of the watched files. It does not depend on the
-    /// states that other receivers have read.
+    /// Returns one more receiver of the states of the watched files. A state that one receiver has
+    /// read is still new to the others.
     pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
         self.status.clone()
     }

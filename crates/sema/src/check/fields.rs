@@ -146,10 +146,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use in `overloaded` that accepts incomparable kinds, such as texts and
-    /// lists, while another statement leaves only comparable ones. Also returns the use in that
-    /// statement, which narrows the field. The second use is `None` if the existing program narrows
-    /// the field; its rules accept `existing_kinds`.
+    /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
+    /// field's final type has only comparable ones. Also returns the use in another statement that
+    /// excluded the others. It is `None` if the existing program, whose rules accept
+    /// `existing_kinds`, excluded them.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -399,9 +399,9 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the id of the slot for a path and the kinds to which reads of the path convert the
-    /// value. The path starts at the message, or at the value of the binding `root`. Adds the slot
-    /// if it is new; `private` says whether a new slot is private.
+    /// Returns the id of the slot that reads the field at `path` and converts it to `kinds`. The
+    /// path starts at the message, or at the value of the binding `root`. Adds the slot if it is
+    /// new; `private` says whether a new slot is private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

@@ -173,7 +173,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Limits the total memory of all regular expressions, before any of them is compiled.
+    /// Reports an error if all regular expressions together would need more memory than the limit.
+    /// Runs before any of them is compiled.
     pub(super) fn check_regex_memory(&mut self) {
         let patterns = &self.program.patterns;
         let (total_size, max_size) =

@@ -26,7 +26,7 @@ const MAX_STEPS: u64 = 2 * MAX_NODES;
 
 impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
-    /// `condition` is true.
+    /// `condition` is true. Without a condition, only the contract is known.
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
         let known_conditions = condition.into_iter().collect();
         let mut proof =
@@ -52,8 +52,8 @@ enum Goal<'g> {
     /// The value of this expression. A known condition proves it by reading an equal expression,
     /// because equal expressions have equal values.
     Value(&'g Expr),
-    /// That the regular expression (second) matches in the text (first). Such a match proves that
-    /// `capture` returns a text.
+    /// A match of the regular expression (second entry) in the text (first entry). Such a match
+    /// proves that `capture` returns a text.
     Match(&'g Expr, &'g str),
 }
 
@@ -149,8 +149,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the condition may be unknown even if the message satisfies the `input` contract and
-    /// all known conditions are true.
+    /// True if the condition may be unknown (neither true nor false) where all conditions in
+    /// `known_conditions` are true. Assumes a message that satisfies the `input` contract.
     fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));

@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a value against the type of its field, and writes the value into the message of a
-    /// test.
+    /// test at `path`. If `ty` is `None`, the field has no declared type, and every value fits.
     fn write_given_value(
         &mut self,
         message: &mut Map<String, Json>,

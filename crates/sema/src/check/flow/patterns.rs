@@ -24,14 +24,14 @@ pub(super) struct PatternMode {
 }
 
 impl PatternMode {
-    /// Returns a pattern or message as it is searched: without the surrounding white space if this
-    /// mode ignores it.
+    /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
+    /// If this mode respects white space, returns the text unchanged.
     pub fn searched(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns a text as this mode compares it: normalized and case-folded by the mode, and trimmed
-    /// if white space is ignored.
+    /// Returns a text in the form in which this mode compares it. As the mode requires, the text is
+    /// trimmed, normalized to a Unicode form, and case-folded.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.searched(text)).into_owned()
     }

@@ -15,7 +15,9 @@ use rulec_syntax::ast::{self, Notice};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers `closed`, a rule that reports one violation for each undeclared key.
+    /// Lowers `closed`, a rule that reports one violation for each undeclared key. `id` is the name
+    /// of the rule; `None` if the author gave none. `notice` has the author's message and
+    /// correction.
     pub(super) fn lower_closed(
         &mut self,
         id: Option<&'a Spanned<String>>,
