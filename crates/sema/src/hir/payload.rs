@@ -28,13 +28,14 @@ pub struct BindingRoot {
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub name: Arc<str>,
-    /// The rank by which a service orders payloads for execution, lowest first. Payload kinds
-    /// without a rank come last.
+    /// The rank by which the program that executes payloads orders them, lowest first. Payload
+    /// kinds without a rank come last.
     pub rank: Option<i64>,
-    /// Whether payloads of other kinds are dropped if a payload of this kind is executed first.
+    /// Whether a payload of this kind, when it is selected to be executed, drops all waiting
+    /// payloads of other kinds.
     pub interrupts: bool,
-    /// Whether the other payloads must wait for an external answer, if a payload of this kind is
-    /// executed first.
+    /// Whether all waiting payloads, after a payload of this kind was executed, wait for an answer
+    /// to it from outside, such as from the user.
     pub suspends: bool,
     pub internal: bool,
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
@@ -88,7 +89,7 @@ pub struct Each {
     pub key: Option<BindingId>,
     pub element: BindingId,
     /// The condition after `when`, which tests one element. If it is false, the requirements are
-    /// not evaluated for that element.
+    /// not evaluated for that element. `None` applies them to all elements.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to

@@ -123,7 +123,8 @@ pub struct NormalBuilder<'a> {
     levels: HashMap<VarId, u32>,
     depth: u32,
     quantifier_facts: QuantifierFacts,
-    /// The number of enclosing quantifiers on which the current node may depend.
+    /// The number of enclosing quantifiers that count for the nesting depth of the current node. A
+    /// quantifier that reads no element of an enclosing quantifier starts the count again.
     enclosing_quantifiers: u32,
     /// Whether the current node needs two conditions: one for "the node is true", and one for "the
     /// node is false". This is the case for a condition that is used as a value.
