@@ -194,7 +194,7 @@ pub struct Let {
     pub span: Span,
 }
 
-/// A declared host function, or a built-in analysis function of the engine that the rules use.
+/// A declared host function (of the embedding program), or a built-in analysis function in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
     pub name: Arc<str>,

@@ -39,8 +39,8 @@ pub struct Normal {
     pub preds: Vec<NPred>,
     /// The conditions, deduplicated.
     pub conds: Vec<NCond>,
-    /// For each table of the program, its enabled rules in evaluation order. Rules whose condition
-    /// folded to false are left out.
+    /// For each table of the program, its rules in evaluation order. Rules that are `disabled`, or
+    /// whose condition folded to false, are left out.
     pub tables: Vec<Vec<NRoute>>,
     /// The normal forms of [`Program::values`](crate::hir::Program::values), in the same order.
     pub values: Vec<ExprId>,

@@ -62,7 +62,8 @@ impl std::error::Error for TypedError {
 
 /// The failures of one scope, such as a conversation, since its last reply.
 struct ScopeFailures {
-    /// Sequence number of the scope's last failure, counted over all scopes.
+    /// Sequence number of the scope's last failure, counted over all scopes. The scope with the
+    /// smallest number is removed if there are too many.
     order: usize,
     last_type: String,
     last_handler: String,

@@ -129,9 +129,9 @@ impl Checker<'_> {
         Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
-    /// Converts arguments of functions on numbers. If one argument of `min` or `max` is a decimal,
-    /// the constants among the others become decimals. For `sum`, the list's elements become
-    /// decimals if the list may contain decimals.
+    /// Converts arguments of functions on numbers; an omitted argument is `None`. If one argument
+    /// of `min` or `max` is a decimal, the constants among the others become decimals. For `sum`,
+    /// the list's elements become decimals if the list may contain decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,

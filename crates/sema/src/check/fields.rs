@@ -300,7 +300,8 @@ impl MessageFields {
         }
     }
 
-    /// Narrows an undeclared field to these kinds, or reports a conflict.
+    /// Narrows an undeclared field to `kinds`. Reports a conflict if an earlier use of the field
+    /// excludes all of these kinds. `reason` says in diagnostics why this use narrows the field.
     pub(super) fn narrow_kinds(
         &mut self,
         path: &[impl PathSegment],

@@ -41,7 +41,8 @@ pub struct Payload {
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
     /// because a value is missing.
     pub strict: bool,
-    /// The name of the `payload` statement to use instead if a payload of this kind is rejected.
+    /// The name of the `payload` statement to use instead if a payload of this kind is rejected;
+    /// `None` if the author names none.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
     pub object: Object,
@@ -153,8 +154,9 @@ pub struct Requirement {
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
-    /// Whether the value must be a text that compiles as a condition. The condition of `rule` is
-    /// true for every text; a text violates the requirement only if it does not compile.
+    /// Whether this is a rule with `compiles`: the value must be a text that compiles as a
+    /// condition. The condition of `rule` then only selects the texts; compiling a text decides
+    /// whether it violates the requirement.
     pub compiles: bool,
 }
 

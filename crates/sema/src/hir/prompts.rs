@@ -23,7 +23,7 @@ pub struct PromptTemplate {
     pub default: &'static str,
     /// The placeholders that the template may contain, without braces.
     pub placeholders: &'static [&'static str],
-    /// Whether the template must contain the first placeholder.
+    /// Whether a template must contain the first entry of `placeholders`. All others are optional.
     pub needs_first: bool,
     get: fn(&Prompts) -> &Option<Arc<str>>,
     set: fn(&mut Prompts) -> &mut Option<Arc<str>>,

@@ -281,8 +281,8 @@ impl<'a> NormalBuilder<'a> {
         (level, nest, result)
     }
 
-    /// Calls `build` as if the node were outside every quantifier, and restores the quantifier
-    /// depth afterwards.
+    /// Calls `build` to build the body of a `let`. The body is outside every quantifier, even if
+    /// the use of the `let` is inside, so `build` counts no enclosing quantifier.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let enclosing = std::mem::take(&mut self.enclosing_quantifiers);
         let result = build(self);

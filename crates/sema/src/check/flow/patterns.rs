@@ -36,7 +36,8 @@ impl PatternMode {
         self.text.prepare(self.searched(text)).into_owned()
     }
 
-    /// True if any two texts that are equal in the mode `other` are also equal in this mode.
+    /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
+    /// pattern of this mode can hide a later pattern of the mode `other`.
     fn covers(self, other: PatternMode) -> bool {
         let folds_chars = self.text.fold && self.text.maps_single_chars();
         let is_coarser = self.text == other.text || folds_chars && other.text.is_plain();
@@ -100,8 +101,9 @@ impl LiteralMatcher {
         LiteralMatcher { mode, exact, contained, contained_patterns }
     }
 
-    /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text
-    /// is a whole message. If it is only a part of a message, an `exact` pattern cannot match.
+    /// Returns the index of the first pattern that matches a text; `None` if no pattern matches.
+    /// `is_whole` is true if the text is a whole message. If it is only a part of a message, an
+    /// `exact` pattern cannot match.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);
