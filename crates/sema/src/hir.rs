@@ -109,9 +109,9 @@ pub struct Program {
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
     /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
-    /// program from an artifact.
+    /// program that was read from an artifact (a file of compiled rules).
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// The unused declarations of the main file. Empty in a program from an artifact.
+    /// The main file's unused declarations. Empty in a program from a file of compiled rules.
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
@@ -420,8 +420,8 @@ pub struct Then {
     /// The next nodes that a router should select, and true if the edge to these nodes should lead
     /// back to an earlier node (a loop).
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The expected bound on the score of an intent flow: an operator (`>=`, `>`, `<=`, `<`) and a
-    /// number.
+    /// The expected bound on the score of a flow that is selected by meaning: an operator (`>=`,
+    /// `>`, `<=`, `<`) and a number.
     pub score: Option<(Arc<str>, f64)>,
 }
 

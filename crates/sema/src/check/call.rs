@@ -1,4 +1,5 @@
-//! Checks calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
+//! Checks calls of built-in functions, `def`s, and host functions (of the embedding program). The
+//! body of a `def` is inlined.
 
 use super::constant::{constant_expr, list_expr};
 use super::decimal::number_kinds;

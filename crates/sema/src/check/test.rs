@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads the expected verdict on a payload: its outcome, such as `reject`, and the rules that
-    /// the payload violates. `kind` is the index of the payload kind.
+    /// the payload violates. `kind` is the index of the declared `payload` in the program.
     fn read_verdict(
         &mut self,
         expect: &'a Expectation,

@@ -1,5 +1,5 @@
-//! Finds expressions whose values come from `@private` fields of the message, directly or through
-//! named values, elements of lists, and bindings of payload rules.
+//! Finds expressions whose values come from `@private` fields, directly or indirectly. A value can
+//! come through a `let`, an element of a list, or a binding (named value) in payload rules.
 
 use super::{
     BindingId, Expr, ExprKind, Let, LetId, Object, Part, Payload, Program, Shape, Slot, Term, VarId,

@@ -128,8 +128,8 @@ pub enum ExprKind {
     /// A parameter of a `def`, by its index. Occurs only inside the body of the `def`; calls
     /// substitute the argument.
     Param(u32),
-    /// A field of a value that an expression computes. A field of the message or of a binding is an
-    /// [`ExprKind::Slot`] instead.
+    /// A field of a value that an expression computes. A field of the message, or of a binding (a
+    /// named value in payload rules), is an [`ExprKind::Slot`] instead.
     Field(Box<Expr>, Arc<str>),
     /// An element `list[i]` or an entry `dict[key]`.
     Index(Box<Expr>, Box<Expr>),

@@ -381,7 +381,8 @@ impl<'a> NormalBuilder<'a> {
         polarities
     }
 
-    /// Runs `build` with the flag `needs_both_polarities` as given, and then restores the flag.
+    /// Runs `build` with the field `needs_both_polarities` set to this value, and then restores the
+    /// field.
     fn with_needs_both_polarities<T>(
         &mut self,
         needs_both_polarities: bool,

@@ -113,7 +113,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example of an intent flow.
+/// Finds the first keyword pattern that matches an example message of an intent flow (a flow that
+/// is selected by meaning instead of patterns).
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -144,8 +145,8 @@ impl<'m> PatternMatcher<'m> {
 }
 
 impl Checker<'_> {
-    /// Warns about patterns that are never reached, and about patterns that match an example of an
-    /// intent flow.
+    /// Warns about patterns that are never reached. Also warns about patterns that match an example
+    /// message of an intent flow: the message then never reaches that flow.
     pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
@@ -191,7 +192,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns about keyword patterns that match an example of an intent flow.
+    /// Warns about keyword patterns that match an example message of an intent flow. Patterns are
+    /// tried first, so the message would select the flow of the pattern.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
         let flows = self.program.flows.clone();
         let mut remaining_searches = MAX_REGEX_SEARCHES;
