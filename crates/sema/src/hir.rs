@@ -375,7 +375,7 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// True if the outcome has values, such as arguments, to evaluate after the selection.
+    /// True if values of the outcome, such as arguments, must be computed after the selection.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),

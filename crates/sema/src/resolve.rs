@@ -18,7 +18,8 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// True for a definition that is used without arguments, such as a `let`.
+    /// True for a definition that is used without arguments, such as a `let`. A message can then
+    /// suggest it in place of a misspelt field.
     pub fn is_value(&self) -> bool {
         matches!(self, Definition::Let { .. } | Definition::List { .. })
     }

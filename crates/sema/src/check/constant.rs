@@ -165,7 +165,8 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     size
 }
 
-/// True if lists and records in the constant are nested more than `levels` levels deep.
+/// True if lists and records in the constant are nested more than `levels` levels deep, which is an
+/// error.
 pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
     let exceeds_levels = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
     match json {

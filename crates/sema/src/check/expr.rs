@@ -95,8 +95,8 @@ impl<'a> Checker<'a> {
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
-    /// Checks `if C then a else b`. The type of the expression contains the types of both `a` and
-    /// `b`.
+    /// Checks `if C then a else b`. The type of the whole expression is the smallest type that
+    /// contains the types of `a` and `b`.
     fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.check_cond(cond);
         let (then, other) = (self.check_value(then), self.check_value(other));

@@ -167,7 +167,7 @@ impl InferredType {
     }
 }
 
-/// True if all kinds are comparable with each other: a single kind, or kinds of numbers.
+/// True if values of these kinds can be compared with each other: one kind, or numbers only.
 fn is_one_family(kinds: KindSet) -> bool {
     let is_other_number = |kind: Kind| kinds.has(Kind::Int) && matches!(kind, Kind::Float | Kind::Decimal);
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1

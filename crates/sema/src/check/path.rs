@@ -396,7 +396,8 @@ impl<'p> ConstantPath<'p> {
     }
 }
 
-/// True for `True` and `False` as other languages write them.
+/// True for `True` and `False` as other languages write them, which certainly mean `true` and
+/// `false`. They can be corrected without asking the author.
 fn is_capital_bool(name: &str) -> bool {
     matches!(name, "True" | "TRUE" | "False" | "FALSE")
 }

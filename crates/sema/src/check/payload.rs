@@ -215,7 +215,8 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Brings a named value into scope. `place` is the path of the value in the validated object.
+    /// Brings `binding`, a named value, into scope. `place` is the path of the value in the
+    /// validated object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }

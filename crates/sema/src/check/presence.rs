@@ -125,7 +125,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` if a known condition tests that the regular expression matches.
+    /// True for a call of `capture` whose result is present: a known condition tests that the
+    /// regular expression matches, and each match includes the group.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
@@ -313,7 +314,8 @@ impl<'p> PresenceProof<'p> {
     }
 }
 
-/// True if a member of a value may be missing, or may have another kind than `kinds`.
+/// True if the field `name` of a value of the type `base` may be missing, or may have another kind
+/// than `kinds`.
 fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
     field_of_type(base, name)
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
@@ -333,7 +335,8 @@ fn is_presence_test(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
-/// True for a nonzero constant, by which every number can be divided.
+/// True for a nonzero constant. A division by it has a result for every number, while a division by
+/// zero is missing.
 pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     match divisor.as_const().map(Const::value) {
         Some(Value::Decimal(number)) => number != Decimal::ZERO,

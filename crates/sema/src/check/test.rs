@@ -339,7 +339,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True for the name of a rule, and for `default` and `none`.
+    /// True for the name of a rule, and for `default` and `none`. Any other name that a test
+    /// expects may be the name of a table.
     fn is_rule_name(&self, name: &Ident) -> bool {
         matches!(name.node.as_str(), "default" | "none")
             || self.program.rules.iter().any(|rule| *rule.name == *name.node)

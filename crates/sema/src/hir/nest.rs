@@ -27,8 +27,8 @@ struct NodeFacts {
 }
 
 impl QuantifierFacts {
-    /// True if a node reads no variable of an enclosing quantifier, so that its value is the same
-    /// for all elements.
+    /// True if a node reads no variable of an enclosing quantifier. Its value is then the same for
+    /// all elements, so an engine may compute it only once.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
         self.facts_of(part).free_variables.is_empty()
     }

@@ -190,8 +190,8 @@ impl Const {
     }
 }
 
-/// True if a value survives a round trip through JSON as an element of a list. Date-times, versions
-/// and decimals have no JSON form of their own.
+/// True if a value is the same after it was written to JSON as an element of a list and read again.
+/// Date-times, versions and decimals are not, because JSON writes them as texts or numbers.
 fn is_json_exact(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) | Value::Decimal(_) => false,

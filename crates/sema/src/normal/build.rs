@@ -398,8 +398,8 @@ impl<'a> NormalBuilder<'a> {
         items.iter().map(|item| self.build_expr(item)).collect()
     }
 
-    /// Builds an expression that reads the value of `inner` as one of `kinds`. Omits a read that
-    /// has no effect.
+    /// Builds an expression that has the value of `inner` if its kind is one of `kinds`, and is
+    /// otherwise missing. If `inner` is known to have no other kind, returns `inner` itself.
     fn build_typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
         match self.normal.expr(inner) {
             NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),

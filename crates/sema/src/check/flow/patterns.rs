@@ -128,9 +128,9 @@ impl<'m> PatternMatcher<'m> {
         PatternMatcher { literals, regexes: regexes.collect() }
     }
 
-    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
-    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
-    /// from `remaining_searches`.
+    /// Returns the index of the first pattern that matches the message `example`; `None` if no
+    /// pattern matches. Tries at most `remaining_searches` regular expressions, and subtracts the
+    /// number of tried expressions from `remaining_searches`.
     fn first_match(&self, example: &str, remaining_searches: &mut usize) -> Option<usize> {
         let literal = self.literals.iter().filter_map(|matcher| matcher.first_match(example, true)).min();
         let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
