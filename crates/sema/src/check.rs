@@ -195,7 +195,7 @@ struct Checker<'a> {
     /// A router's name for its node's output, and the message field with it; `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Tests that names used in the current payload rule have their types. The rule adds them.
+    /// Type tests of names that the current payload rule uses, to be added to its condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field with the kinds to which it

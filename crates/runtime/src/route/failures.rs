@@ -119,10 +119,10 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how the handler of a message of this scope ended. A reply removes the failures of
-    /// the scope. Any other outcome is recorded as a failure of type `error_type`; if `None`, its
-    /// kind is the type, such as `timed_out`. Outcomes for which no handler is to blame, such as a
-    /// missing permission, change nothing.
+    /// Records how `handler`, called for a message of this scope, ended. A reply removes the
+    /// failures of the scope. A failure is counted with the type `error_type`. If this is `None`,
+    /// its type is the kind of the outcome, such as `timed_out`. An outcome that is no failure of a
+    /// handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: String, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(&scope),

@@ -221,9 +221,9 @@ impl Router {
     /// Makes the shadow rules active. The caller names their generation (version number), so that
     /// the call fails if another caller has replaced the shadow rules.
     ///
-    /// # Errors If there are no shadow rules, if they have another generation, or if they no longer
-    /// pass the checks of [`Router::swap`]. They passed these checks before, but may have been
-    /// edited since.
+    /// # Errors
+    /// If there are no shadow rules, if they have another generation, or if they no longer pass the
+    /// checks of [`Router::swap`]. They passed these checks before, but may have been edited since.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
@@ -240,8 +240,9 @@ impl Router {
     /// [`Router::generations`] returns the generations that are kept, and
     /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets their number.
     ///
-    /// # Errors If no rule set of this generation is kept, or if the rule set no longer passes the
-    /// checks of [`Router::swap`]. It passed these checks before, but may have been edited since.
+    /// # Errors
+    /// If no rule set of this generation is kept, or if the rule set no longer passes the checks of
+    /// [`Router::swap`]. It passed these checks before, but may have been edited since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {

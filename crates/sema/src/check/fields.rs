@@ -148,8 +148,8 @@ impl InferredType {
 
     /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
     /// field's final type has only comparable ones. Also returns the use in another statement that
-    /// excluded the others. It is `None` if the existing program, whose rules accept
-    /// `existing_kinds`, excluded them.
+    /// excluded the other kinds; `None` if the existing program excluded them. The rules of that
+    /// program accept `existing_kinds`.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;

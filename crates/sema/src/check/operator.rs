@@ -389,7 +389,8 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
 
 /// Returns the kinds that the left and right operand may have in this form of an operator. A form
 /// is a pair of operand kinds that the operator accepts. `quantity` is the operator's modifier
-/// `any`, `all` or `none`, if it has one. `None` if the right operand does not fit the form.
+/// `any`, `all` or `none`, if it has one. Returns `None` if the right operand does not fit the
+/// form.
 fn kinds_in_form(
     form: &OperatorForm,
     left: &Ty,

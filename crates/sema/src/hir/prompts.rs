@@ -58,9 +58,9 @@ prompt_templates! {
          A message that is a JSON object holds what is known.\n";
     /// The description of the tool that answers a choice.
     CHOICE_TOOL choice_tool false ["question", "branches"] "Answers the question: {question}";
-    /// The description of the parameter by which that tool receives the chosen branch.
+    /// The description of the chosen branch, a parameter of the tool that answers a choice.
     CHOICE_BRANCHES choice_branches false ["branches", "question"] "One of:\n{branches}";
-    /// The description of the parameter by which that tool receives the reason for the choice.
+    /// The description of the reason, a parameter of the tool that answers a choice.
     CHOICE_REASON choice_reason false ["question"] "Why, in a sentence or two for the user.";
 }
 

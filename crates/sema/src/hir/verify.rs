@@ -262,8 +262,8 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 
-/// True for an `and` of presence tests. The test of a branch that its condition is usable must have
-/// this form, which is never unknown.
+/// True for an `and` of presence tests, which is never unknown. Each condition of a branch has such
+/// a test, which decides whether the condition is used or skipped.
 fn is_presence_conjunction(cond: &Cond) -> bool {
     let is_presence_test =
         |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
