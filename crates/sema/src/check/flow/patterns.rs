@@ -58,8 +58,9 @@ pub(super) struct KeywordPattern {
 /// other flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
-/// A matcher for all `exact` and `contains` patterns that compare texts in the same mode. The field
-/// `operator` of the mode is not used here.
+/// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
+/// example by ignoring case. It contains patterns of both operators, so `mode.operator` has no
+/// meaning.
 struct LiteralMatcher {
     mode: PatternMode,
     exact: HashMap<String, usize>,
