@@ -10,7 +10,8 @@ use serde_json::Value as Json;
 
 /// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
 /// of a replay. Values of private fields are not masked, because the server needs them to decide
-/// the message. The inner error describes invalid JSON in `text`.
+/// the message. `Err` means that the replay or its row cannot be read. `Ok(Err(mistake))` describes
+/// invalid JSON in `text`, which the page shows at its place.
 pub(crate) fn request_message(
     studio: &Studio,
     rules: &Rules,
