@@ -97,9 +97,11 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Returns the keyword and the name of the statement, by which editing tools find it. The name
-    /// of an import is its path. The name is empty for a kind of statement that has none; a file or
-    /// table contains such a kind at most once.
+    /// Returns the keyword and the name of the statement. Editing tools find a statement by this
+    /// pair. The name of an import is its path.
+    ///
+    /// `input`, `settings` and `default` have no name, so their name here is empty. The keyword
+    /// alone identifies them, because a file or table contains each of them at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -135,7 +137,8 @@ pub struct Choice {
     /// A question that a language model answers to choose a branch. If present, the branches have
     /// no conditions.
     pub question: Option<Spanned<String>>,
-    /// Whether the choice and its reason should be shown to the user.
+    /// Whether the choice is marked `to_user`: the application should show the user the chosen
+    /// branch, and the reason why this branch was chosen.
     pub to_user: bool,
     pub branches: Vec<Branch>,
 }
@@ -297,8 +300,9 @@ pub struct Test {
 /// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
-    /// Empty if the test expects only a target (`then`) or a score.
+    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the chosen statement; `none`
+    /// means that no statement is chosen. `ROUTER` precedes expected next nodes. `KIND.reject` is a
+    /// result of payload validation. Empty if the test expects only a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element is a rule id and an optional path.
@@ -396,7 +400,7 @@ pub enum ExprKind {
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// A value with its declared type: `x as number`.
+    /// A value that is read as a type: `x as number`. A value of another type counts as missing.
     As(Box<Expr>, TypeExpr),
     /// A range, `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {

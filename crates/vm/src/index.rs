@@ -80,7 +80,8 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub answers: Vec<LiteralAnswer>,
-    /// The literal ids to which [`LiteralAnswer`] refers, in groups; see
+    /// Literal ids for [`LiteralAnswer`], in groups. If the predicate is true, the text contains at
+    /// least one literal of each group. The last id of a group has a flag; see
     /// [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
@@ -223,10 +224,10 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// For a table with many subjects (scanned texts) and attributes (looked-up values): two lists
-    /// of ids for each message field. `subjects` and `attributes` then lack these ids. A message
-    /// has values for few fields, so a lookup reads the lists of these fields only. `None` for
-    /// other tables.
+    /// For a table with many scanned texts and looked-up values: for each message field, the ids of
+    /// its subjects (first list) and of its attributes (second list). `subjects` and `attributes`
+    /// then lack these ids. A message has values for few fields, so a lookup reads the lists of
+    /// these fields only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,

@@ -185,7 +185,8 @@ impl Replay {
         (masked, message.map(|message| rules.masked_message(&message)))
     }
 
-    /// Masks the names of private fields that an error message quotes, unless the replay shows
+    /// Masks private keys in an error about a line's JSON, because such an error quotes keys. The
+    /// keys of a `@private` dict may be secret. Returns the error unchanged if the replay shows
     /// private values.
     pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
         match &self.snapshot.analysis.rules {

@@ -43,8 +43,8 @@ pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
     [opening_brace_events(brace), vec![LayoutEvent::Token(brace + 1)]].concat()
 }
 
-/// Returns a list with an entry for each token of the range. For an opening bracket, the entry is
-/// the index of its closing bracket; other entries have no meaning.
+/// Returns a list with one entry for each token of `tokens`. The entry of an opening bracket is the
+/// index of its closing bracket. All other entries are `tokens.end` and must not be used.
 fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closing_brackets = vec![tokens.end; tokens.len()];
     let mut open_brackets = Vec::new();
@@ -195,8 +195,8 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
-    /// Both extend to the end of the range, so no operator after them belongs to the outer
-    /// expression.
+    /// Such an expression extends to the index `end`, where the whole condition or value ends. So
+    /// an operator after the token is inside this expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
         self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }
@@ -318,7 +318,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for `where a = …, b = …` or `for "x", 5`.
+    /// Adds the layout events for a word and the comma-separated parts after it: the definitions of
+    /// `where a = …, b = …`, or the values of `for "x", 5` in a test.
     fn add_locals(&mut self, range: Range<usize>) {
         self.add_token(range.start);
         self.begin_group(false);

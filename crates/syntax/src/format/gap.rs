@@ -5,7 +5,8 @@ use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;
 use unicode_width::UnicodeWidthStr;
 
-/// Where a line may break. The position decides about blank lines and the indentation of comments.
+/// The position of a line break. It determines whether a blank line is kept, and how comments
+/// before the break are indented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakKind {
     /// A line break after an opening bracket.
@@ -210,9 +211,9 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if the formatter writes no space between this token and the `[` after it. The author
-    /// must have written none. In addition, the token must be a value, whose index follows in the
-    /// brackets, or one of the words `clamp` and `const`.
+    /// True if the formatter writes no space between the token at `index` and the `[` after it, as
+    /// in `list[0]`. This needs a value before the `[`, and no space in the author's text. The
+    /// words `clamp` and `const` count as values here, because both may be names.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()

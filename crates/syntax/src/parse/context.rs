@@ -33,8 +33,9 @@ pub(super) struct StatementContext<'a> {
 }
 
 impl<'a> StatementContext<'a> {
-    /// Creates the context for a statement or item of at least one token. Positions of tree nodes
-    /// are relative to the token `base`.
+    /// Creates the context for a statement or item of at least one token. The tree nodes may come
+    /// from a parse of several statements, which began at the token `base`. Positions in tree nodes
+    /// are relative to this token.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, base: usize) -> Self {
         let FileParser { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[base..];
@@ -128,8 +129,8 @@ impl<'a> StatementContext<'a> {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
-    /// Reads the name of a declaration, or of a reference to it. Reports an operator word without
-    /// backquotes.
+    /// Reads the name of a declaration, or of a reference to it. An operator word, such as
+    /// `contains`, needs backquotes to be a name. Without them, reports an error and fails.
     pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
         if rulec_lang::operators::is_reserved_word(text) {
@@ -249,7 +250,8 @@ pub(super) fn unexpected_token(
     Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
-/// Creates the diagnostic for a word that must be in backquotes to be a name.
+/// Creates the diagnostic for a word that must be in backquotes to be a name. `wanted` describes
+/// what the grammar expects instead of the word, such as "a name".
 pub(super) fn reserved_word_error(word: &str, span: Span, wanted: Message) -> Diagnostic {
     let message = message!("expected {wanted}, found the reserved word `{word}`");
     Diagnostic::new(Code::ReservedWord, span, message)

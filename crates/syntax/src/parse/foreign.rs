@@ -18,8 +18,8 @@ pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, writ
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
-/// True for an operator that yields a condition, other than `and`, `or` and `unless`. Such
-/// operators take modifiers on their right.
+/// True for an operator whose result is a condition, such as `contains` or `<`, but not for `and`,
+/// `or` and `unless`. Modifiers, such as `ignoring case`, may follow such an operator.
 pub(super) fn is_condition_operator(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or | Op::Unless)
         && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
@@ -279,7 +279,8 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help text for words that other languages allow after `is`.
+/// Returns the help text for a word that other languages allow after `is`, as in `x is not empty`.
+/// `word` is the word after `is`, and `next` is the word after it. Both may be empty.
 pub(super) fn help_after_is(word: &str, next: &str) -> Message {
     match (word, next) {
         ("not", "in") => message!("remove `is`: write `x not in [\"a\", \"b\"]`"),

@@ -116,8 +116,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports that an operator is missing: a piece of the expression follows the complete operand
-    /// `left`.
+    /// Reports that an operator is missing: a piece of the expression follows a complete operand.
+    /// `left` is the span of this operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {

@@ -45,7 +45,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a slip (a small mistake) at the current piece, which follows a complete operand.
-    /// Returns `None` if no known slip is recognized.
+    /// `left` is the span of this operand; if it is `None`, a slip whose fix repeats the operand is
+    /// not recognized. Returns `None` if no known slip is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()

@@ -161,7 +161,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Ends the block that began at `start`: adds it to the chunk and returns its id.
+    /// Ends the block whose first instruction is at the address `start`: adds the block to the
+    /// chunk, and returns its id. `registers` is the number of registers that its code uses.
+    /// `cache_cell` is the place where its value is cached, if any.
     fn close_block(
         &mut self,
         kind: BlockKind,

@@ -321,7 +321,7 @@ impl Verifier<'_> {
     }
 
     /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has
-    /// the right kind.
+    /// the right kind. `block` contains the instruction; a jump must stay in this block.
     fn verify_reference(
         &self,
         reference: OperandReference,

@@ -62,7 +62,6 @@ pub(super) enum RouteAccess {
     Keys(KeyChoice),
     /// Access by a bitmap index. The route's condition is split into alternatives. The list has the
     /// value ranges of each alternative, outside which the alternative cannot be true.
-    /// true.
     Bits(Vec<ValueRanges>),
     /// No access path: the route is evaluated for every message, because no key and no bitmap index
     /// can exclude it.

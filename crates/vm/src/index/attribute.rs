@@ -286,8 +286,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` for
-    /// the `i`-th of these numbers. The numbers between two of them share an even position.
+    /// Returns a number's position among the sorted numbers that tests name: `2 * i + 1` for the
+    /// number with index `i`, and an even position for all numbers of one interval between them.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {

@@ -95,7 +95,8 @@ impl Lowering<'_> {
 }
 
 /// Adds tasks for the operands of an `and` or `or`. One operand with the result `decisive` decides
-/// the whole condition: `false` for `and`, `true` for `or`.
+/// the whole condition: `false` for `and`, `true` for `or`. The code of these tasks jumps to
+/// `label` if the whole condition is true or, with `jump_if` false, if it is not true.
 fn push_operand_tasks(
     parts: &[CondId],
     decisive: bool,
@@ -122,7 +123,9 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns the specialized instruction for a predicate on a message field; `None` if there is none.
+/// Returns a specialized instruction that tests a predicate on a message field and jumps. The jump
+/// is taken if the predicate has the result `want` or, with `jump_if` false, if it has another
+/// result. `None` if no specialized instruction fits the predicate.
 fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;

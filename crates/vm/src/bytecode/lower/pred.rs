@@ -133,9 +133,10 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the check of a text predicate, and the operand that it tests. The check is
-    /// `PredCheck::Generic` if the keywords are not constant, or the operator's quantity is `none`
-    /// (as opposed to `any` or `all`).
+    /// Returns the check of a text predicate, and the operand that it tests. `constant` is the
+    /// value of the right operand, if it is constant. The check is `PredCheck::Generic` if this
+    /// value is not constant, or if the operator's quantity is `none` (as opposed to `any` or
+    /// `all`).
     fn text_check(
         &mut self,
         op: Op,

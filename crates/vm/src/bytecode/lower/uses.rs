@@ -18,8 +18,9 @@ pub(super) struct UseInfo {
     pub evaluations: u32,
     /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Reads that
-    /// simplification removed count too, because the limits on work refer to the author's source.
+    /// Enclosing loops whose current elements the condition or value reads. Also contains loops
+    /// whose read was removed by simplification. The limits on the work of loops refer to the
+    /// source as the author wrote it.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Operands count too, unless
     /// they have a block of their own.
@@ -216,8 +217,9 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a condition or value its own block with a cached value, so that a loop does not repeat
-    /// the evaluation. Does nothing if it is cheap, or if it depends on loop elements.
+    /// Gives a condition or value its own block with a cached value if a loop would repeat its
+    /// evaluation (`is_repeated`). Does nothing if it is cheap, or if its value depends on loop
+    /// elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {
