@@ -32,7 +32,8 @@ pub(crate) struct Statement {
     pub can_be_chosen: bool,
 }
 
-/// All statements that the decisions of a program can choose.
+/// All statements of a program that have a key, including those that no decision can end with, such
+/// as a `goto`.
 pub(crate) struct StatementKeys {
     pub statements: Vec<Statement>,
     by_key: HashMap<String, usize>,

@@ -192,7 +192,7 @@ pub enum Trigger {
         case: Option<Case>,
     },
     /// A trigger by meaning: the intent classifier compares the message with example sentences and
-    /// keywords: `intent [ examples ] keywords [ … ]`.
+    /// keywords: `intent [ examples ] keywords [ … ]`. Either list may be left out.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -210,8 +210,9 @@ pub struct RouterCase {
     /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// The nodes that run next: `next`, `next[0]`, node names or ids, or fields of the output that
-    /// contain node names.
+    /// The nodes that run next. `next` means all next nodes that the workflow declares for the
+    /// node, and `next[0]` the first of them. Node names, node ids, and fields of the output that
+    /// contain node names are also allowed.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
     pub span: Span,
@@ -326,7 +327,8 @@ pub struct ExpectedThen {
     pub names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
-    /// The span of the word `loopback`, if present.
+    /// The span of the word `loopback`, if present. The test then expects that the router sends the
+    /// output back in a loop.
     pub loopback: Option<Span>,
 }
 

@@ -161,7 +161,8 @@ impl Replay {
         })
     }
 
-    /// Returns the rules that mask private values; `None` if nothing is masked.
+    /// Returns the rules, which define the private values that must be masked. `None` if nothing is
+    /// masked: the replay shows private values, or the rules have no private fields.
     fn masking_rules(&self) -> Option<&Rules> {
         let rules = self.snapshot.analysis.rules.as_ref()?;
         (!self.show_private && !rules.program().message_privacy().is_public()).then_some(rules)

@@ -124,15 +124,15 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if a word is used as a keyword: it is not a field after a dot and not a key before a
-    /// colon.
+    /// True if the token at `index` is a word that can be a keyword here: it is not a field after a
+    /// dot, and not a key before a colon.
     pub(super) fn is_plain_word(&self, index: usize) -> bool {
         self.token_kind(index) == Some(TokenKind::Word)
             && (index == 0 || self.token_kind(index - 1) != Some(TokenKind::Dot))
             && !self.is_key(index)
     }
 
-    /// True for the name of a field, entry or argument that is followed by a colon.
+    /// True if the token at `index` is the name of a field, entry or argument before a colon.
     pub(super) fn is_key(&self, index: usize) -> bool {
         let can_be_key =
             matches!(self.token_kind(index), Some(TokenKind::Word | TokenKind::Quoted | TokenKind::String));
@@ -140,7 +140,8 @@ impl<'a> Gaps<'a> {
         can_be_key && self.token_kind(after_name) == Some(TokenKind::Colon)
     }
 
-    /// True if the token can be the last token of a value, such as a name or a closing bracket.
+    /// True if the token at `index` can be the last token of a value, such as a name or a closing
+    /// bracket. A `+` or `-` after it is then a binary operator.
     fn ends_value(&self, index: usize) -> bool {
         let Some(kind) = self.token_kind(index) else { return false };
         kind.ends_operand()
@@ -220,7 +221,8 @@ impl<'a> Gaps<'a> {
             && (is_value || matches!(self.token_text(index), "clamp" | "const"))
     }
 
-    /// True if the token is a name that parentheses with arguments may follow.
+    /// True if the token at `index` is a name after which parentheses contain arguments. The
+    /// formatter then writes no space before the parentheses.
     fn is_name(&self, index: usize) -> bool {
         match self.token_kind(index) {
             Some(TokenKind::Quoted) => true,

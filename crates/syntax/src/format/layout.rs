@@ -193,8 +193,9 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes a statement, or a part of one, at the current position of the output. `base` is the
-    /// indentation of the statement.
+    /// Writes a statement, or a part of one, at the current position of the output. `events`
+    /// describes its tokens, groups and possible line breaks. `base` is the indentation of the
+    /// statement.
     pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
         let widths = EventWidths::new(gaps, events);
         let (mut modes, mut indent) = (vec![GroupMode::Broken], base);

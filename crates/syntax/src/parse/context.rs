@@ -23,7 +23,8 @@ pub(super) struct StatementContext<'a> {
     pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The index of a token in `sigs`. Token positions in tree nodes are relative to it.
+    /// The index in `sigs` of the first token that was parsed together with the statement. Token
+    /// positions in tree nodes are relative to this token.
     base: usize,
     /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
     /// identifies a keyword, a symbol or a kind of token.
@@ -301,8 +302,9 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the name that a statement with errors would have declared. `None` if the keyword of the
-/// statement declares no name, or if no valid name follows the keyword.
+/// Returns the name that a statement with errors would have declared. `sigs` has the tokens of the
+/// statement. `None` if the keyword of the statement declares no name, or if no valid name follows
+/// the keyword.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
     // `extern fn NAME`

@@ -18,7 +18,8 @@ use rulec_base::span::Span;
 /// Maximum number of expected items named in one message, to keep messages short.
 const MAX_EXPECTED: usize = 3;
 
-/// Creates the diagnostic for a statement that the grammar cannot parse.
+/// Creates the diagnostic for a statement or item that cannot be parsed. `rule` is the grammar rule
+/// that should match it, and `error` is the error of pest.
 pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let offset = match error.location {
         InputLocation::Pos(offset) | InputLocation::Span((offset, _)) => offset,

@@ -90,8 +90,9 @@ pub(super) fn has_one_meaning(word: &str) -> bool {
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
 }
 
-/// Joins several words before `when` into one name, which the author probably meant. The second
-/// word begins at `offset`. `None` if no `when` follows the words.
+/// Returns the name that the author of a route probably meant by several words before `when`: the
+/// words joined by `_`. The second word begins at the byte offset `offset` of `text`. `None` if no
+/// `when` follows the words.
 pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
     let (text_before, text_after) = text.split_at_checked(offset)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -200,7 +201,8 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 }
 
 /// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
-/// `lower(text)`. `None` if no function corresponds to the method.
+/// `lower(text)`. `base` is the text before the dot, `name` the method, and `args` the text in the
+/// parentheses. `None` if no function corresponds to the method.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let function_name = || {

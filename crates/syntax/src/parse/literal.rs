@@ -214,8 +214,8 @@ pub(super) fn looks_like_regex(written: &str) -> bool {
     !written.starts_with('r') && !escapes.is_empty() && escapes.iter().all(is_regex)
 }
 
-/// Returns the character of an escape and the escape's length in bytes. On error, returns the
-/// length of the invalid part and a help text.
+/// Returns the character of the escape at the start of `text`, which begins with a backslash, and
+/// the escape's length in bytes. On error, returns the length of the invalid part and a help text.
 fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     let Some(kind) = text[1..].chars().next() else { return Err((1, valid_escapes_help())) };
     let character = match kind {
@@ -241,7 +241,8 @@ fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     Ok((character, 2))
 }
 
-/// Like `parse_escape`, for `\u` only. On error, returns only the length of the invalid part.
+/// Returns the character of a `\u` escape at the start of `text`, and the escape's length in bytes.
+/// On error, returns only the length of the invalid part.
 fn parse_unicode_escape(text: &str) -> Result<(char, usize), usize> {
     if let Some(rest) = text[2..].strip_prefix('{') {
         let end = rest.find('}').ok_or(2_usize)?;

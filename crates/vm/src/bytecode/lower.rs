@@ -238,8 +238,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Prepares a condition for its users. If the condition is a quantifier, adds its loop to the
-    /// chunk. If several users share the condition, emits a block for it.
+    /// Emits all parts of a condition to which its users refer. `cond` is the condition's id. If
+    /// the condition is a quantifier, adds its loop to the chunk. If several users share the
+    /// condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -67,8 +67,8 @@ pub struct ListElements {
 }
 
 impl SimpleTest {
-    /// Converts a predicate to a simple test, and returns the test with its text mode. `None` if
-    /// the result of the predicate depends on more than the equivalence class of its value.
+    /// Returns the predicate with the index `pred` as a simple test, and its text mode. `None` if
+    /// the predicate's result depends on more than the equivalence class of its value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());

@@ -10,10 +10,11 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum LoweringTask {
-    /// Emits code that jumps to `label` if the condition is true. If `jump_if` is false, the code
-    /// jumps if the condition is not true.
+    /// Emits code that jumps to a label if the condition is true. If `jump_if` is false, the code
+    /// jumps if the condition is not true. `label` is an index into the labels of the whole
+    /// condition.
     Emit { cond: CondId, jump_if: bool, label: usize },
-    /// Makes the current address the target of a label.
+    /// Makes the current address the target of the label with this index.
     Bind(usize),
 }
 

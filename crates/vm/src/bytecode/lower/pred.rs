@@ -212,7 +212,8 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
     }
 }
 
-/// Returns the maximum cost of a search for a keyword, per byte of text; see `Keywords::weight`.
+/// Returns the maximum cost of a search, per byte of text; see `Keywords::weight`. `word` is the
+/// keyword, wildcard pattern or regular expression that is searched.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

@@ -27,7 +27,8 @@ pub(super) struct UseInfo {
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
-    /// Whether this is or contains a condition that is used as a bool value.
+    /// Whether the value is a condition that is used as a bool value, or has such an operand at any
+    /// depth.
     pub has_condition_value: bool,
 }
 
