@@ -111,7 +111,8 @@ impl Index {
 pub struct SubjectIndex {
     /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
-    /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
+    /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
+    /// after it.
     pub first_literal: u32,
     /// Id of the attribute (a value that conditions test) whose value is the same text,
     /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text

@@ -135,7 +135,8 @@ impl Replay {
         reached
     }
 
-    /// Returns the reason why no message of this replay chose a statement.
+    /// Returns the reason, as text, why no message of this replay chose the given statement: a
+    /// finding of the rule analysis, or else a general sentence.
     fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = &self.snapshot.analysis.rules else { return String::new() };
         let program = rules.program();

@@ -270,7 +270,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
-    /// Returns the diagnostic for `x between 3 and 5`. `None` without such a mistake.
+    /// Returns the diagnostic for `x between 3 and 5`. `left` is the span of `x`, which the fix
+    /// repeats. `None` without such a mistake.
     fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;

@@ -40,13 +40,13 @@ pub(super) enum TerminalClass {
     Name,
     /// A string or number.
     Literal,
-    /// An operator, or a symbol that looks like one.
+    /// A symbol that is an operator, or an operator of another language, such as `&&`.
     Operator,
     /// A dot before a name that is not a reserved word. It begins a piece of an expression.
     MemberDot,
 }
 
-/// A terminal of the grammar.
+/// A terminal of the grammar: a keyword, a symbol or a kind of token.
 pub(super) struct Terminal {
     /// The grammar rule that reads the terminal.
     pub(super) rule: &'static str,

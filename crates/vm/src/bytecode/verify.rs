@@ -291,7 +291,8 @@ impl Verifier<'_> {
         )
     }
 
-    /// Calls `visit` for each block that runs when an instruction uses this operand.
+    /// Calls `visit` with each block that the VM runs for an operand of an instruction, such as the
+    /// body of a loop. The item to which `reference` refers must exist.
     fn visit_run_blocks(
         &self,
         reference: OperandReference,

@@ -12,8 +12,8 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. Each route has a bit in every column, and there is a column for
-/// each attribute.
+/// A bitmap index of some routes. It has a column for each attribute (a tested value). A column
+/// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
