@@ -382,10 +382,11 @@ fn suppressed_code(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// Minimum of the limit on calls of grammar rules. Fifty million calls take about one second.
+/// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules
+/// in one parse. Fifty million calls take about one second.
 const MIN_CALL_LIMIT: usize = 50_000_000;
-/// Number of calls of grammar rules that each token of a long statement allows. The grammar needs
-/// far fewer.
+/// Maximum number of calls of grammar rules per token of a longer statement. The grammar needs far
+/// fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
 /// Raises pest's limit on calls of grammar rules to what a statement of `length` tokens can need.

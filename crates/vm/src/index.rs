@@ -139,8 +139,9 @@ impl SubjectIndex {
     /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if the normalized text `prepared` equals the text in the message. Always false if
-    /// `needs_unchanged_text` is false, because then no predicate needs the result.
+    /// True if `prepared`, the form `form` of the message text `text`, equals `text`. Always false
+    /// if `needs_unchanged_text` is false, because no predicate needs the result then. Also false
+    /// for a form that may replace one character by several.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()

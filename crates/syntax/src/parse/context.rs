@@ -197,8 +197,8 @@ impl<'a> StatementContext<'a> {
         Ok(Spanned::new(self.read_string(span)?, span))
     }
 
-    /// Calls `build` for the child of a tree node that matched this grammar rule. Fails if there is
-    /// no such child.
+    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Fails if
+    /// there is no such child.
     pub(super) fn build_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -208,7 +208,8 @@ impl<'a> StatementContext<'a> {
         build(self, required_child(pair, rule)?)
     }
 
-    /// Calls `build` for the child of a tree node that matched this grammar rule, if there is one.
+    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Returns
+    /// `None` if there is no such child.
     pub(super) fn build_optional_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -218,7 +219,7 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).next().map(|child| build(self, child)).transpose()
     }
 
-    /// Calls `build` for every child of a tree node that matched this grammar rule.
+    /// Calls `build` with each child of a tree node which the grammar rule `rule` matched.
     pub(super) fn build_children<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -283,8 +284,8 @@ pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<
     })
 }
 
-/// Returns the child of a tree node that matched this grammar rule. The grammar always produces
-/// such a child.
+/// Returns that child of a tree node which the grammar rule `rule` matched. The grammar always
+/// produces such a child.
 pub(super) fn required_child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     expect_part(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }

@@ -250,8 +250,8 @@ pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
         .map(|row| row.spelling)
 }
 
-/// Returns the help text for a schema keyword or symbol of another system in a field of a payload;
-/// `None` if it is not known.
+/// Returns the help text for a word or symbol by which other schema languages restrict a field,
+/// such as `required` or `minLength`; `None` for other words.
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {

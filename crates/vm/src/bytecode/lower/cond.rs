@@ -23,8 +23,9 @@ type Tasks = SmallVec<[LoweringTask; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits code that jumps if a condition is not true. If the condition is true, execution
-    /// continues after the code. Returns the label of the jumps, which the caller must bind.
+    /// Emits code that jumps to a new label if a condition is not true. If the condition is true,
+    /// execution continues after the code. Returns the label; the caller must bind it to an
+    /// address.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);

@@ -153,8 +153,9 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the code locations that evaluate each part, from users to their operands. The
-    /// operands of a part with its own block are evaluated in one location, the block.
+    /// Counts the code locations that evaluate each part. Visits users before their operands,
+    /// because the count of a part is the sum over its users. The operands of a part with its own
+    /// block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &Normal) {
         for root in root_parts(normal) {
             let index = self.part_index(root);
@@ -180,8 +181,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes the facts about each part except `uses` and `evaluations`, from operands to their
-    /// users.
+    /// Computes the facts about each part except `uses` and `evaluations`. Visits operands before
+    /// their users, because the facts about a part depend on its operands.
     fn compute_infos(&mut self, normal: &Normal) {
         for index in 0..self.order.len() {
             let part = self.order[index];
