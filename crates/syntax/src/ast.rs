@@ -306,7 +306,8 @@ pub struct Expectation {
     /// result of payload validation. Empty if the test expects only a target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
-    /// Each element is a rule id and an optional path.
+    /// Each element has the id of a rule and, if given, the path at which the violation must be
+    /// reported.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
     /// The expected handler, or the expected next nodes, after `->`; `None` if no target is
     /// expected.
