@@ -302,8 +302,9 @@ pub struct Test {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
     /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the chosen statement; `none`
-    /// means that no statement is chosen. `ROUTER` precedes expected next nodes. `KIND.reject` is a
-    /// result of payload validation. Empty if the test expects only a target (`then`) or a score.
+    /// means that no statement is chosen. `ROUTER` is the router that chooses the next nodes in
+    /// `then`. `KIND.reject` is a result of payload validation. Empty if the test expects only a
+    /// target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
     /// Each element has the id of a rule and, if given, the path at which the violation must be

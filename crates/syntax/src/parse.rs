@@ -212,8 +212,8 @@ impl<'a> FileParser<'a> {
     }
 
     /// Parses a statement. Statements in `following`, which come after it in the file or table, may
-    /// be parsed in the same call of pest. `in_table` is true inside a `table`, where fewer
-    /// statements are allowed. Returns `None` after an error, which is reported.
+    /// be parsed in the same call of pest. `in_table` is true inside a `table`, where fewer kinds
+    /// of statement are allowed. Returns `None` after an error, which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,

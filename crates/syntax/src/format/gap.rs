@@ -141,7 +141,7 @@ impl<'a> Gaps<'a> {
     }
 
     /// True if the token at `index` can be the last token of a value, such as a name or a closing
-    /// bracket. A `+` or `-` after it is then a binary operator.
+    /// bracket. A `+` or `-` after it is then usually a binary operator.
     fn ends_value(&self, index: usize) -> bool {
         let Some(kind) = self.token_kind(index) else { return false };
         kind.ends_operand()

@@ -300,8 +300,8 @@ impl<'a> Splitter<'a> {
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
-    /// Closes all open brackets if the statement keyword `word` is at column 0, or at the `indent`
-    /// of a table's statements. In text without errors, no bracket is open there.
+    /// Closes all open brackets if the keyword `word`, indented by `indent`, is at column 0 or
+    /// aligned with the table's statements. In text without errors, no bracket is open there.
     fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let is_first = table.statements.is_empty() && self.current.is_none();

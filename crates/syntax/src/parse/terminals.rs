@@ -136,7 +136,7 @@ impl Terminal {
     }
 
     /// True for `intent`, `payload` and `group`. Such a word is a plain name within expressions. It
-    /// begins a statement only if a name and a brace follow.
+    /// begins a statement if a name and a brace follow.
     pub(super) fn is_name_elsewhere(&self) -> bool {
         self.starts_statement() && !self.is_statement_class()
     }
