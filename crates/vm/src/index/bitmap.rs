@@ -12,8 +12,8 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. Each route has a bit in every column, and there is a column for
-/// each attribute.
+/// A bitmap index of some routes. It has a column for each attribute (a tested value). A column
+/// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
@@ -71,9 +71,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route has its bit set in at most one of this number of
-/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
-/// candidates in any order.
+/// Minimum ratio of all rows to those rows in which an average route has its bit set. Routes are
+/// sorted only from this ratio on. A row covers a range of values. With a lower ratio, many routes
+/// of a block remain candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -152,7 +152,8 @@ impl Bitmap {
 }
 
 /// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
-/// the first and last row that include the route, and the percentage of rows that include it.
+/// the first and last row of this column that include the route, and the percentage of rows that
+/// include it.
 struct SortKey {
     percent: usize,
     column: usize,
