@@ -400,10 +400,10 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Converts `place`, the location of the value that a rule checks, to a path from the root of
-    /// the payload. The bool is true if the path leads to this value. It is false if the path only
-    /// leads to the object that should contain the value. `None` if the location cannot be found in
-    /// this payload.
+    /// Returns the path from the root of the payload to the value that a rule checks; `place` is
+    /// the location of this value as the rule defines it. If the value is missing, the path may end
+    /// at the object that should contain it. The bool is false in this case, otherwise true. `None`
+    /// if the location cannot be found in this payload.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {

@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// Result of a condition block instead of a table: whether the condition is true.
+    /// The code was the block of a single condition, not of a table: whether this condition is
+    /// true.
     Answer(bool),
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),

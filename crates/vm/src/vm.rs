@@ -233,8 +233,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.eval_condition(each.body)
     }
 
-    /// Runs `visit` as the loop `each` over a list, so that the work of `visit` is counted once for
-    /// each element. `None` if the value is no list, or the list exceeds a limit.
+    /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,
+    /// work counts against the limits once for each element. `None`, without a call of `visit`, if
+    /// the value is no list, or the list exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let loop_entry =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
@@ -257,8 +258,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Runs code from address `start` on, and returns the result of the condition or table that the
-    /// code evaluates. If `ONE` is true, the run also ends at address `stop`, the end of a single
-    /// route's code.
+    /// code evaluates. With `ONE`, the code of a single route is run: at its end, the address
+    /// `stop`, the result is [`SearchResult::Nothing`]. Without `ONE`, `stop` is ignored.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

@@ -58,8 +58,9 @@ impl LiveState {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`. If `work` panics, calls `abort`, which ends the unfinished work in the writer's
-    /// state. Otherwise other threads would wait for a result that never comes.
+    /// Runs `work`, which is a merge or a compaction. If `work` panics, calls `abort`, which
+    /// changes the writer's state so that no merge or compaction counts as running. Without this,
+    /// other threads would wait forever.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());

@@ -19,7 +19,8 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Calls `work` with one VM for each segment (group of routes compiled together), and with the
-/// number of the current thread.
+/// number of the current thread. The number selects the reference counter of the rules that the
+/// decision uses; see [`ThreadWorkspace::thread`].
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,

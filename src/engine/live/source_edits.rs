@@ -38,8 +38,8 @@ impl<'l> RecordingLoader<'l> {
         RecordingLoader { loader, files: RefCell::default() }
     }
 
-    /// Returns the files that were loaded, and the files of `before`. Rule files in `sources` are
-    /// left out, because their current texts are kept elsewhere.
+    /// Returns the files of `before` together with the files that this loader loaded. Rule files in
+    /// `sources` are left out, because their current texts are kept elsewhere.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut contents = HashMap::clone(&before.contents);
         contents.extend(self.files.into_inner());
@@ -229,9 +229,9 @@ fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
     if in_table { indent_statement(text).into() } else { text.trim().into() }
 }
 
-/// Returns the replacements in a source text that replace a statement and its documentation
-/// comments by `text`. If `text` is `None`, they remove both. `previous_end` is the end of the
-/// previous statement. With `in_table`, the new statement is indented for a table.
+/// Returns replacements in a source text that replace a statement by `text`, and remove its
+/// documentation comments. If `text` is `None`, the statement is removed too. `previous_end` is the
+/// end of the previous statement. With `in_table`, the new statement is indented for a table.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,

@@ -35,9 +35,9 @@ use std::sync::Arc;
 /// The mutable state of live rules, which edits change. Decisions read immutable snapshots of it.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments (groups of routes compiled together) of inserted routes, oldest first. Segments
-    /// that a running merge compiles into a new base are not included, because the merge keeps
-    /// them.
+    /// The segments (groups of routes compiled together) of inserted routes, oldest first. While a
+    /// merge runs, the segments that it compiles into a new base are not here but in `background`,
+    /// in the state of the merge.
     added_segments: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
@@ -246,10 +246,12 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
-    /// Tries to apply an edit of a route without compiling other routes; returns `None` if that
-    /// worked. If the edit changes the inferred type of a field that other routes read, nothing is
-    /// applied. The result then contains all text changes, including the edit. The caller must
-    /// recompile everything with them.
+    /// Tries to apply an edit of a route without compiling other routes. Returns `None` if the edit
+    /// is applied.
+    ///
+    /// If the edit changes the inferred type of a field that other routes read, nothing is applied.
+    /// The result then has all edits of routes since the last full compilation, including this one.
+    /// The caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,

@@ -39,9 +39,9 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether a scan reads the text without further normalization, folded only if `fold` is set.
+    /// Whether the text is also scanned without normalization, except the folding by `fold`.
     pub plain: bool,
-    /// Further text modes of the scan. All apply Unicode normalization or full case folding.
+    /// Other text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The ids of the literals within this subject, by their position (start, end, any) and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -382,8 +382,8 @@ impl<'c> IndexAtoms<'c> {
         Some(self.intern_set(atoms))
     }
 
-    /// True if the list has only texts and numbers, and the left value cannot be a time or decimal.
-    /// Times and decimals equal texts in several notations, so a text would be no sure key.
+    /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
+    /// and `LEFT` cannot be a time or decimal. Those equal texts in several notations.
     fn is_true_only_for_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {
@@ -402,8 +402,8 @@ impl<'c> IndexAtoms<'c> {
             })
     }
 
-    /// Builds the sets of atoms (facts about a message) that a text predicate requires. `id` is the
-    /// index of its keywords in `Chunk::keywords`.
+    /// Builds the sets of atoms (facts) that a text predicate requires, one for each prefilter (set
+    /// of required literals). `id` is the index of its keywords in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
@@ -486,8 +486,8 @@ impl<'c> IndexAtoms<'c> {
     }
 }
 
-/// Returns the estimated probability that a text of one or two sentences contains a literal. The
-/// estimate depends on the literal's length. A Chinese character counts like 2.2 letters.
+/// Returns the estimated probability that a text of one or two sentences contains a literal, by the
+/// literal's length. A non-ASCII character counts like 2.2 letters, because it is rarer.
 fn literal_probability(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
     match weight {

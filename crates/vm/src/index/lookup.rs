@@ -269,7 +269,8 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `stop` with the rank (position in the table) of each route in the range that the
-    /// bitmap does not exclude, in ascending order. Ends when `stop` returns true.
+    /// bitmap does not exclude, in ascending order. When `stop` returns true, no further routes are
+    /// visited.
     #[inline]
     fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
         &self,

@@ -23,8 +23,8 @@ pub struct Prefilter {
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must be case-folded before the search, even though the predicate's text
-    /// mode does not fold.
+    /// Whether the literals must be searched in the case-folded text, although the predicate's text
+    /// mode does not fold. This is so for regular expressions that ignore case.
     pub folded: bool,
     /// Whether a text that contains one of the literals always satisfies the predicate.
     pub exact: bool,
@@ -34,7 +34,7 @@ pub struct Prefilter {
 /// maximum number of literals that are compared in pairs to remove those that contain another one.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression. If a part can match
-/// more texts, they are not listed.
+/// more texts, only literals that these texts must contain are derived.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
@@ -92,8 +92,9 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Combines prefilters (required literals), one for each of several predicates. The result is a
-/// prefilter of "any of these predicates is true"; `None` if a literal is empty or there are none.
+/// Combines prefilters (sets of required literals), one for each of several predicates. The result
+/// is a prefilter of "any of these predicates is true". `None` if `parts` is empty or a literal is
+/// empty, because a search for an empty literal excludes no text.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);

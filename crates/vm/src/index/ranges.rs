@@ -19,7 +19,8 @@ pub type ClassRanges = Vec<(ClassId, ClassId)>;
 /// the condition may be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
-/// Maximum number of operands of an `or` whose operands become separate alternatives.
+/// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
+/// operand. Each alternative has its own value ranges.
 const MAX_ALTERNATIVES: usize = 4;
 /// Maximum number of texts that a test may name so that it becomes a value range. A test with more
 /// texts excludes no route, because its texts would need too many classes in a bitmap.

@@ -66,7 +66,8 @@ pub struct Scanner {
 /// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The last bytes of a text, or a whole folded text, followed by zeros.
+    /// Of a folded text, all bytes. Of any other text, the last bytes, which are too few for a
+    /// whole window. After these bytes, at least [`PADDING_BYTES`] zeros.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],

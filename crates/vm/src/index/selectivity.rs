@@ -13,7 +13,8 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 pub struct ClassShares {
     /// For each class id, the sum of the weights of all classes with lower ids; the last entry is
     /// the sum of all weights. The weight of a class is the number of rules that name the class,
-    /// divided by the average; 1 if no rule names it.
+    /// divided by the average of this number over all named classes. It is 1 if no rule names the
+    /// class.
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
     /// weights of these classes, because their average weight is 1.

@@ -100,17 +100,17 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the first-child entry of the path `node`. The
-    /// entry is the child that came first in the last message. The reader expects the same first
-    /// key in the next object at this path.
+    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the first key of an
+    /// object. `node` is the path of the object. The entry is the path of the key that came first
+    /// in the last message.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the next-sibling entry of the path `node`. The
-    /// entry is the sibling that followed the path in the last message. The reader expects the same
-    /// sibling as the next key.
+    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the key after the path
+    /// `node` in the same object. The entry is the path of the key that came next in the last
+    /// message.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
@@ -126,13 +126,12 @@ impl<'a> SlotFiller<'a> {
         is_first.then_some(())
     }
 
-    /// Predicts the next key of an object, and compares the predicted key with the text `ahead`.
-    /// Returns the child's path and the length of the key with its colon; `None` if the prediction
-    /// fails.
+    /// Predicts the next key of the object `node`, and compares the predicted key with `ahead`, the
+    /// text that comes next. Returns the key's path and the length of the key with its colon;
+    /// `None` if no prediction is right.
     ///
-    /// `turn` is the index in [`SlotFiller::order`] of the child that came at this point in the
-    /// last message. If the message lacks this child, the siblings that followed the child in the
-    /// last message are tried.
+    /// `turn` is the index in [`SlotFiller::order`] of the first prediction. If the message lacks
+    /// that key, the keys that followed it in the last message are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -182,9 +181,9 @@ impl<'a> SlotFiller<'a> {
         self.put_converted(node, value)
     }
 
-    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`], for values
-    /// that several slots read, or that have an unexpected kind. Returns 1 if the contract requires
-    /// the field, else 0.
+    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`]. It is for
+    /// values that several slots read, or whose kind the slot or the contract does not accept as it
+    /// is. Returns 1 if the contract requires the field, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -206,8 +205,9 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks a value against the input contract of its path. `fits` reports whether the value has
-    /// one of the given kinds; `missing` is true for a missing value. Returns 1 if the contract
-    /// requires this field and the value is not missing, else 0.
+    /// one of the kinds in its argument; it is called with the kinds that the contract allows.
+    /// `missing` is true for a missing value. Returns 1 if the contract requires this field and the
+    /// value is not missing, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {

@@ -62,8 +62,9 @@ pub(super) struct PlanNode {
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The paths, at the value and inside it, at which rules read decimals. Numbers there keep all
-    /// their digits and are not rounded to floats. `None` if there are none.
+    /// If rules read decimals at this path or inside its value, the places where they do, relative
+    /// to the value. Numbers there keep all their digits and are not rounded to floats. Otherwise
+    /// `None`.
     pub exact: Option<Box<DecimalPaths>>,
 }
 
@@ -112,8 +113,8 @@ pub(super) struct HotNode {
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// Kinds of value that rules read at this path. A list or dict of one of these kinds must be
-    /// built as one value.
+    /// Kinds of value that rules read at this path. If they include `list` or `dict`, a value of
+    /// this kind must be built as one value, with all that it contains.
     slot_kinds: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
     pub is_required: u8,
@@ -290,8 +291,9 @@ impl InputPlan {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the paths, at a value and inside it, at which numbers keep all their digits, because
-    /// rules read decimals there. `None` if there are none.
+    /// Returns the places at the path `node` and inside its value where rules read decimals,
+    /// relative to the value. Numbers there keep all their digits. `None` if rules read no decimals
+    /// there.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())

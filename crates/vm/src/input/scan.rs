@@ -222,10 +222,10 @@ impl<'a> JsonCursor<'a> {
         (self.offset > start).then_some(())
     }
 
-    /// Returns the number that begins at `start` and ends at the cursor; `float` is its nearest
-    /// float. `paths` are the paths at which rules read decimals, relative to this number. If rules
-    /// read the number itself as a decimal and `float` loses digits, returns the text of the
-    /// number, else `float`.
+    /// Returns the number that begins at `start` and ends at the cursor; `float` is the float
+    /// nearest to it. Usually the result is `float`. But if `float` loses digits and rules read
+    /// this number as a decimal, the result is the text of the number. `paths` says whether they
+    /// do.
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();

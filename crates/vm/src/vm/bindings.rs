@@ -24,7 +24,8 @@ pub struct BindingSlots<'a> {
     roots: Vec<Value<'a>>,
     /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
-    /// The version that marks slots read from the message itself, not from a binding.
+    /// The version number of slots that are read from the message itself. Each new value of a
+    /// binding gets a higher number; a slot whose stored number is not current must be read again.
     message_version: u64,
     /// The current epoch: a number that is stored with each cached value. A value with another
     /// number is invalid. When the numbers overflow and restart, the stored numbers in `json` must

@@ -16,7 +16,8 @@ pub trait Message<'a> {
     fn slot_value(&mut self, slot: usize) -> &Value<'a>;
 
     /// Reads all slots, whose ids are less than `slots`. Appends the ids of slots that have a value
-    /// to `into`, in any order.
+    /// to `into`, in any order. An implementation may use `fields` to iterate over the fields of
+    /// the message instead of the slots.
     fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
         into.extend((0..slots).filter(|slot| !self.slot_value(*slot as usize).is_missing()));
     }
@@ -68,10 +69,11 @@ pub struct JsonMessage<'a> {
     nodes: &'a mut [EpochStamp],
     /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
-    /// The objects of `Chunk::objects` that were looked up so far; `None` for an object that the
-    /// message lacks.
+    /// Objects inside the message, each of which contains several slots, as far as they were looked
+    /// up. `None` for an object that the message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// Whether all slots were read. If true, a slot that was not read in this decision is missing.
+    /// Whether the values of all slots that the message has are in `values`. If true, any other
+    /// slot is missing, and need not be looked up.
     all_slots_read: bool,
     /// The reused memory from which `values` was taken. The memory returns after the decision.
     value_memory: &'a mut Vec<Value<'static>>,

@@ -153,8 +153,8 @@ impl Scratch {
         self.epoch
     }
 
-    /// Returns the address of the memory for registers and its capacity. A test checks that the
-    /// memory is reused.
+    /// Returns the address of the memory for registers and its capacity. With them, a test checks
+    /// that decisions reuse the memory.
     #[doc(hidden)]
     pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())

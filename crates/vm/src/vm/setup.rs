@@ -68,8 +68,8 @@ impl Scratch {
         (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
     }
 
-    /// Returns the slots of a message and of `bindings` bindings, for an engine that needs no other
-    /// memory of the scratch.
+    /// Returns the slots of a message and of `bindings` bindings. This is for the reference
+    /// evaluator, which needs no other memory of the scratch.
     pub fn bind_slots<'a>(
         &'a mut self,
         slots: &'a [Slot],

@@ -15,8 +15,9 @@ use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
     /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
-    /// found so far, including keys of other tables. The caller must put the list back into
-    /// `found_keys` of the buffers.
+    /// found so far, including keys of other tables. The list is moved out of the field
+    /// `found_keys` of the buffers. The caller must put it back, so that later lookups of this
+    /// decision can continue it.
     pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
@@ -121,8 +122,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `search` with each normalized form of a text, except later forms that equal the first
-    /// form. Returns the flags to store in the text's cell.
+    /// Calls `search` with the text in each of the normalized `forms`. Leaves out a form that gives
+    /// the same text as the first form. Returns flags for the text's cell: `UNCHANGED_TEXT_FLAG`,
+    /// `SINGLE_FORM_FLAG` or both.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,

@@ -12,9 +12,9 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal from which grams (byte sequences) are chosen. At the
 /// start of the literal, they are chosen from twice this number of bytes.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that passes the first stage (the probe table) only because of a new
-/// gram. The unit is the cost of a position that passes the second stage (the filter). The cost is
-/// high although a probe is cheap, because every later text pays for the new table entry.
+/// Cost of one text position that enters the first stage (the probe table) only because of a new
+/// gram. The unit is the cost of a position in the second stage (the filter). The probe itself is
+/// cheap. But a new table entry slows down the scan of every text, so its cost is set high.
 const NEW_PROBE_COST: f32 = 30.0;
 /// Number of choices of grams that are compared in a second step: the cheapest by the first step.
 /// The second step adds the cost of sharing grams with other literals.
@@ -31,7 +31,8 @@ pub struct GramChoice {
 }
 
 /// Returns the best grams (byte sequences) for finding a literal; `None` if the literal is too
-/// short.
+/// short. `step` is the distance between probed positions, and also the number of grams. `probes`,
+/// `frequency` and `table` describe the literals so far, from which the costs are estimated.
 pub fn choose_grams(
     literal: &[u8],
     step: usize,

@@ -17,7 +17,8 @@ const DEEPER_FLAG: u32 = 0x10;
 const COUNT_MASK: u32 = 0x0f;
 
 /// Entry of the hash table for one gram. `state` contains the upper 24 bits of the gram's hash,
-/// [`DEEPER_FLAG`] and the count. `record` is the index of the record that was added last.
+/// [`DEEPER_FLAG`], and the number of the entry's literals. `record` is the index of the record
+/// that was added last.
 #[derive(Clone, Copy, Debug)]
 struct HashSlot {
     state: u32,
@@ -48,10 +49,12 @@ pub struct GramTable {
     /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
     /// is empty.
     slots: Vec<HashSlot>,
-    /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
-    /// the length is no multiple of eight, the last word overlaps the previous word. A record has
-    /// two words: `next | id << 32`, and `index | offset << 32`. `next` is the next record of the
-    /// gram, and `index` is the literal's position in `records`.
+    /// The literals, one after another. Of each literal, first its length, then its bytes in words
+    /// of eight, then a record for each gram. If the length is no multiple of eight, the last word
+    /// overlaps the previous word. A record has two words: `next | id << 32`, and `index | offset
+    /// << 32`. `next` is the index of the next record in the same entry of the hash table. `index`
+    /// is where the literal's length is in this vector, and `offset` is where the gram is in the
+    /// literal.
     records: Vec<u64>,
     /// Number of records that were added to an entry that already had at least
     /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
@@ -68,8 +71,8 @@ impl GramTable {
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
     }
 
-    /// Returns the number of records that were added to the entry of a gram (byte sequence) that
-    /// already had [`GramTable::MAX_COUNTED_LITERALS`] literals.
+    /// Returns the number of records in the whole table that were added to crowded entries: entries
+    /// that already had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
@@ -111,8 +114,8 @@ impl GramTable {
         }
     }
 
-    /// Adds a literal with its consecutive grams, and calls `record_hash` with the hash of each
-    /// gram. Adds nothing if the table is full.
+    /// Adds a literal, whose id is `number`, with its consecutive grams. Calls `record_hash` with
+    /// the hash of each gram. Adds nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
@@ -144,9 +147,10 @@ impl GramTable {
         }
     }
 
-    /// Adds a record to the entry of a gram at the start of `rest`, a part of the literal. If the
-    /// entry of a gram has at least [`MIN_CROWDED_LITERALS`] literals, the next longer gram is used
-    /// if possible. The entry of each shorter gram is then flagged with [`DEEPER_FLAG`].
+    /// Adds the record at index `record` to the entry of a gram at the start of `rest`, a part of
+    /// the literal. The gram has the level `base` if fewer than [`MIN_CROWDED_LITERALS`] literals
+    /// share this gram. Otherwise a longer gram is used if possible, and the entry of each shorter
+    /// gram is flagged with [`DEEPER_FLAG`].
     fn add_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
@@ -167,8 +171,9 @@ impl GramTable {
         self.records[record as usize] |= u64::from(slot.record);
     }
 
-    /// Calls `hit` with the id and the start of each literal that occurs in the text, and whose
-    /// gram is at index `at`. `hash` is the hash of this gram.
+    /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
+    /// at index `at`. `base` is the level (length class) of the shortest such gram, and `hash` is
+    /// its hash.
     #[inline(always)]
     pub fn report_literals(
         &self,
@@ -228,8 +233,9 @@ impl GramTable {
     }
 }
 
-/// True if the text has a literal at index `start`. `words` are the stored bytes of the literal,
-/// and `found` are as many bytes of the text, beginning at `start`.
+/// True if the text has a literal at index `start`. `words` are the bytes of the literal as they
+/// are stored in the table. `found` is the part of the text that begins at `start` and has the
+/// literal's length.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last_start) = found.len().checked_sub(8) else {
