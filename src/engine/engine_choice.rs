@@ -320,9 +320,11 @@ impl RuleSet {
         Backend::Vm
     }
 
-    /// Reports whether the JIT may still replace the VM for this rule set. Also counts a decision:
-    /// after enough decisions, the JIT compiles the rule set. `is_tree` is true for messages that
-    /// are JSON trees, and false for messages whose fields were read in advance.
+    /// True if the JIT may still compile this rule set, so that machine code would replace the VM.
+    /// The caller must then select an engine again for the next decision. Each call that returns
+    /// true also counts a decision; after enough decisions, the JIT compiles the rule set.
+    /// `is_tree` is true for messages that are JSON trees, and false for messages whose fields were
+    /// read in advance.
     fn may_get_machine_code(&self, tier: Tier, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
         if tier == Tier::Auto

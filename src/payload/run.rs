@@ -223,7 +223,7 @@ impl<'a> PayloadRun<'a> {
     }
 
     /// Records those rules of a table that cannot be evaluated: their condition is unknown, because
-    /// an input was not given.
+    /// an input was not given. Rules in `matched` are left out, because their condition is true.
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
@@ -257,8 +257,9 @@ impl<'a> PayloadRun<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// Compiles a text of the payload that the rules require to be a condition, and returns the
-    /// error. `None` if the text is valid, or if too many texts were compiled.
+    /// Compiles `text`, a text of the payload that the rule `rule` requires to be a condition, and
+    /// returns the compile error. `None` if the text is valid. Also `None` if [`MAX_CONDITIONS`]
+    /// other texts were compiled; the rule is then recorded as unchecked.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();

@@ -315,8 +315,8 @@ impl<M> Drop for Vm<'_, M> {
     }
 }
 
-/// Returns the order of a value and an integer, like the function [`compare`]; `None` if they have
-/// no order.
+/// Returns the order of a value and the integer `int`, like the function [`compare`]; `None` if
+/// they have no order.
 #[inline(always)]
 fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {

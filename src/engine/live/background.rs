@@ -148,8 +148,8 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
     routes_by_key.is_empty().then(|| Segment::from_inserted_routes(rules, base, ordered))
 }
 
-/// Drops `old` after waiting up to 100 ms until no decision uses it. Otherwise the last decision
-/// that uses `old` would have to free the memory, which makes that decision slow.
+/// Drops `old`, after waiting up to 100 ms until no decision uses it. So this thread frees the
+/// memory. Otherwise the last decision that uses `old` would do this, which would make it slow.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));

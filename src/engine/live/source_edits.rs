@@ -246,8 +246,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the insertion of a statement at the byte offset `at`: the closing brace of a table (with
-/// `in_table`), or the end of a file.
+/// Returns a replacement that inserts a statement at the byte offset `at`. This is the closing
+/// brace of a table (with `in_table`), or the end of a file.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

@@ -29,7 +29,8 @@ use rulec_sema::normal::{NRoute, Normal};
 /// bitmap. A route has one entry for each of its alternatives, which are operands of an `or`.
 const MIN_BITMAP_ROUTES: usize = 48;
 
-/// Builds the index of a program.
+/// Builds the index of a program. `normal` has the program's conditions in normal form (negations
+/// pushed down, equal parts shared), and `chunk` has its bytecode.
 pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     let atoms = IndexAtoms::new(normal, chunk);
     let builder = IndexBuilder::new(normal, &atoms);
@@ -372,9 +373,9 @@ impl AllLiterals {
         self.unique_ids.push(unique_ids);
     }
 
-    /// Records which literals decide each predicate, and which keys (facts by which routes are
-    /// found) each literal provides. For each scanned text, `keys` lists pairs of a literal id and
-    /// a key id.
+    /// Records which literals decide each predicate (`deciding_literals`), and which keys (facts by
+    /// which routes are found) each literal provides. `keys` has an entry for each scanned text:
+    /// pairs of a literal id and the id of a key that the literal provides.
     fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
         let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {

@@ -106,8 +106,8 @@ pub struct IndexAtoms<'c> {
     pub literals: Vec<Option<DecidingLiterals>>,
 }
 
-/// True if an operand may be evaluated even if no condition needs its value: the value depends only
-/// on the message, is cheap, and calls no host function.
+/// True if the index may evaluate an operand before any condition needs its value: the value
+/// depends only on the message, is cheap, and calls no host function.
 fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
@@ -192,8 +192,8 @@ impl<'c> IndexAtoms<'c> {
         probabilities
     }
 
-    /// Returns the sets of atoms (facts) that a predicate requires. If the predicate is true, the
-    /// message has an atom of every set, so each set can be a key.
+    /// Returns the sets of atoms (facts) that predicate number `pred` requires. If the predicate is
+    /// true, the message has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test that is equivalent to a predicate, and its attribute id; `None` if
-    /// there is none. A simple test depends only on the equivalence class of one value.
+    /// Returns the simple test that is equivalent to predicate number `pred`, with its attribute
+    /// id, if there is one. A simple test depends on only the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -299,8 +299,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the prefilters of a predicate: the sets of literals of which a text must contain one
-    /// for the predicate to be true. Empty if the predicate has none.
+    /// Returns the prefilters of predicate number `pred`: the sets of literals of which a text must
+    /// contain one for the predicate to be true. Empty if it has none.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -311,8 +311,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the text mode in which texts are searched for a predicate's literals. For regular
-    /// expressions, texts are unchanged.
+    /// Returns the text mode in which texts are searched for the literals of predicate number
+    /// `pred`. For regular expressions, texts are unchanged.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -359,8 +359,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Builds the set of atoms (alternative facts) that a comparison with constants requires;
-    /// `None` if it requires none, so that it cannot provide a key.
+    /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
+    /// constants, requires; `None` if it requires none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;

@@ -243,8 +243,9 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if the message passes all guards of a posting. A guard requires that a value's
-    /// equivalence class is within a range.
+    /// True if the message passes all guards of a posting, an entry for a route in the list of a
+    /// key. A guard requires that a value's equivalence class is within a range. If a guard fails,
+    /// the route cannot match.
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -357,7 +358,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks
-    /// (groups of routes).
+    /// (groups of routes). The candidates of a block are sorted by rank before they are visited.
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -445,8 +446,8 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the result of a text predicate if the literals found in its text decide the result.
-    /// `None` if they do not, or if the text was not scanned.
+    /// Returns the result of the text predicate number `pred` if the literals found in its text
+    /// decide the result. `None` if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;

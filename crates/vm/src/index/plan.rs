@@ -153,7 +153,7 @@ struct PlanWriter<'n> {
 }
 
 impl PlanWriter<'_> {
-    /// Returns the name of the value that a predicate tests, as an author writes it.
+    /// Returns the name of the value that predicate number `pred` tests, as an author writes it.
     fn attribute_name(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else {
             broken_invariant!("the predicate of an index key exists");

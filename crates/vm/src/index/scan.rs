@@ -98,8 +98,8 @@ impl ScanBuffers {
     }
 }
 
-/// Number of bytes beyond a text's end that are read by probes, and by a gram (byte sequence) at
-/// the last position.
+/// Number of bytes that a scan may read beyond a text's end. The last probes read there, and so
+/// does the hash of a gram (byte sequence) at the last position.
 const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {

@@ -54,8 +54,8 @@ impl ClassShares {
     }
 
     /// Returns the estimated fraction of messages whose value has a class id of at least `from` and
-    /// less than `to`. A range of numbers is such a range of ids. Returns 0.5 if no rule names a
-    /// value.
+    /// less than `to`. The ids of number classes ascend with the numbers, so a range of numbers is
+    /// a range of ids. Returns 0.5 if no rule names a value.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5

@@ -167,8 +167,9 @@ impl<'a> SlotFiller<'a> {
         self.satisfies_contract
     }
 
-    /// Stores a value at a path of the message. Returns 1 if the input contract requires this field
-    /// in its object, else 0. The caller adds up these numbers for [`SlotFiller::end_object`].
+    /// Stores a value at the path `node` of the message. Returns 1 if the input contract requires
+    /// this field in its object, else 0. The caller adds up these numbers for
+    /// [`SlotFiller::end_object`].
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
@@ -196,8 +197,8 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, fits, value.is_missing())
     }
 
-    /// Checks whether the contract allows a list or object (`kind`) at a path that no slot reads.
-    /// Returns 1 if the contract requires this field in its object, else 0.
+    /// Checks whether the contract allows a list or object (`kind`) at the path `node`, which no
+    /// slot reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -220,14 +221,15 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks at the end of an object that the object has all fields that the contract requires.
-    /// `given` is the number of required fields that it has.
+    /// `node` is the path of the object, and `given` is the number of required fields that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
-    /// Stores a list or object whose elements or fields have all been read. Also stores the values
-    /// of slots that read fields inside it. Returns 1 if the contract requires this field, else 0.
+    /// Stores a list or object, whose path is `node`, after all its elements or fields have been
+    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the contract
+    /// requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {

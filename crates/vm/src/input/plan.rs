@@ -299,9 +299,10 @@ impl InputPlan {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 
-    /// Returns the length in bytes of the key of `child` as JSON text, with its colon. `None`
-    /// unless the text `ahead` starts with the key and `child` is a child of `node`. Near the end
-    /// of the text, a matching key may be missed.
+    /// Returns the length in bytes of the key of the path `child` as JSON text, with its colon, if
+    /// the text `ahead` starts with it. Otherwise returns `None`; also if `child` is no key of the
+    /// object `node`. A matching key near the end of the text may also give `None`; the caller then
+    /// reads it in the general way.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);

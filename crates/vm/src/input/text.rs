@@ -51,9 +51,9 @@ struct JsonReader<'f, 'a> {
 }
 
 impl<'a> JsonReader<'_, 'a> {
-    /// Reads the next value. `depth` is the number of lists and objects around the value. Returns 1
-    /// if the contract requires this field in its object, else 0. `None` if the text is invalid, or
-    /// must be read into a JSON tree.
+    /// Reads the next value, whose path is `node`. `depth` is the number of lists and objects
+    /// around the value. Returns 1 if the contract requires this field in its object, else 0.
+    /// `None` if the text is invalid, or must be read into a JSON tree.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.peek_token()? {
@@ -77,9 +77,9 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list or object at the cursor. `depth` is the number of lists and objects around
-    /// it. If a slot reads the list or object, it is built as one value. Returns 1 if the contract
-    /// requires this field, else 0; `None` if the text is invalid.
+    /// Reads the list or object at the cursor, whose path is `node`. `depth` is the number of lists
+    /// and objects around it. If a slot reads the list or object, it is built as one value. Returns
+    /// 1 if the contract requires this field, else 0; `None` if the text is invalid.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
@@ -223,8 +223,8 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
-    /// around it, is at the limit. Returns false if the list or object is empty. The cursor is then
-    /// after its closing bracket.
+    /// around it, is at the limit. `close` is its closing bracket. Returns false if the list or
+    /// object is empty. The cursor is then after its closing bracket.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

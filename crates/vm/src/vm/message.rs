@@ -124,8 +124,9 @@ impl<'a> JsonMessage<'a> {
         index
     }
 
-    /// Reads the slots that are direct fields of an object. Appends the ids of the slots that have
-    /// a value to `into`.
+    /// Reads the slots that are direct fields of an object, which `object` identifies as in
+    /// `Chunk::objects`. `by_name` finds these slots by the name of the field. Appends the ids of
+    /// the slots that have a value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
@@ -165,8 +166,9 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Looks up an object that several slots share; `None` if the message lacks it. The recursion
-    /// is bounded, because lowering limits the nesting depth of shared objects.
+    /// Looks up an object that several slots share, which is at index `node` of `Chunk::objects`.
+    /// Returns `None` if the message lacks it. The recursion is bounded, because lowering limits
+    /// the nesting depth of shared objects.
     fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
         if node == NO_ENTRY {
             return Some(self.message);

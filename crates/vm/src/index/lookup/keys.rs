@@ -85,8 +85,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a subject (a text of the message) for literals, and appends the keys that the found
-    /// literals provide to `hits`.
+    /// Scans subject number `number` (a text of the message) for literals, and appends the keys
+    /// that the found literals provide to `hits`.
     fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -215,8 +215,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list and records the keys that they provide. Returns false if the
-    /// value is no list.
+    /// Looks up the elements of a list, and appends the keys that they provide to `hits`, unless
+    /// they were recorded before. Returns false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: RouteVerifier<'a>>(
         &self,
@@ -245,8 +245,8 @@ impl<'a> Lookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of an attribute's value. The class is determined once per
-    /// decision and then cached.
+    /// Returns the equivalence class of the value of attribute number `number`. The class is
+    /// determined once per decision and then cached.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.buffers.classes.get(number as usize);

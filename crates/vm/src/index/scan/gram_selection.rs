@@ -16,8 +16,9 @@ const EDGE_BYTES: usize = 32;
 /// gram. The unit is the cost of a position in the second stage (the filter). The probe itself is
 /// cheap. But a new table entry slows down the scan of every text, so its cost is set high.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of choices of grams that are compared in a second step: the cheapest by the first step.
-/// The second step adds the cost of sharing grams with other literals.
+/// Number of choices of grams whose cost is estimated in full. A first estimate covers all choices,
+/// but leaves out the cost of sharing grams with other literals. This number of choices, the
+/// cheapest ones, get a second estimate that includes this cost.
 const COMPARED_CHOICES: usize = 2;
 
 /// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of

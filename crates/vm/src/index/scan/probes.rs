@@ -125,9 +125,10 @@ impl ProbeTable {
         }
     }
 
-    /// Lists the positions of a block where a gram may begin, in `positions`. Some may be beyond
-    /// `length`, the number of bytes in the block. Returns their number, and the position where the
-    /// next block begins.
+    /// Writes the positions of a block at which a gram may begin to `positions`. `window` has the
+    /// bytes of the block and some bytes after it. `length` is the number of bytes in the block;
+    /// the last positions may be beyond it. Returns the number of positions, and the position where
+    /// the next block begins.
     #[inline(never)]
     pub fn probe_block(
         &self,
