@@ -306,8 +306,8 @@ impl Judge {
         pass
     }
 
-    /// Checks the payload without corrections, and counts the result of every evaluated condition
-    /// in `coverage`.
+    /// Checks the payload without corrections, to measure how well tests cover the rules: counts
+    /// the result of every evaluated condition in `coverage`.
     #[doc(hidden)]
     pub fn count_conditions(&self, payload: &Json, coverage: &mut ConditionCoverage) {
         run::run_checks(self, payload, false, &[], Some(coverage));

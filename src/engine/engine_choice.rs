@@ -29,8 +29,8 @@ pub(super) struct EngineChoice {
     /// The engine for messages already read into slots (one value for each field that the rules
     /// use); `None` until it is selected.
     slots_backend: Option<Backend>,
-    /// The machine code for messages already read into slots; `None` until a decision selects
-    /// machine code.
+    /// The machine code for messages already read into slots (one value for each field that the
+    /// rules use); `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
 }
@@ -104,8 +104,8 @@ impl EngineChoice {
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
     }
 
-    /// Evaluates the entry for a message whose fields were read in advance, and returns the
-    /// decision.
+    /// Evaluates the entry (table, choice, router or flow set) for a message whose fields were read
+    /// in advance, and returns the decision.
     pub fn decide_prepared(
         &mut self,
         rules: &Arc<RuleSetHandle>,

@@ -135,7 +135,8 @@ impl RuleSet {
         }
     }
 
-    /// Reads from a message the fields that the rules use, one value per slot.
+    /// Reads from a message the fields that the rules use. The result has one value for each of
+    /// these fields.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);

@@ -34,7 +34,8 @@ pub(super) struct FoundViolation {
     pub auto_repair: Option<Repair>,
     /// Whether the correction writes a private value into the payload.
     pub writes_private_value: bool,
-    /// The trace of the rule's condition; `None` if the caller requested no trace.
+    /// The trace of the rule's condition: the values and the results of its parts. `None` if the
+    /// caller requested no trace.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,

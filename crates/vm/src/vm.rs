@@ -93,9 +93,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 }
 
 impl<'a> Vm<'a, SlotValues<'a>> {
-    /// Prepares a decision over slot values that were read from a message before. `slots` has one
-    /// value for each slot of the program. The value is missing, or of a kind that the slot
-    /// accepts.
+    /// Prepares a decision over values that were read from a message before. `slots` has one value
+    /// for each slot (field that the program reads). The value is missing, or of a kind that the
+    /// slot accepts.
     #[inline(always)]
     pub fn over_slots(
         code: &'a Bytecode,

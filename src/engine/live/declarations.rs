@@ -365,8 +365,8 @@ pub(super) struct CheckedRoutes {
 }
 
 impl CheckedRoutes {
-    /// Compiles the checked routes into a rule set of their own, which decisions search together
-    /// with `base`.
+    /// Compiles the checked routes into a rule set of their own. Decisions search it together with
+    /// `base`, the rule set as last compiled in full.
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -377,8 +377,9 @@ impl CheckedRoutes {
     }
 }
 
-/// Returns the functions of the embedding program that the routes call. Functions that `base`
-/// already calls are taken from `base`.
+/// Returns the functions of the embedding program that the routes call. If the rules in `base` (the
+/// rule set as last compiled in full) declare all of them, they are taken from there. Otherwise
+/// they are linked, with a diagnostic for each function that is missing or has other types.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

@@ -151,8 +151,8 @@ impl<'n> IndexBuilder<'n> {
     }
 
     /// Returns the two most selective guards for the value ranges of a route. A guard is a range of
-    /// classes in which an attribute's value must be. The attribute `tested_attribute` gets no
-    /// guard, because the route's key already tests this attribute.
+    /// classes in which the value of an attribute (a tested value) must be. The attribute
+    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
         let mut best_guards = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in
@@ -408,8 +408,9 @@ struct TextForms<'c> {
 }
 
 impl TextForms<'_> {
-    /// Returns the normalized form of an operand's text in a text mode, and records it if it is
-    /// new. The form has the id under which a decision caches the normalized text.
+    /// Returns the form of an operand's text that results from a text mode (case folding and
+    /// Unicode normalization). Records the form if it is new. The form has the id under which a
+    /// decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };

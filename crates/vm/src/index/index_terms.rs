@@ -78,7 +78,7 @@ pub struct DecidingLiterals {
     /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
     /// every normalized text that contains at least one literal of each group.
     pub exact: bool,
-    /// Whether the predicate's text mode leaves all texts unchanged.
+    /// Whether the predicate's text mode (normalization and case folding) changes no text.
     pub plain: bool,
 }
 

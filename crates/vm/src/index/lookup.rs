@@ -72,8 +72,8 @@ pub struct LookupBuffers {
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attributes: Vec<Cell<u32>>,
-    /// Ids of the keys (facts by which routes are found) that the current decision found. The field
-    /// `epoch` identifies the decision.
+    /// Ids of the keys (facts by which routes are found) that a decision found. The field `epoch`
+    /// has the number of this decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present_slots: RefCell<Vec<u32>>,
@@ -295,7 +295,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are in the order of their
-    /// ranks. The number of words in a row is a multiple of `N`.
+    /// ranks (positions in the table). The number of words in a row is a multiple of `N`.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -406,7 +406,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns all matching routes of a table, in the order of their ranks.
+    /// Returns all matching routes of a table, in the order of their ranks (positions in the
+    /// table).
     pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<RouteHit> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");

@@ -18,8 +18,8 @@ use rulec_lang::operators::Anchor;
 /// Alternative literals: if a predicate is true, the text contains at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted and normalized for the predicate's text mode. None is empty, and none
-    /// contains another literal of the list.
+    /// The literals, sorted and normalized as the predicate normalizes the text. None is empty, and
+    /// none contains another literal of the list.
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
@@ -426,7 +426,8 @@ mod tests {
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
-    /// Every text that a regular expression matches contains a literal of each prefilter.
+    /// Every text that a regular expression matches contains a literal of each prefilter (set of
+    /// literals) that is derived from the expression.
     #[test]
     fn the_contract_holds_on_random_expressions() {
         let mut seed = 7_u64;

@@ -33,7 +33,8 @@ pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     /// Cache of the class ranges. The key is the list of those operands of a condition that test
-    /// the same attribute. Rules share such operands, so there are few keys.
+    /// the same attribute (value of the message). Many rules have such operands in common, so there
+    /// are few keys.
     cache: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 

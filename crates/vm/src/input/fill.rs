@@ -1,5 +1,6 @@
 //! The values of one message's slots (the fields that rules read), and the check whether the
-//! message satisfies the declared input contract.
+//! message satisfies the input contract. The contract is the declared or inferred types of the
+//! fields.
 
 use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
@@ -71,8 +72,9 @@ pub(crate) struct InputBuffers {
 }
 
 impl InputBuffers {
-    /// Lets `source` read `data` into slots, and passes the filled slots to `then`. Returns `None`
-    /// if one of the two functions returns `None`.
+    /// Lets `source`, the reader of a message format, read `data` into slots (fields that rules
+    /// read). Passes the filled slots to `then`. Returns `None` if one of the two functions returns
+    /// `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -155,7 +157,7 @@ impl<'a> SlotFiller<'a> {
         self.plan
     }
 
-    /// Returns the slot values that were read so far.
+    /// Returns the values of slots (fields that rules read) that were read so far.
     #[inline]
     pub fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: None }

@@ -30,8 +30,8 @@ pub struct InputPlan {
     /// Parallel to `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
-    /// Whether the input contract was declared by the author. False if it was inferred from the
-    /// rules.
+    /// Whether the author declared the input contract (the types of message fields). False if it
+    /// was inferred from the rules.
     declared: bool,
 }
 
@@ -50,13 +50,13 @@ pub(super) struct PlanNode {
     /// Further slots that read this path. Several slots may read one path because they accept
     /// different kinds of value.
     pub further_slots: Vec<(u32, KindSet)>,
-    /// All kinds of value that at least one slot accepts at this path.
+    /// All kinds of value that at least one slot (field that rules read) accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
     /// The only texts that the field may have; another text counts as missing. `None` if any text
     /// is allowed.
     pub values: Option<Enumeration>,
-    /// Number of fields that the contract requires in the object at this path.
+    /// Number of fields that the input contract requires in the object at this path.
     pub required: u32,
     /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
@@ -155,7 +155,8 @@ fn json_key_bytes(key: &str) -> Vec<u8> {
     json_bytes
 }
 
-/// The input contract for the field at one path.
+/// The input contract for the field at one path: the allowed kinds of value, and whether the field
+/// may be missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldContract {
     pub kinds: KindSet,
@@ -163,8 +164,8 @@ pub(super) struct FieldContract {
 }
 
 impl InputPlan {
-    /// Builds the plan of a program. `None` if the program has too many slots, so that reading
-    /// messages into a JSON tree is faster.
+    /// Builds the plan of a program. `None` if rules read too many fields, so that reading messages
+    /// into a JSON tree is faster.
     pub fn from_program(program: &Program) -> Option<InputPlan> {
         if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;

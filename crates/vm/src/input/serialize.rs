@@ -37,7 +37,8 @@ impl Error for NeedsTree {
     }
 }
 
-/// The serializer that receives the value at one path of the message, and stores it in slots.
+/// The serializer that receives the value at one path of the message, and stores it in slots
+/// (fields that rules read).
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut SlotFiller<'a>,
     node: u32,

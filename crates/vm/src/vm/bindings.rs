@@ -56,8 +56,8 @@ impl<'a> BindingSlots<'a> {
         BindingSlots { slots, message, buffers, roots, values, message_version, epoch, json }
     }
 
-    /// Sets the value of a binding. This invalidates the slots that were read from the previous
-    /// value.
+    /// Sets the value of a binding (a name whose value changes during a decision). The slots that
+    /// were read from the previous value are read again when they are used.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.buffers.version += 1;
         if let (Some(root), Some(version)) =

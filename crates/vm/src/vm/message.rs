@@ -49,8 +49,8 @@ impl<'a> Message<'a> for SlotValues<'a> {
     }
 }
 
-/// Appends the ids of slots that have a value to `into`. `first` is the id of the slot with the
-/// first of the `values`.
+/// Appends the ids of slots that have a value to `into`. `values` are the values of consecutive
+/// slots, and `first` is the id of the first of these slots.
 #[inline(always)]
 fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
@@ -67,7 +67,7 @@ pub struct JsonMessage<'a> {
     epoch: u32,
     slots: &'a mut [EpochStamp],
     nodes: &'a mut [EpochStamp],
-    /// The values of the slots that were read so far.
+    /// The values of the slots (fields that rules read) that were looked up so far.
     values: Vec<Value<'a>>,
     /// Objects inside the message, each of which contains several slots, as far as they were looked
     /// up. `None` for an object that the message lacks.
@@ -107,7 +107,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Reads a slot, and returns the index of its value in `values`.
+    /// Looks up the value of a slot (field that rules read) in the message, and returns the index
+    /// of this value in `values`.
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;

@@ -22,7 +22,7 @@ pub struct Scratch {
     pub(super) vm: VmBuffers,
     pub(super) json: JsonBuffers,
     pub(super) bindings: BindingBuffers,
-    /// The cells in which compiled code stores slot values.
+    /// For each slot (field that rules read), a cell in which compiled code stores its value.
     pub(super) cells: ValueCells<'static>,
     /// The memory for reading messages into slots. `None` before the first message, and while a
     /// decision uses this memory.
@@ -72,7 +72,8 @@ pub(super) struct BindingBuffers {
     pub stamps: Vec<(usize, u64)>,
     /// For each binding, the version of its current value.
     pub versions: Vec<u64>,
-    /// The last version number that was assigned to a message, or to a value of a binding.
+    /// The last version number that was assigned to a message, or to a value of a binding. Numbers
+    /// are never reused, so they show whether the value of a slot is current.
     pub version: u64,
     pub values: Vec<Value<'static>>,
     pub roots: Vec<Value<'static>>,
@@ -87,7 +88,7 @@ pub(super) struct EpochStamp {
 }
 
 impl Scratch {
-    /// Creates an empty scratch, which grows as needed.
+    /// Creates empty working memory, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
     }
@@ -132,8 +133,8 @@ impl Scratch {
         result
     }
 
-    /// Clears the stamps of all cached values and returns the first epoch (decision number). Needed
-    /// when the numbers overflow, after a billion decisions.
+    /// Clears the stamps (decision numbers) of all cached values, and returns the number of the
+    /// first decision after this. Needed when the numbers overflow, after a billion decisions.
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
@@ -161,8 +162,9 @@ impl Scratch {
     }
 }
 
-/// Clears the stamps in the VM's memory, so that no cached value counts as valid. Returns the first
-/// epoch. Needed when the epoch counter overflows.
+/// Clears the stamps (decision numbers) in the VM's memory, so that no cached value counts as
+/// valid. Returns the number of the first decision after this. Needed when the decision numbers
+/// overflow.
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],

@@ -20,7 +20,7 @@ pub struct DecisionMemory<'a> {
     /// The memoized results of the decision. Compiled code also writes these.
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
-    /// The memory for the slot cells of compiled code, kept between decisions.
+    /// The memory for the cells in which compiled code stores slot values, kept between decisions.
     pub cells: &'a mut ValueCells<'static>,
 }
 

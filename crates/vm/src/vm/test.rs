@@ -103,7 +103,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls `then` with `text`, normalized for the predicate's text mode.
+    /// Calls `then` with `text`, normalized and case-folded as the predicate requires.
     #[inline]
     fn with_prepared_text<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
         then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))

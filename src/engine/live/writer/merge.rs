@@ -101,7 +101,8 @@ impl MergeState {
     }
 
     /// Ends the merge and resets the state to idle. Returns the merge if it was running, otherwise
-    /// `None`. The caller must install its result or restore its segments.
+    /// `None`. The caller must install its result, or put its segments (groups of inserted routes)
+    /// back into the list of current segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -192,8 +193,8 @@ impl Writer {
         }
     }
 
-    /// Puts the segments of a failed or aborted merge back into the list of current segments. They
-    /// come before the segments that were added during the merge.
+    /// Puts the segments (groups of inserted routes) of a failed or aborted merge back into the
+    /// list of current segments. They come before the segments that were added during the merge.
     fn restore_segments(&mut self, merge: RunningMerge) {
         self.added_segments.splice(0..0, merge.segments);
     }

@@ -180,7 +180,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
-    /// subject.
+    /// subject, which is the text that was folded.
     #[inline(always)]
     fn search_folded(
         &self,

@@ -1,5 +1,6 @@
 //! Estimates how frequent bytes are in texts, from the literals and from typical English and
-//! Chinese texts. The estimate serves to find each literal by its rarest grams.
+//! Chinese texts. The estimate serves to find each literal by its rarest grams (short sequences of
+//! its bytes).
 
 use super::gram::load_eight_bytes;
 

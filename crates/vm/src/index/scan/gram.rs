@@ -54,7 +54,8 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of this length class; numbers below [`BASE_LEVELS`] are base levels.
+    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVELS`] are classes
+    /// at which a lookup can begin.
     pub const fn number(self) -> u8 {
         self.0
     }

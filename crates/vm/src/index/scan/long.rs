@@ -7,8 +7,9 @@ use super::gram_selection::{GramChoice, choose_grams};
 use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
-/// Capacity of the buffer for grams that are filtered together. Up to [`BASE_LEVELS`] grams may
-/// begin at one position. So `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
+/// Capacity of the buffer for grams (byte sequences) that are filtered together. Up to
+/// [`BASE_LEVELS`] grams of different lengths may begin at one position. So
+/// `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
 /// Limit for crowded grams, which many literals share and which slow down a scan. A search may have
 /// this number of them, and one more for every 256 literals. If there are more, the search is built

@@ -38,8 +38,8 @@ impl Position {
         self.0 as u8
     }
 
-    /// Returns a bit set of gram levels. If the bit of a level is set, a gram of this level may
-    /// begin at the position.
+    /// Returns a bit set of gram levels (length classes of byte sequences). If the bit of a level
+    /// is set, a gram of this level may begin at the position.
     #[inline(always)]
     pub fn level_bits(self) -> u32 {
         u32::from(self.0) >> 8
@@ -112,7 +112,8 @@ impl ProbeTable {
         self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
 
-    /// Records that a gram of this level begins with these four bytes.
+    /// Records that a gram (byte sequence of a literal) of this length class begins with the four
+    /// bytes `four`.
     pub fn add_gram(&mut self, level: GramLevel, four: u32) {
         let is_three = level == THREE_BYTES;
         let (four, entries) =

@@ -31,16 +31,18 @@ const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
-    /// Offset in the literal of the first of these grams.
+    /// Offset in the literal of the first of these grams (byte sequences).
     pub offset: u16,
     pub count: usize,
 }
 
-/// Identifies the entry of the hash table under which a literal is stored, or would be inserted.
+/// The entry of the hash table under which a literal is stored, or would be inserted. It is given
+/// by the level (length class) and the hash of a gram (byte sequence).
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
-    /// Number of literals stored under the entry, up to [`GramTable::MAX_COUNTED_LITERALS`].
+    /// Number of literals stored under the entry. [`GramTable::MAX_COUNTED_LITERALS`] means this
+    /// number or more.
     pub counted_literals: u32,
 }
 
@@ -97,8 +99,9 @@ impl GramTable {
     }
 
     /// Returns the entry under which a literal is stored, or would be inserted. The lookup begins
-    /// at `level` and goes to longer grams while entries are crowded. `rest` is the part of the
-    /// literal that begins with the gram. `None` if `rest` is shorter than a gram of `level`.
+    /// with a gram (byte sequence) of the length class `level`, and goes to longer grams while
+    /// entries are crowded. `rest` is the part of the literal that begins with the gram. `None` if
+    /// `rest` is shorter than a gram of `level`.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
