@@ -280,8 +280,8 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
 
 /// Compiles a checked program with up to `threads` threads, and links its host functions by calling
 /// `link`. Returns `None` if there are errors, which are then in `diagnostics`. If `files`, the
-/// number of source files, is given, the program's conditions are then stored as compact bytes.
-/// This saves memory: decisions do not need them, and tools decode them on demand.
+/// number of source files, is given, the program's conditions are stored as compact bytes in the
+/// end. This saves memory: decisions do not need them, and tools decode them on demand.
 pub(super) fn compile_rule_set(
     threads: Threads,
     mut program: Program,

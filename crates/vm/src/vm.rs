@@ -258,8 +258,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Runs code from address `start` on, and returns the result of the condition or table that the
-    /// code evaluates. With `ONE`, the code of a single route is run: at its end, the address
-    /// `stop`, the result is [`SearchResult::Nothing`]. Without `ONE`, `stop` is ignored.
+    /// code evaluates. With `ONE`, only the code of one route is run, which ends at address `stop`.
+    /// If the run reaches this end, the route does not match, and the result is
+    /// [`SearchResult::Nothing`]. Without `ONE`, `stop` is ignored.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;

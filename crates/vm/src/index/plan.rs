@@ -48,7 +48,7 @@ pub enum AccessPath {
     /// keys.
     Key {
         keys: Vec<Message>,
-        /// Number of routes that have one of these keys, and are found together by them.
+        /// Sum of the lengths of these keys' lists, each of which has the routes with one key.
         posting: usize,
         /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,

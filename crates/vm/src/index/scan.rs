@@ -66,8 +66,8 @@ pub struct Scanner {
 /// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// Of a folded text, all bytes. Of any other text, the last bytes, which are too few for a
-    /// whole window. After these bytes, at least [`PADDING_BYTES`] zeros.
+    /// The bytes that are scanned in this buffer: a whole folded text, or the last part of another
+    /// text, which is shorter than a window. During a scan, [`PADDING_BYTES`] zeros follow them.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],

@@ -1,5 +1,5 @@
 //! The values of one message's slots (the fields that rules read), and the check whether the
-//! message satisfies the input contract. The contract is the declared or inferred types of the
+//! message satisfies the input contract. The contract gives the declared or inferred types of the
 //! fields.
 
 use super::plan::{InputPlan, NO_PATH, PlanNode};

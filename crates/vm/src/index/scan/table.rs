@@ -51,12 +51,13 @@ pub struct GramTable {
     /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
     /// is empty.
     slots: Vec<HashSlot>,
-    /// The literals, one after another. Of each literal, first its length, then its bytes in words
-    /// of eight, then a record for each gram. If the length is no multiple of eight, the last word
-    /// overlaps the previous word. A record has two words: `next | id << 32`, and `index | offset
-    /// << 32`. `next` is the index of the next record in the same entry of the hash table. `index`
-    /// is where the literal's length is in this vector, and `offset` is where the gram is in the
-    /// literal.
+    /// The literals, one after another. A literal has one word for its length, its bytes in words
+    /// of eight, and a record for each of its grams. If the length is no multiple of eight, the
+    /// last word of its bytes overlaps the previous word. A record has two words:
+    /// - `next | id << 32`, where `next` is the index of the next record in the same hash table
+    ///   entry, and `id` is the id of the literal
+    /// - `index | offset << 32`, where `index` is the index of the word with the literal's length,
+    ///   and `offset` is the offset of the gram in the literal
     records: Vec<u64>,
     /// Number of records that were added to an entry that already had at least
     /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
