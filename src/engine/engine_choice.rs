@@ -340,7 +340,8 @@ impl RuleSet {
         false
     }
 
-    /// True if decisions of the table use the index under this setting.
+    /// True if decisions by the table use the index. The setting `indexing` says this for all
+    /// tables, or leaves it to the estimate which way is faster.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,

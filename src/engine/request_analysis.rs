@@ -100,7 +100,8 @@ impl Rules {
     }
 }
 
-/// Returns the value of `let context_score`. If several files define it, the main file counts.
+/// Returns the expression of `let context_score`; `None` if no file defines it as a value. If
+/// several files define it, the main file counts.
 fn context_score(program: &Program) -> Option<&Expr> {
     let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
     let score = scores.min_by_key(|one| one.span.file)?;

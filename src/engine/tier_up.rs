@@ -39,8 +39,8 @@ pub(crate) struct TierUp {
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// Whether machine code is also faster on JSON trees. For messages whose fields were read in
-    /// advance, it always is.
+    /// Whether machine code is faster than the VM also for messages that are JSON trees. For
+    /// messages whose fields were read in advance, it always is.
     is_faster_on_trees: bool,
 }
 

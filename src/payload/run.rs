@@ -115,8 +115,8 @@ const MAX_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload. If
 /// `traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
-/// which earlier corrections wrote private values. If `coverage` is given, adds the results of all
-/// evaluated conditions to it.
+/// which earlier corrections wrote private values, which messages must not show. If `coverage` is
+/// given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
@@ -215,7 +215,7 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Counts the results of the conditions inside a value, such as a computed default, for
+    /// Adds the results of the conditions inside a value, such as a computed default, to the
     /// coverage. Does nothing unless the caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(coverage) = &mut self.coverage {

@@ -223,7 +223,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
     }
 
-    /// Evaluates a loop's condition for one element; true if the condition is true.
+    /// Evaluates a loop's condition for one element. Returns false if the condition is false or
+    /// unknown.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);

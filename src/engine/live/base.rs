@@ -23,8 +23,8 @@ pub(super) struct Base {
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// For each route of the last full compilation, how it uses undeclared message fields. Empty if
-    /// the rules declare `input`.
+    /// For each route of the last full compilation, the undeclared message fields that it reads,
+    /// with the kinds of value that it accepts in them. Empty if the rules declare `input`.
     pub uses: UsesByRoute,
     pub files: KeptFiles,
 }

@@ -355,8 +355,8 @@ pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// The result of checking routes: the program, the diagnostics, and how the routes use message
-/// fields.
+/// The result of checking routes: the program, the diagnostics, and the undeclared message fields
+/// that the routes read, with the kinds of value that they accept.
 #[derive(Default)]
 pub(super) struct CheckedRoutes {
     program: Program,

@@ -60,7 +60,8 @@ impl Loader for RecordingLoader<'_> {
 /// and the closing braces of tables.
 #[derive(Default)]
 pub(super) struct EditPoints {
-    /// For each route, the byte offset at which the previous statement ends.
+    /// For each route, the byte offset at which the previous statement ends. Comments that belong
+    /// to the route lie after this offset.
     previous_ends: Vec<u32>,
     /// For each table, the span of its closing brace; `None` for the first table, which is the top
     /// level.

@@ -102,8 +102,8 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns one schema with `if` and `then` for each allowed value of `field` that makes other
-    /// fields required.
+    /// Returns schemas for those allowed values of `field` that make other fields required. Each
+    /// has the value as `if`, and the required fields as `then`.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =

@@ -82,7 +82,7 @@ pub struct DecidingLiterals {
     pub plain: bool,
 }
 
-/// Flag that is set in the id of the last literal of each group.
+/// Flag in an id of [`DecidingLiterals::literal_ids`]: the literal is the last of its group.
 pub const LAST_IN_GROUP: u32 = 1 << 31;
 
 /// The atoms (facts about a message) that the index of a rule set looks up.

@@ -41,8 +41,9 @@ const MAX_EXACT_STRINGS: usize = 24;
 const MAX_CLASS_CHARS: usize = 6;
 /// Maximum number of sets of required literals (prefilters) for one pattern.
 const MAX_PREFILTERS: usize = 6;
-/// Minimum length in bytes of the required literals of a pattern, except for its most selective set
-/// of literals. Shorter literals occur in too many texts to be worth searching.
+/// Minimum length in bytes of the literals in a prefilter (set of required literals) of a pattern.
+/// Only the most selective prefilter of the pattern may have shorter literals. Other short literals
+/// occur in too many texts to be worth searching.
 ///
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
@@ -103,8 +104,9 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes each literal that contains another literal, which is found in every such text anyway.
-/// Returns `None` if a literal is empty, or if there are no literals.
+/// Removes each literal that contains another literal of the list. The search for the shorter
+/// literal also finds every text with the longer one. Returns `None` if a literal is empty, or if
+/// there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();

@@ -26,8 +26,8 @@ pub struct SlotValues<'a> {
     /// The values in the order of the program's slots (fields that rules read). Slots beyond the
     /// end of the slice are missing.
     pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order; `None` if the reader of the message did not
-    /// record them.
+    /// The ids of the slots (fields that rules read) that have a value, in any order. `None` if the
+    /// reader of the message did not record them.
     pub present: Option<&'a [u32]>,
 }
 
@@ -152,7 +152,8 @@ impl<'a> SlotFiller<'a> {
         self.bump
     }
 
-    /// Returns the plan for reading messages, which assigns slots (values to store) to paths.
+    /// Returns the plan for reading messages, which has the slots (fields that rules read) of each
+    /// path.
     pub fn plan(&self) -> &'a InputPlan {
         self.plan
     }

@@ -26,8 +26,8 @@ const MAX_PLANNED_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the data that is needed to read any message, packed into one cache line.
-    /// Parallel to `nodes`.
+    /// For each path, the part of its data that every message needs, packed into one cache line.
+    /// The paths are in the same order as in `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
     /// Whether the author declared the input contract (the types of message fields). False if it
@@ -96,7 +96,7 @@ impl PlanNode {
     }
 }
 
-/// The data of a path that is needed to read any message, kept in one cache line.
+/// The part of a path's data that every message needs when it is read. It fits into one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
@@ -239,7 +239,8 @@ impl InputPlan {
         self.node(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
     }
 
-    /// True if the declared input has an optional field at this path.
+    /// True if the author's `input` declaration has an optional field at this path. A message may
+    /// then lack the field.
     pub fn is_optional(&self, path: PathId) -> bool {
         self.declared
             && self.node(path).and_then(|node| node.contract).is_some_and(|contract| contract.optional)
@@ -286,7 +287,7 @@ impl InputPlan {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
-    /// Returns the data of a path in one cache line; `None` for `NO_PATH`.
+    /// Returns the part of a path's data that every message needs; `None` for `NO_PATH`.
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)

@@ -24,8 +24,8 @@ pub struct Scratch {
     pub(super) bindings: BindingBuffers,
     /// For each slot (field that rules read), a cell in which compiled code stores its value.
     pub(super) cells: ValueCells<'static>,
-    /// The memory for reading messages into slots. `None` before the first message, and while a
-    /// decision uses this memory.
+    /// The memory for reading messages into slots (fields that rules read). `None` before the first
+    /// message, and while a decision uses this memory.
     input: Option<Box<InputBuffers>>,
 }
 
@@ -50,7 +50,8 @@ pub(super) struct CachedValue {
     pub element: u64,
 }
 
-/// For each slot, a cell for its value. The cell is empty until the slot is read.
+/// For each slot (field that rules read), a cell for its value. The cell is empty until the slot is
+/// read.
 pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
 /// The memory of a [`super::JsonMessage`] (a message whose fields are looked up on demand) that is
@@ -93,8 +94,9 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Reads JSON text into slots, and calls `then` with the slots and this scratch. `None` if
-    /// `then` returns `None`, or if the text is invalid or must be read into a JSON tree.
+    /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and
+    /// this scratch. `None` if `then` returns `None`, or if the text is invalid or must be read
+    /// into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
         plan: &InputPlan,
@@ -104,9 +106,9 @@ impl Scratch {
         self.fill_slots(plan, text, input::read_text, then)
     }
 
-    /// Reads a `Serialize` value into slots, and calls `then` with the slots and this scratch.
-    /// `None` if `then` returns `None`, or if the value does not serialize to an object or must be
-    /// read into a JSON tree.
+    /// Reads a `Serialize` value into slots (fields that rules read), and calls `then` with the
+    /// slots and this scratch. `None` if `then` returns `None`, or if the value does not serialize
+    /// to an object or must be read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
         plan: &InputPlan,
@@ -116,8 +118,9 @@ impl Scratch {
         self.fill_slots(plan, message, |fill, message| input::read_value(fill, message), then)
     }
 
-    /// Lets `source` read a message from `data` into slots, and calls `then` with the slots and
-    /// this scratch. `None` if one of the two functions returns `None`.
+    /// Lets `source`, the reader of a message format, read a message from `data` into slots (fields
+    /// that rules read). Calls `then` with the slots and this scratch. `None` if one of the two
+    /// functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,

@@ -25,7 +25,9 @@ pub struct DecisionMemory<'a> {
 }
 
 impl Scratch {
-    /// Starts a decision. `memo_len` is the number of memo cells that the code uses.
+    /// Starts a decision: gives it a new number, so that no result of earlier decisions is valid.
+    /// `memo_len` is the number of memo cells (for results that are kept during a decision) that
+    /// the code uses.
     #[inline(always)]
     pub fn start_decision<'a>(
         &'a mut self,

@@ -33,7 +33,8 @@ pub(super) enum CompactionState {
 }
 
 impl CompactionState {
-    /// True if a background thread compiles several groups of inserted routes into one.
+    /// True if a background thread compiles several groups of inserted routes into one, even if its
+    /// result will be discarded.
     pub fn is_running(self) -> bool {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }

@@ -30,7 +30,8 @@ pub(super) struct RunningMerge {
     /// The segments (groups of inserted routes) whose routes the merge compiles into the new base,
     /// oldest first. Decisions use them until the merge is installed.
     segments: Vec<Arc<Segment>>,
-    /// The routes that edits removed or replaced since the merge began, as table and name.
+    /// The routes that edits removed or replaced since the merge began, as table and name. If the
+    /// new base has them, they are marked as removed in it.
     removed: Vec<RouteKey>,
 }
 
