@@ -340,8 +340,8 @@ impl RuleSet {
         false
     }
 
-    /// True if decisions by the table use the index. The setting `indexing` says this for all
-    /// tables, or leaves it to the estimate which way is faster.
+    /// True if decisions by the table use the index under the setting `indexing`. With `Auto`, the
+    /// index must be built already, and must be estimated to be faster for this table.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,

@@ -98,8 +98,9 @@ impl Catalog {
         })
     }
 
-    /// Returns how a route uses undeclared message fields. `None` for a route of the last full
-    /// compilation if the rules declare `input`, because its uses were not recorded.
+    /// Returns the undeclared message fields that a route reads, with the kinds of value that it
+    /// accepts in them. `None` for a route of the last full compilation if the rules declare
+    /// `input`, because nothing was recorded then.
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),

@@ -45,10 +45,10 @@ struct RareByteGroup {
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None`, and removes nothing, if this search would not pay:
+    /// Returns `None`, and removes nothing, if this search would save no time:
     /// - There are few literals.
     /// - Without the removed literals, the scan could not probe fewer positions of a text.
-    /// - The literals have more than [`MAX_RARE_BYTES`] distinct rare bytes.
+    /// - The literals have more than `MAX_RARE_BYTES` distinct rare bytes.
     /// - These bytes are too frequent in texts.
     pub fn take_short_literals(
         literals: &mut Vec<(&[u8], u32)>,
