@@ -73,8 +73,8 @@ fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeSet<&'p str> {
         .collect()
 }
 
-/// True if the rule comes from a field declaration. The comparison of schemas already reports
-/// changes of such rules.
+/// True if the rule comes from a field declaration. Such a rule need not be compared by name,
+/// because the comparison of schemas already reports its changes.
 fn is_field_rule(rule: &str) -> bool {
     const FIELD_RULES: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| FIELD_RULES.contains(&last))
