@@ -282,8 +282,8 @@ pub fn authenticate(artifact: &[u8], keys: &[signature::VerifyingKey]) -> Result
     })
 }
 
-/// Returns the bytes to sign. They begin with a fixed text, so that the signature is not valid in
-/// another protocol.
+/// Returns the bytes to sign: a fixed text, then the `header` and the `hash` of an artifact.
+/// Because of the fixed text, the signature is not valid in another protocol.
 fn bytes_to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
     [b"rulec artifact signature\0", header, hash].concat()
 }

@@ -328,9 +328,9 @@ impl Rules {
     }
 
     /// Returns the engine that validates payloads (objects that a language model proposes).
-    /// [`Tier::Auto`] never selects machine code here, because many small groups of rules validate
-    /// a payload. Machine code would reserve memory for the values of all fields again for each
-    /// group.
+    /// [`Tier::Auto`] never selects machine code here. A payload is validated by many small groups
+    /// of rules, and for each group, machine code would reserve memory for the values of all
+    /// fields.
     #[doc(hidden)]
     pub fn payload_backend(&self) -> Backend {
         let tier = if self.tier == Tier::Auto { Tier::Vm } else { self.tier };

@@ -73,8 +73,9 @@ pub struct Judge {
     /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
     /// as violations.
     strict: bool,
-    /// The rules, and the lists of `each` blocks (rules for every element of a list), that need an
-    /// input which the caller did not set. Computed on first use.
+    /// The parts of the rules that cannot be evaluated, because they need an input that the caller
+    /// did not set: rules, and lists of `each` blocks (rules for every element of a list). Computed
+    /// on first use.
     missing_inputs: OnceLock<Arc<MissingInputs>>,
 }
 
@@ -214,8 +215,9 @@ impl Judge {
         Judge { strict: true, ..self }
     }
 
-    /// Returns the declared fields of the input `name`. `None` if the input is not a record, or if
-    /// the rules have no `input` declaration. An undeclared input is an error.
+    /// Returns the fields that the rules declare for the input `name`. `None` if it has no declared
+    /// fields: it is not a record, or the rules have no `input` declaration at all. If they have
+    /// one without this input, returns an error.
     fn declared_input(&self, name: &str) -> Result<Option<&RecordType>, JudgeError> {
         let Some(input) = &self.rules.program().input else { return Ok(None) };
         match input.get(name) {
@@ -286,7 +288,7 @@ impl Judge {
     /// Evaluates all rules for a payload once, without corrections. The findings are sorted by
     /// rule, then by path, without duplicates. If `traced` is true, each violation has a trace of
     /// the rule's condition. `private` are the paths at which earlier corrections wrote private
-    /// values.
+    /// values; messages must not show these.
     fn run_pass(&self, payload: &Json, traced: bool, private: &[OwnedPath]) -> Pass {
         let mut pass = run::run_checks(self, payload, traced, private, None);
         if self.strict || self.payload().strict {
@@ -304,8 +306,8 @@ impl Judge {
         pass
     }
 
-    /// Checks the payload without corrections, and counts the result of every evaluated condition
-    /// in `coverage`.
+    /// Checks the payload without corrections, to measure how well tests cover the rules: counts
+    /// the result of every evaluated condition in `coverage`.
     #[doc(hidden)]
     pub fn count_conditions(&self, payload: &Json, coverage: &mut ConditionCoverage) {
         run::run_checks(self, payload, false, &[], Some(coverage));
@@ -379,9 +381,10 @@ impl Judge {
     }
 }
 
-/// Rejects a payload whose field `field` is missing or does not name a payload kind (a `payload`
-/// statement). The result names the violated rule: the rule for this field in the first `payload`
-/// statement. If that statement has none, the name is `FIELD.required` or `FIELD.match`.
+/// Rejects a payload whose field `field` should name a payload kind (a `payload` statement), but is
+/// missing or does not. The result has one violation. Its rule is the one that this payload
+/// violates at `field` if it is validated as the first kind of the rules. If there is no such rule,
+/// the violation has the rule name `FIELD.required` or `FIELD.match`.
 pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
     let path = format!("$.{field}");
     let given = payload.get(field).filter(|kind| !kind.is_null());
@@ -407,9 +410,8 @@ pub fn kinds(rules: &Rules) -> impl Iterator<Item = &str> {
     rules.program().payloads.iter().map(|payload| &*payload.name)
 }
 
-/// Applies the corrections that `pass` (the findings of one check) contains to a copy of the
-/// payload. Returns the applied corrections and the copy. If there is nothing to correct, returns
-/// no corrections and no copy.
+/// Corrects a copy of the payload, as the findings in `pass` require. Returns the corrections that
+/// were applied, and the copy. If there is nothing to correct, returns no corrections and `None`.
 fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     if pass.violations.is_empty() && pass.completed.is_empty() {
         return (Vec::new(), None);
@@ -418,7 +420,8 @@ fn correct_copy(payload: &Json, pass: &Pass) -> (Vec<Applied>, Option<Json>) {
     (repair::apply_corrections(&mut corrected, pass.findings_to_correct()), Some(corrected))
 }
 
-/// Returns the paths in the payload at which corrections write private values.
+/// Returns the paths in the payload at which corrections write private values. Reports and logs
+/// must mask the values at these paths.
 fn private_corrections(pass: &Pass) -> Vec<OwnedPath> {
     let private =
         pass.findings_to_correct().filter(|found| found.writes_private_value && found.auto_repair.is_some());

@@ -91,7 +91,8 @@ impl VerifyingKey {
         self.0.as_bytes() == bytes
     }
 
-    /// True if the private key of this public key made the signature.
+    /// True if `signed` is a valid signature of the bytes `message`, made with the private key of
+    /// this public key.
     pub(super) fn verifies(&self, message: &[u8], signed: &super::Signed) -> bool {
         // Strict verification rejects any second valid signature for the same message and key.
         self.has_bytes(&signed.key)

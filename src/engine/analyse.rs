@@ -64,8 +64,8 @@ impl Rules {
         self.analyse_counted(options).findings
     }
 
-    /// Analyses the rules like [`Rules::analyse_with`]. Also returns the number of steps that the
-    /// analysis took. Tests compare this number with the limit of the analysis.
+    /// Analyses the rules like [`Rules::analyse_with`]. Also returns the work of the analysis in
+    /// steps, such as tests of a value. Tests compare this number with the limit of the analysis.
     #[doc(hidden)]
     pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();
@@ -171,8 +171,9 @@ impl Rules {
         )
     }
 
-    /// Returns the worst-case number of steps of a decision, for each table. The limits of the
-    /// language bound this cost; real messages usually cost far less.
+    /// Returns the worst-case work of a decision for each table, in steps. A step is one
+    /// comparison, or one byte or element that is read. The limits of the language bound this cost;
+    /// real messages usually cost far less.
     ///
     /// ```
     /// let rules = rulec::Rules::from_text("route a when n > 1 and text contains \"x\" -> h\nroute b when n > 2 -> h")?;

@@ -6,8 +6,9 @@ use std::num::NonZero;
 use std::thread;
 
 impl Entry<'_> {
-    /// Decides for each message lazily, as the iterator advances. The iterator does not keep
-    /// decisions that it has returned.
+    /// Returns an iterator over the decisions for the messages. Each decision is made when the
+    /// iterator reaches it and is not kept by the iterator, so any number of messages takes little
+    /// memory.
     pub fn decide_all<'m>(self, messages: &'m [Json]) -> impl ExactSizeIterator<Item = Decision> + use<'m> {
         let mut session = self.session();
         messages.iter().map(move |message| session.decide(message))

@@ -235,8 +235,9 @@ impl Compiler {
         self.registry.link_hosts(program, self.allow_missing, diagnostics)
     }
 
-    /// Compiles a checked program. `found` are the diagnostics of the checker, which are added to
-    /// the result.
+    /// Compiles a checked program. `found` are the diagnostics of the checker. They are reported
+    /// together with the diagnostics of this compilation: as warnings of the rules, or in the
+    /// error.
     pub(super) fn compile_checked(
         &self,
         threads: Threads,
@@ -277,9 +278,10 @@ pub(super) fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(Diagnostic::is_error)
 }
 
-/// Compiles a checked program and links its host functions; `None` if there are errors. `files` is
-/// the number of source files. If it is given, the compiled conditions are packed into bytes to
-/// save memory.
+/// Compiles a checked program with up to `threads` threads, and links its host functions by calling
+/// `link`. Returns `None` if there are errors, which are then in `diagnostics`. If `files`, the
+/// number of source files, is given, the program's conditions are stored as compact bytes in the
+/// end. This saves memory: decisions do not need them, and tools decode them on demand.
 pub(super) fn compile_rule_set(
     threads: Threads,
     mut program: Program,

@@ -37,8 +37,8 @@ pub struct Decision {
     /// The separately compiled rules that contain the chosen statement. Set only for a route that
     /// an edit inserted into live rules and that is not merged yet; otherwise `None`.
     pub(super) segment: Option<Arc<RuleSetHandle>>,
-    /// The chosen statement. Its id refers to the program of `segment`, or of `rules` if `segment`
-    /// is `None`.
+    /// The chosen statement. Its id is an id of the program in `segment`, or of the program in
+    /// `rules` if `segment` is `None`.
     pub(super) chosen: Option<Chosen>,
     pub(super) tables: TableTrail,
     /// Version number (generation) of the rules that decided; for live rules, the generation of the

@@ -29,8 +29,8 @@ pub(super) struct EngineChoice {
     /// The engine for messages already read into slots (one value for each field that the rules
     /// use); `None` until it is selected.
     slots_backend: Option<Backend>,
-    /// The machine code for messages already read into slots; `None` until a decision selects
-    /// machine code.
+    /// The machine code for messages already read into slots (one value for each field that the
+    /// rules use); `None` until a decision selects machine code.
     #[cfg(feature = "jit")]
     code: Option<EntryCode>,
 }
@@ -104,8 +104,8 @@ impl EngineChoice {
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
     }
 
-    /// Evaluates the entry for a message whose fields were read in advance, and returns the
-    /// decision.
+    /// Evaluates the entry (table, choice, router or flow set) for a message whose fields were read
+    /// in advance, and returns the decision.
     pub fn decide_prepared(
         &mut self,
         rules: &Arc<RuleSetHandle>,
@@ -320,9 +320,11 @@ impl RuleSet {
         Backend::Vm
     }
 
-    /// Reports whether the JIT may still replace the VM for this rule set. Also counts a decision:
-    /// after enough decisions, the JIT compiles the rule set. `is_tree` is true for messages that
-    /// are JSON trees, and false for messages whose fields were read in advance.
+    /// True if the JIT may still compile this rule set, so that machine code would replace the VM.
+    /// The caller must then select an engine again for the next decision. Each call that returns
+    /// true also counts a decision; after enough decisions, the JIT compiles the rule set.
+    /// `is_tree` is true for messages that are JSON trees, and false for messages whose fields were
+    /// read in advance.
     fn may_get_machine_code(&self, tier: Tier, is_tree: bool) -> bool {
         #[cfg(feature = "jit")]
         if tier == Tier::Auto
@@ -338,7 +340,8 @@ impl RuleSet {
         false
     }
 
-    /// True if decisions of the table use the index under this setting.
+    /// True if decisions by the table use the index under the setting `indexing`. With `Auto`, the
+    /// index must be built already, and must be estimated to be faster for this table.
     fn is_indexed(&self, indexing: Indexing, table: TableId) -> bool {
         match indexing {
             Indexing::Never => false,

@@ -117,8 +117,8 @@ impl<'r> Entry<'r> {
         EngineChoice::new(self.tier, self.indexing, self.table)
     }
 
-    /// Calls `work` and returns its result. The arguments of `work` are the engine for this entry,
-    /// the rules, and the working memory of the current thread.
+    /// Calls `work` with the engine for this entry, the rules, and the working memory of the
+    /// current thread. Returns the result of `work`. Used for decisions without a session.
     fn with_thread_workspace<T>(
         &self,
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
@@ -255,15 +255,17 @@ impl<'r> Entry<'r> {
         })
     }
 
-    /// Evaluates the decision, and counts the result of every evaluated condition in `coverage`.
-    /// This includes conditions inside computed arguments.
+    /// Decides for a message with the reference evaluator, only to measure coverage: adds the
+    /// result of every evaluated condition to `coverage`. This includes conditions inside computed
+    /// arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, coverage: &mut ConditionCoverage) {
         self.rules.set.with_evaluator(message, |evaluator| coverage.count_decision(evaluator, self.table));
     }
 }
 
-/// Returns the names of all handlers that the tables can select, also through jumps.
+/// Returns the names of all handlers that decisions by the tables in `pending` can select. These
+/// include the handlers of tables that are reached through jumps (`goto`).
 pub(super) fn reachable_handlers(program: &Program, mut pending: Vec<TableId>) -> BTreeSet<&str> {
     let (mut targets, mut seen) = (BTreeSet::new(), BTreeSet::new());
     while let Some(id) = pending.pop() {

@@ -26,7 +26,8 @@ pub trait HostArgument {
     /// for `'v`: for `&str`, this type is `&'v str`.
     #[doc(hidden)]
     type Given<'v>;
-    /// The kinds of rule values that convert to this type.
+    /// The kinds of rule values that convert to this type. The compiler compares them with the type
+    /// that the rules declare for the argument.
     #[doc(hidden)]
     const KINDS: KindSet;
     /// Converts a rule value to this type. The error says why the value does not fit.
@@ -304,8 +305,8 @@ impl HostRegistry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// Adds an async function. `F` defines its argument types; `function` is its sync wrapper,
-    /// which the engines call.
+    /// Adds an async function of the type `F`, which defines the types of its arguments. The
+    /// engines call `function`, a sync wrapper of the async function.
     pub(super) fn add_async<Args, F: HostFunction<Args>, R: HostResult>(
         &mut self,
         name: &str,
@@ -325,9 +326,10 @@ impl HostRegistry {
         self.functions.insert(name.to_owned(), registered);
     }
 
-    /// Returns the declared functions in the order of their declarations, including the built-in
-    /// request analysis. Reports missing functions and type mismatches. If `allow_missing` is true,
-    /// every function of the embedding program is replaced by a function that returns null.
+    /// Returns the functions that the rules declare, in the order of their declarations. These
+    /// include the functions of this library that analyse the text of a message (`request.…` in the
+    /// rules). Reports missing functions and type mismatches. If `allow_missing` is true, every
+    /// function of the embedding program is replaced by a function that returns null.
     pub(super) fn link_hosts(
         &self,
         program: &Program,

@@ -14,11 +14,13 @@ pub(crate) struct DecisionCache(OnceLock<Box<[CachedDecision]>>);
 type CachedDecision = OnceLock<Box<[u8]>>;
 
 impl DecisionCache {
-    /// Returns the JSON fields of a decision of `entry`. The decision chose the statement `chosen`,
-    /// or nothing if `chosen` is `None`. Calls `write` only if the fields are not cached yet.
-    /// Returns `None` if `program` has no such statement. Precondition: the statement is in the
-    /// table of `entry`, not in a table to which a jump (`goto`) leads. The reason is that the
-    /// fields contain the entry's name, but the cache has only one place for each statement.
+    /// Returns the JSON fields of a decision by `entry`; calls `write` only if they are not cached
+    /// yet. `chosen` is the statement that the decision chose; `None` if it chose nothing. Returns
+    /// `None` if `program` has no such statement.
+    ///
+    /// Precondition: `chosen` is in the table of `entry`, not in a table to which a jump (`goto`)
+    /// leads. The fields contain the name of the entry, but the cache has one place for each
+    /// statement, which fits only one entry.
     #[inline]
     pub fn get_or_write(
         &self,

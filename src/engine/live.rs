@@ -442,8 +442,8 @@ impl LiveState {
         self.guards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an edit of one route. If another thread has replaced `base`, with which the edit was
-    /// parsed, by recompiled rules, changes nothing and returns false.
+    /// Applies an edit of one route. `base` is the base for which the edit was parsed. If it was
+    /// replaced since, changes nothing and returns false: the caller must parse the edit again.
     fn edit_route(
         self: &Arc<Self>,
         base: &Arc<Base>,

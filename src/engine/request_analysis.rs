@@ -10,7 +10,8 @@ use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, Program, Term};
 use serde_json::{Map, Value as Json, json};
 
-/// The name of the `let` whose value is the context score.
+/// The name of the `let` in the rules that computes the context score. The author defines it: a
+/// number that the analysis returns together with its own results.
 const CONTEXT_SCORE: &str = "context_score";
 const TEXT_FIELD: &str = "text";
 const CONTEXT_FIELD: &str = "ctx";
@@ -99,7 +100,8 @@ impl Rules {
     }
 }
 
-/// Returns the value of `let context_score`. If several files define it, the main file counts.
+/// Returns the expression of `let context_score`; `None` if no file defines it as a value. If
+/// several files define it, the main file counts.
 fn context_score(program: &Program) -> Option<&Expr> {
     let scores = program.lets.iter().filter(|one| *one.name == *CONTEXT_SCORE);
     let score = scores.min_by_key(|one| one.span.file)?;

@@ -129,9 +129,9 @@ impl Session {
         Some(self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Slots(slots.into(), &[])))
     }
 
-    /// Returns every route of the entry whose condition holds, in evaluation order, for the message
-    /// that `source` reads from `data`. `None` in the same cases as [`Session::decide_from`]. Not
-    /// part of the stable API.
+    /// Returns every route of the session's entry (such as a table) whose condition holds, in
+    /// evaluation order, for the message that `source` reads from `data`. `None` in the same cases
+    /// as [`Session::decide_from`]. Not part of the stable API.
     #[doc(hidden)]
     pub fn matched_from<D: ?Sized>(
         &mut self,

@@ -87,8 +87,9 @@ impl SlotTree {
         }
     }
 
-    /// Calls `found` for each message field that the rules use and that exists in `json`. Its
-    /// arguments are the field's index (slot) and value.
+    /// Calls `found` for each slot (field that the rules use) whose field exists in `json`, with
+    /// the slot's index and the value. `json` is the value at the path of this node; for the root,
+    /// the message.
     fn read<'m>(&self, json: &'m Json, found: &mut impl FnMut(usize, &'m Json)) {
         self.slots.iter().for_each(|slot| found(*slot, json));
         if let Json::Object(map) = json {
@@ -134,7 +135,8 @@ impl RuleSet {
         }
     }
 
-    /// Reads from a message the fields that the rules use, one value per slot.
+    /// Reads from a message the fields that the rules use. The result has one value for each of
+    /// these fields.
     pub fn prepare<'m>(&self, message: &'m Json) -> PreparedMessage<'m> {
         let values = self.read_slots(message);
         let present = (0..).zip(&values).filter(|(_, value)| !value.is_missing()).map(|(slot, _)| slot);

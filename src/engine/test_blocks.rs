@@ -100,9 +100,9 @@ impl Rules {
     }
 }
 
-/// Returns the outcome of a decision, for the comparison with `expected`: only the values that the
-/// test mentions. If the test mentions arguments, but another handler was chosen, all arguments of
-/// that handler are included.
+/// Returns the outcome of a decision, for the comparison with `expected`. A test need not mention
+/// every value, so only the kinds of values and the keys that it mentions are included. If the test
+/// mentions arguments, but another handler was chosen, all arguments of that handler are included.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
         expected.keys().map(|key| (key.clone(), found.get(key).cloned().unwrap_or_default())).collect()

@@ -21,10 +21,10 @@ const MAX_COMPILED_INSTRS: usize = 4_096;
 /// reserves memory for each slot.
 const MAX_COMPILED_SLOTS: usize = 256;
 
-/// Minimum score of a rule set for using machine code on JSON trees. Each arithmetic or comparison
-/// instruction adds 5 to the score, or 1 if the instruction can jump. Below this score the VM is as
-/// fast as machine code, because field lookups take most of the time. Measured in
-/// benches/notes/jit.md, "Thresholds of `auto`".
+/// Minimum score of a rule set for using machine code on JSON trees. Arithmetic and comparisons are
+/// faster in machine code, so each such instruction adds to the score: 1 if it can jump, otherwise
+/// 5. Below this score, the VM is as fast as machine code, because field lookups take most of the
+/// time. Measured in benches/notes/jit.md, "Thresholds of `auto`".
 const MIN_TREE_SCORE: usize = 150;
 
 /// Set while a background compilation runs; only one rule set is compiled at a time.
@@ -39,8 +39,8 @@ pub(crate) struct TierUp {
     hotness: AtomicU32,
     /// Whether the rule set is small enough to compile.
     is_small: bool,
-    /// Whether machine code is also faster on JSON trees. For messages whose fields were read in
-    /// advance, it always is.
+    /// Whether machine code is faster than the VM also for messages that are JSON trees. For
+    /// messages whose fields were read in advance, it always is.
     is_faster_on_trees: bool,
 }
 

@@ -61,10 +61,10 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
-    /// `nest` is the nesting depth of `each` blocks and quantifiers, counted from this block, at
-    /// least 1. Returns the blocks around this block; pass them to
-    /// [`PayloadEngine::set_enclosing_blocks`] when the block ends. Returns `None`, and does not
-    /// enter the block, if the list exceeds a limit.
+    /// `nest` is the number of nested `each` blocks and quantifiers, from this block to the
+    /// innermost one inside it, at least 1. Deeper nesting allows fewer elements. Returns `None`,
+    /// and does not enter the block, if the list is too long. Otherwise returns the blocks around
+    /// this block. Pass them to [`PayloadEngine::set_enclosing_blocks`] when the block ends.
     pub fn enter_each(&mut self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let outer = self.arena.enclosing_blocks();
         self.set_enclosing_blocks(self.arena.blocks_inside_each(nest, elements)?);
@@ -72,9 +72,8 @@ impl<'a> PayloadEngine<'a> {
     }
 
     /// Sets the `each` blocks (rules for each element of a list) that enclose the current rule. The
-    /// limits depend on these blocks: they are tighter inside nested lists. Two arenas, which hold
-    /// values and check limits, are updated: the arena for explanations and the arena of the
-    /// engine.
+    /// limits depend on these blocks: they are tighter inside nested lists. An arena checks the
+    /// limits, and there are two: one of the engine, and one for explanations. Both are updated.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         self.arena.set_enclosing_blocks(blocks);
         match &mut self.evaluation {

@@ -34,7 +34,8 @@ pub(super) struct FoundViolation {
     pub auto_repair: Option<Repair>,
     /// Whether the correction writes a private value into the payload.
     pub writes_private_value: bool,
-    /// The trace of the rule's condition; `None` if the caller requested no trace.
+    /// The trace of the rule's condition: the values and the results of its parts. `None` if the
+    /// caller requested no trace.
     pub trace: Option<TraceNode>,
     /// The violated rule; `None` if the payload is not an object.
     pub id: Option<RuleId>,
@@ -112,8 +113,8 @@ const MAX_CONDITIONS: usize = 256;
 
 /// Finds all violations and unchecked rules (rules that cannot be evaluated) of a payload. If
 /// `traced` is true, each violation has a trace of the rule's condition. `private` are the paths at
-/// which earlier corrections wrote private values. If `coverage` is given, adds the results of all
-/// evaluated conditions to it.
+/// which earlier corrections wrote private values, which messages must not show. If `coverage` is
+/// given, adds the results of all evaluated conditions to it.
 pub(super) fn run_checks<'a>(
     judge: &'a Judge,
     payload: &'a Json,
@@ -212,7 +213,7 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Counts the results of the conditions inside a value, such as a computed default, for
+    /// Adds the results of the conditions inside a value, such as a computed default, to the
     /// coverage. Does nothing unless the caller collects coverage.
     fn count_conditions_in_value(&mut self, value: ValueId) {
         if let Some(coverage) = &mut self.coverage {
@@ -221,7 +222,7 @@ impl<'a> PayloadRun<'a> {
     }
 
     /// Records those rules of a table that cannot be evaluated: their condition is unknown, because
-    /// an input was not given.
+    /// an input was not given. Rules in `matched` are left out, because their condition is true.
     #[cold]
     fn record_unevaluated_rules(&mut self, table: TableId, matched: &[RuleId]) {
         let (program, missing_inputs) = (self.program, self.missing_inputs);
@@ -255,8 +256,9 @@ impl<'a> PayloadRun<'a> {
             .map(|at| &requirements[at])
     }
 
-    /// Compiles a text of the payload that the rules require to be a condition, and returns the
-    /// error. `None` if the text is valid, or if too many texts were compiled.
+    /// Compiles `text`, a text of the payload that the rule `rule` requires to be a condition, and
+    /// returns the compile error. `None` if the text is valid. Also `None` if [`MAX_CONDITIONS`]
+    /// other texts were compiled; the rule is then recorded as unchecked.
     fn condition_error(&mut self, rule: RuleId, text: &'a str) -> Option<ConditionError> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
@@ -398,10 +400,10 @@ impl<'a> PayloadRun<'a> {
         }
     }
 
-    /// Converts `place`, the location of the value that a rule checks, to a path from the root of
-    /// the payload. The bool is true if the path leads to this value. It is false if the path only
-    /// leads to the object that should contain the value. `None` if the location cannot be found in
-    /// this payload.
+    /// Returns the path from the root of the payload to the value that a rule checks; `place` is
+    /// the location of this value as the rule defines it. If the value is missing, the path may end
+    /// at the object that should contain it. The bool is false in this case, otherwise true. `None`
+    /// if the location cannot be found in this payload.
     fn locate_value(&mut self, place: &'a ObjectPath) -> Option<(Path<'a>, bool)> {
         let mut path = self.binding_paths.get(place.root.index())?.clone()?;
         for step in &place.steps {

@@ -30,12 +30,14 @@ impl<'a> Secrets<'a> {
         Secrets { program, fields, corrected, keys: HashSet::new(), any_declared }
     }
 
-    /// True if `value` is computed from fields that are declared `@private`.
+    /// True if `value` is computed from fields that are declared `@private`, so that reports must
+    /// not show it.
     pub fn is_private_value(&self, value: ValueId) -> bool {
         self.any_declared && self.program.private_reads().reads_private(self.program.value(value))
     }
 
-    /// True if corrections wrote private values into the payload.
+    /// True if corrections wrote private values into the payload, so that reports must hide values
+    /// that are read from it.
     pub fn has_private_corrections(&self) -> bool {
         !self.corrected.is_empty()
     }
@@ -49,6 +51,7 @@ impl<'a> Secrets<'a> {
     }
 
     /// True if the value at the path is private, contains a private value, or is part of one.
+    /// Reports must not show such a value.
     pub fn is_private_path(&self, path: &Path<'_>) -> bool {
         let privacy = path.iter().fold(payload_privacy(self.fields.as_deref()), |privacy, step| match step {
             PathStep::Key(key) => privacy.at_key(key).0,
@@ -87,7 +90,8 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Returns which values of a payload are private, given its declared fields.
+/// Returns which values of a payload are private, given its declared fields. If `fields` is `None`,
+/// no value is.
 pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
     fields.map_or(Privacy::Public, Privacy::of_message)
 }

@@ -35,8 +35,8 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
     Some(TestOutcome { name, span, passed, expected, actual, explanation: None })
 }
 
-/// True if exactly the expected rules are violated. An expected rule without a path may be violated
-/// at any path.
+/// True if the rules in `broken`, which are violated, are exactly the expected rules. An expected
+/// rule without a path may be violated at any path.
 fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[ViolatedRule]) -> bool {
     let is_at = |path: &str, expected_path: Option<&str>| {
         expected_path.is_none_or(|expected_path| expected_path == path)

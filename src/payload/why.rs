@@ -16,9 +16,9 @@ pub struct Why {
     /// The violation that is explained.
     #[serde(flatten)]
     pub violation: Violation,
-    /// The trace of the rule's condition, in the format of [`crate::Explanation`]. The condition
-    /// holds, because a rule is violated if its condition holds. `None` if the payload is not an
-    /// object.
+    /// The trace of the rule's condition, in the format of [`crate::Explanation`]. It shows why the
+    /// condition is true: a rule is violated if its condition is true. `None` if the payload is not
+    /// an object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<TraceNode>,
     /// Whether the violated rule only warns, so that the payload is not rejected.

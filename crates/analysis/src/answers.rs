@@ -26,7 +26,8 @@ pub(super) struct Answer {
 pub(super) struct ComputedValue {
     /// The name of the argument. For a value without a name, its index as text.
     pub name: String,
-    /// Whether the answer omits a missing value; otherwise it contains null.
+    /// Whether a missing value is left out of the answer. If false, a missing value is written as
+    /// null.
     pub optional: bool,
     pub value: ExprId,
 }
@@ -46,8 +47,9 @@ impl AnswerIds {
         *self.ids.entry(key).or_insert(next)
     }
 
-    /// Builds the answer (the outcome with arguments) of the statement `chosen`. `values` are the
-    /// program's expressions for computed values, indexed by value id.
+    /// Builds the answer of the statement `chosen`. `outcome` is the statement's outcome: a
+    /// handler, a branch, a flow or a `goto`. `values` are all expressions of computed values in
+    /// the program, indexed by value id. `builder` adds the simplified forms of these expressions.
     pub fn answer_of(
         &mut self,
         builder: &mut NormalBuilder<'_>,
@@ -61,8 +63,9 @@ impl AnswerIds {
     }
 }
 
-/// Returns a text that identifies the constant part of an answer (the outcome of a statement). Also
-/// returns the values of the answer that are computed for each message.
+/// Splits the answer of the statement `chosen`, which has this `outcome`. Returns a text that
+/// identifies the constant part, and the values that are computed for each message. `values` are
+/// the program's expressions for such values, indexed by value id.
 fn answer_parts(
     builder: &mut NormalBuilder<'_>,
     (program, values): (&Program, &[Expr]),
@@ -115,8 +118,8 @@ pub(super) fn build_answers_differ(builder: &mut NormalBuilder<'_>, one: &Answer
     builder.join_conds(alternatives, false)
 }
 
-/// Builds conditions on the arguments of two decisions. At least one of the conditions is true if
-/// the arguments differ.
+/// Builds one condition for each argument of two answers. Each condition is true if its argument
+/// differs between the answers. So the arguments differ exactly if at least one condition is true.
 pub(super) fn build_arguments_differ(
     builder: &mut NormalBuilder<'_>,
     left_args: &[ComputedValue],
@@ -144,7 +147,8 @@ pub(super) fn build_arguments_differ(
     alternatives
 }
 
-/// Builds the condition that a decision contains the argument `arg`.
+/// Builds the condition that an answer includes the argument `arg`. An optional argument is left
+/// out if its value is missing; any other argument is always included.
 fn build_contains_argument(builder: &mut NormalBuilder<'_>, arg: &ComputedValue) -> CondId {
     if arg.optional { builder.build_present(arg.value) } else { builder.constant_cond(true) }
 }

@@ -56,21 +56,22 @@ pub(super) struct Atom {
     /// The predicate or quantifier as a typed condition, which the reference evaluator can
     /// evaluate.
     cond: Cond,
-    /// The atom's term (an operand that is compared with a constant), as an index into
-    /// `AtomTable::terms`. Also a condition by which a value of the term can be tested without a
-    /// message. `None` if the atom has no term.
+    /// The atom's term (an operand that is compared with a constant). The first part is its index
+    /// in `AtomTable::terms`. The second part is the atom's condition with the term replaced by a
+    /// message field, so that single values can be tested. `None` if the atom has no term.
     pub term: Option<(usize, Cond)>,
     pub shape: Option<PredicateShape>,
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
-    /// Whether the truth value depends on more than the message: on host functions, or on bindings
-    /// of a payload.
+    /// Whether the truth value depends on more than the message: on host functions, or on values
+    /// that payload rules give a name.
     pub reads_beyond_message: bool,
     /// Slot (message field) that the predicate tests with `is missing`; `None` for any other
     /// predicate.
     pub missing_slot: Option<SlotId>,
-    /// The predicate in the normal form; `None` for a quantifier.
+    /// The id of the atom's predicate among the simplified conditions of the program ([`Normal`]);
+    /// `None` for a quantifier.
     pub pred: Option<PredId>,
     /// The predicate, prepared for tests of many values of its left operand. `None` if the term
     /// (the operand compared with a constant) is not the left operand.
@@ -82,8 +83,8 @@ pub(super) struct Atom {
 }
 
 impl Atom {
-    /// True if values of the term (the operand compared with a constant) are tested without the
-    /// reference evaluator.
+    /// True if [`AtomTable::value_satisfies`] tests values of the term (the operand compared with a
+    /// constant) by a prepared test. This is much faster than the reference evaluator.
     pub fn is_prepared(&self) -> bool {
         self.prepared.is_some()
     }
@@ -136,8 +137,9 @@ pub(super) struct AtomTable {
     by_keys: HashMap<Vec<Arc<str>>, usize>,
     value_slots: HashMap<KindSet, SlotId>,
     /// Program that is passed to the evaluator. It contains only slots (fields read as certain
-    /// kinds): the slots of the real program, and one for each set of kinds that a term (compared
-    /// operand) may have.
+    /// kinds of value). These are the slots of the real program, and artificial slots that hold the
+    /// value of a term while it is tested. Terms that may have the same kinds of value share an
+    /// artificial slot.
     slot_program: Program,
     extern_kinds: Vec<KindSet>,
     /// The step budget of the analysis, from which each evaluation takes its steps.
@@ -324,8 +326,8 @@ impl AtomTable {
         self.evaluate(&atom.cond, atom.steps, message)
     }
 
-    /// Returns the prepared test of a predicate, and the value in `message` that it tests. `None`
-    /// unless the predicate compares a field of the message with a constant.
+    /// Returns the test that was prepared for a predicate, with the value in `message` to which the
+    /// test applies. `None` unless the predicate compares a field of the message with a constant.
     fn prepared_for_message<'t, 'm>(
         &'t self,
         atom: &'t Atom,
@@ -368,7 +370,8 @@ impl AtomTable {
     }
 
     /// True if `value`, as the value of the term (compared operand) of the literal's atom,
-    /// satisfies the literal. Also true if the atom has no term.
+    /// satisfies the literal. Also true if the atom has no term, because such a literal restricts
+    /// no single operand.
     pub fn value_satisfies(&self, literal: AtomLiteral, value: &Json) -> bool {
         let atom = &self.atoms[literal.atom];
         let Some((_, cond)) = &atom.term else { return true };
@@ -395,7 +398,8 @@ impl AtomTable {
         truth_bit(Evaluator::new(&self.slot_program, message, &arena, HostCalls::new(&[])).eval_cond(cond))
     }
 
-    /// True if two message paths are equal, or one is a prefix of the other.
+    /// True if two message paths are equal, or one is a prefix of the other. A change of one field
+    /// then also changes the other field.
     pub fn paths_overlap(&self, path: usize, other: usize) -> bool {
         let (a, b) = (&self.paths[path].keys, &self.paths[other].keys);
         a.starts_with(b) || b.starts_with(a)

@@ -36,7 +36,8 @@ impl Gap {
     }
 }
 
-/// Reports messages that no route matches, if the routes outside any table have no default.
+/// Reports messages that no route matches. Reports nothing unless `table` consists of the routes
+/// outside any table and has no default. `facts` are the results for each route's condition.
 pub(super) fn report_missing_default(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -91,7 +92,8 @@ pub(super) fn report_missing_default(
 }
 
 /// Describes a message that no route matches. `is_promised` is true if the rules declare `input`
-/// and the message has the declared fields and types.
+/// and the message has the declared fields and types. Returns the code, the text and the help of
+/// the diagnostic.
 fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
     let text = match is_promised {
         true => {
@@ -108,7 +110,7 @@ fn describe_gap(is_promised: bool, message: &Json) -> (Code, Message, Message) {
 
 /// Describes a message that no route matches and that lacks the fields or types that `input`
 /// declares. `is_proven` is true if it is proven that every message with these fields and types
-/// matches a route.
+/// matches a route. Returns the code, the text and the help of the diagnostic.
 fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Message) {
     let text =
         message!("there is no `default`, and messages that break the promise of `input` match no route");
@@ -129,9 +131,10 @@ fn describe_violating_gap(is_proven: bool, message: &Json) -> (Code, Message, Me
     (Code::NoDefaultUnpromised, text, help)
 }
 
-/// Finds a message that selects no statement. If `promise` is given, the message also keeps this
-/// promise: it has the declared fields and types. `selected` returns the statement that a message
-/// selects. `condition_of` returns the condition of a statement.
+/// Finds a message that selects no statement. If `promise` is given, the message also has the
+/// fields and types that `input` declares. `selected` returns the statement that a message selects,
+/// if any. The search then requires that this statement's condition is not true. `condition_of`
+/// returns this condition; `None` if it is not known.
 pub(super) fn find_unmatched_message(
     solver: &mut Solver<'_>,
     promise: Option<&InputRequirements<'_>>,

@@ -76,7 +76,8 @@ pub(super) fn analyse_condition(
 }
 
 /// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
-/// cannot be true together.
+/// cannot be true together. `name` is the rule's name if `cond` is the whole condition of the rule,
+/// and `None` if `cond` is only a part.
 fn report_never_true(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -132,8 +133,8 @@ fn report_never_true(
     }
 }
 
-/// Builds the diagnostic for a part of a condition that can never be true, whatever the other parts
-/// are.
+/// Builds the diagnostic for a condition that is never true and that has no contradicting operands
+/// to show. `name` is the rule's name; `None` if `cond` is only a part of the rule's condition.
 fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
     if let CondKind::Test(test) = &cond.kind {
         if let Some(diagnostic) = empty_range_error(report, test, cond.span) {
@@ -187,7 +188,9 @@ fn is_time_of_day(value: Value<'_>) -> bool {
     value.as_str().is_some_and(|text| canonical_clock_text(Function::Time, text).is_some())
 }
 
-/// True for a value that begins again after its greatest value, such as the hour.
+/// True for a value that begins again after its greatest value, such as the hour. For an empty
+/// range of such a value, such as `22..6`, the help text explains how to write the hours of a
+/// night.
 fn is_cyclic(value: &Expr) -> bool {
     matches!(
         value.kind,
@@ -247,8 +250,9 @@ struct RedundancySearch<'a, 's, 'p, 'r> {
 }
 
 impl<'a> RedundancySearch<'a, '_, '_, '_> {
-    /// Reports the redundant parts of `cond`, and adds them to `replacements`. `positive` is false
-    /// if `cond` is negated.
+    /// Reports the redundant parts of `cond`, a part of the rule's condition. Adds each of them to
+    /// `replacements`, so that the next part is tested without the parts reported before.
+    /// `positive` is false if `cond` occurs inside an odd number of negations.
     fn collect_redundant(&mut self, cond: &'a Cond, positive: bool, replacements: &mut Replacements) {
         let (parts, neutral) = match &cond.kind {
             CondKind::Not(inner) | CondKind::NotTrue(inner) => {
@@ -277,9 +281,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 
     /// True if the rule's condition, with the replacements, is true for the same messages as the
-    /// original condition. All replacements but one are known to change nothing. If `adds` is set,
-    /// the remaining replacement can only make the condition true for more messages, else only for
-    /// fewer.
+    /// original condition. At most one replacement can change anything. If `adds` is true, this
+    /// replacement can only make the condition true for more messages. If `adds` is false, it can
+    /// only make the condition true for fewer.
     fn is_equivalent_with(&mut self, replacements: &Replacements, adds: bool) -> bool {
         let replaced_cond = build_with_replacements(self.solver, self.root, true, replacements);
         replaced_cond == self.true_cond
@@ -333,8 +337,9 @@ impl<'a> RedundancySearch<'a, '_, '_, '_> {
     }
 }
 
-/// Builds the normal form of "`cond` is definitely `want`", after replacing some parts of `cond` by
-/// constants. An unknown condition is neither definitely true nor definitely false.
+/// Builds a simplified condition with two truth values: it is true exactly if `cond` has the truth
+/// value `want`. If `cond` is unknown, the result is false. Parts of `cond` in `replacements` count
+/// as the constants given there.
 pub(super) fn build_with_replacements(
     solver: &mut Solver<'_>,
     cond: &Cond,

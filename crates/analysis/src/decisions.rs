@@ -49,8 +49,9 @@ pub(super) fn steps_per_decision(subject: &AnalysisSubject<'_>, table: TableId) 
     STEPS_PER_DECISION + rules / RULES_PER_STEP + fields + evaluation as usize
 }
 
-/// True if this outcome always ends the search with a choice. A `goto` to a table without a default
-/// does not: the search may continue after the `goto`.
+/// True if a message that matches a statement with this outcome always gets a decision from this
+/// statement. False for a `goto` to a table without a default: if nothing in that table matches,
+/// the statements after the `goto` are tried.
 pub(super) fn surely_chooses(program: &Program, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Goto(table) => program.tables[table.index()]

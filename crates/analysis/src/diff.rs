@@ -213,7 +213,8 @@ pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     diff
 }
 
-/// The name, the trigger and the id of an intent flow, a flow that a classifier selects.
+/// The declaration of an intent flow, which a classifier selects: its name, its trigger (how the
+/// flow is selected), and the id of the flow in decisions.
 type IntentFlow = (String, Trigger, String);
 
 /// Compares the declarations of the intent flows. The decisions of intent flows cannot be compared,
@@ -370,7 +371,8 @@ impl TableComparison<'_, '_, '_, '_> {
     }
 
     /// Searches for messages that the versions decide differently: one that selects the old
-    /// statement, and one that selects the new statement. Also returns the verdict on the messages
+    /// statement, and one that selects the new statement. `statements_of_pair` has the indexes of
+    /// both; an added or removed statement has only one. Also returns the verdict on the messages
     /// that select either statement.
     fn find_examples(&mut self, statements_of_pair: [Option<usize>; 2]) -> (Vec<Example>, Verdict) {
         let mut examples: Vec<Example> = Vec::new();
@@ -432,12 +434,12 @@ impl TableComparison<'_, '_, '_, '_> {
         None
     }
 
-    /// Builds a condition that is true for each message to which the two versions give different
-    /// answers. The messages select the statement at `index` in version `side`. In the other
-    /// version, an earlier message with an equal answer selected the statement `other`. The
-    /// condition is true if `other` does not match, if a statement before it with another answer
-    /// matches, or if arguments differ. The bool is false if the condition misses some messages, so
-    /// that it proves nothing.
+    /// Builds a condition for the search for a message that the two versions decide differently. In
+    /// version `side`, the message selects the statement at `index`. In the other version, it would
+    /// get an equal answer from the statement `other`. The condition is therefore true if `other`
+    /// does not match, or if an earlier statement with another answer matches. It is also true if
+    /// the arguments of the two statements differ. The bool is false if the condition may miss a
+    /// difference, so that it proves nothing.
     fn build_difference(&mut self, (side, index): (usize, usize), other: usize) -> (CondId, bool) {
         let own_leaf = self.leaf_at(side, index);
         let (answer, fixed_part, args) = (own_leaf.answer, own_leaf.fixed_part, own_leaf.args.clone());

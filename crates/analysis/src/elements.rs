@@ -8,7 +8,9 @@ use rulec_lang::value::Value;
 use serde_json::{Value as Json, json};
 
 impl ValueSearch {
-    /// Returns a dict with the keys that the literals (required truth values) need.
+    /// Builds a dict with the keys that the literals (required truth values) need. Returns `Never`
+    /// if it is proven that no dict satisfies the literals, and `Unknown` if this dict does not
+    /// satisfy them.
     pub fn find_dict(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let shape = |literal: &AtomLiteral| self.atoms.atoms[literal.atom].shape.as_ref();
         let exact = literals.iter().all(|literal| shape(literal).is_some_and(|shape| !shape.has_nested));
@@ -22,8 +24,9 @@ impl ValueSearch {
         }
     }
 
-    /// Returns a list with the elements that the literals (required truth values) need, and without
-    /// the elements that they forbid.
+    /// Builds a list with the elements that the literals (required truth values) need, and without
+    /// the elements that they forbid. Returns `Never` if it is proven that no list satisfies the
+    /// literals, and `Unknown` if this list does not satisfy them.
     pub fn find_list(&self, literals: &[AtomLiteral]) -> SolvedValue {
         let element_sets = |all: bool| {
             literals.iter().filter_map(move |literal| {
@@ -88,7 +91,8 @@ impl ValueSearch {
     }
 }
 
-/// True if the predicate of `elements` cannot distinguish the two list elements.
+/// True if two list elements are equal for the predicate that searches a list for `elements`. For
+/// texts, the predicate's text mode decides, such as whether case is ignored.
 fn are_equivalent_elements(value: &Json, other: &Json, elements: &ElementSet) -> bool {
     match (value, other) {
         (Json::String(a), Json::String(b)) => elements.mode.text.prepare(a) == elements.mode.text.prepare(b),

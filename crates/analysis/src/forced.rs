@@ -43,8 +43,9 @@ pub(super) fn forced_literals(
     Some(literals)
 }
 
-/// The operands of an `and` or `or` that can still decide the condition: one of them suffices to
-/// give the condition the value that its goal requires.
+/// The undecided operands of an `and` or `or` whose goal a single operand can satisfy: an `or` that
+/// must be true, or an `and` that must not be true. If just one operand is left, it must satisfy
+/// the goal.
 enum OpenOperands {
     /// The goals (required values) so far already give an operand the deciding value.
     Satisfied,
@@ -65,9 +66,9 @@ struct GoalPropagation<'a> {
 }
 
 impl GoalPropagation<'_> {
-    /// Adds the literals (required truth values of predicates) that goals require. Returns the
-    /// goals that one operand can satisfy, such as an `or` that must be true. `None` if the goals
-    /// contradict each other.
+    /// Adds the literals (required truth values of predicates) that the goals `pending` require.
+    /// Returns the goals that leave a choice between several operands, such as an `or` that must be
+    /// true. `None` if the goals contradict each other, or if too few steps are left.
     fn follow(&mut self, mut pending: Vec<SolverGoal>) -> Option<Vec<SolverGoal>> {
         let mut alternatives = Vec::new();
         while let Some((cond, value)) = pending.pop() {
@@ -105,9 +106,9 @@ impl GoalPropagation<'_> {
         Some(alternatives)
     }
 
-    /// Returns the atom (predicate or quantifier) of a condition. Also returns the truth values of
-    /// the atom for which the condition has the value `value`. `None` if the condition is not a
-    /// single atom.
+    /// Converts a goal, "`cond` is true" or "`cond` is not true" (`value` is false), to a
+    /// requirement for one atom. Returns the atom (predicate or quantifier) and the truth values
+    /// that satisfy the goal. `None` if the condition is not a single atom.
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
         let atoms = &mut self.theory.values.atoms;
         let (atom, truth) = match self.normal.cond(cond) {

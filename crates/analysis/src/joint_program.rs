@@ -16,8 +16,9 @@ pub(super) struct MergedPrograms {
     pub conditions: Vec<Cond>,
     /// The values of the old program, followed by the renumbered values of the new program.
     pub values: Vec<Expr>,
-    /// Whether equal conditions mean the same in both programs. False if the limits of the programs
-    /// differ.
+    /// Whether equal conditions have equal results in both programs. False if the limits on the
+    /// work of a decision differ, because a condition may then exceed the limit of only one
+    /// program.
     pub comparable: bool,
 }
 

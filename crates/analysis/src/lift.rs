@@ -40,8 +40,9 @@ impl NormalToHir<'_> {
         Predicate { mode: pred.mode, ..Predicate::without_modifiers(op, left, right) }.into_cond(NO_SPAN)
     }
 
-    /// Converts a condition of the normal form. Callers may only check whether the result is true,
-    /// because a normal-form condition has just two values.
+    /// Converts a simplified condition. A simplified condition is true or not true; the typed
+    /// condition may also be unknown. Both are true for the same messages, but a result that is not
+    /// true may be false or unknown. So callers may only check whether the result is true.
     pub fn lift_cond(&self, id: CondId) -> Cond {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.lift_cond(*part)).collect();
         match self.normal.cond(id) {
@@ -121,8 +122,9 @@ fn expr_of_kind(kind: ExprKind) -> Expr {
     Expr { kind, ty: Ty::ANY, optional: true, span: NO_SPAN }
 }
 
-/// Returns the variable of a quantifier. Levels are unique among nested quantifiers, so a level
-/// serves as the variable's id.
+/// Returns the variable of a quantifier. `level` is the number that the simplified condition gives
+/// to the quantifier. Nested quantifiers have different levels, so the level serves as the
+/// variable's id.
 fn quantifier_var(level: u32, kinds: rulec_lang::ty::KindSet) -> Var {
     Var { id: VarId(level), name: "x".into(), kinds }
 }

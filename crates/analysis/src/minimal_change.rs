@@ -26,8 +26,8 @@ pub(super) struct NearestMessage {
     pub changed: Vec<usize>,
     /// Whether it is proven that changing fewer fields is not enough.
     pub smallest: bool,
-    /// Indexes of the earlier statements that some attempts selected instead. The search therefore
-    /// required that their conditions are not true.
+    /// Indexes of earlier statements of the table that were selected by some tried messages
+    /// instead. The search then excluded messages that match these statements.
     pub excluded_earlier: Vec<usize>,
 }
 
@@ -35,8 +35,9 @@ pub(super) struct NearestMessage {
 const MAX_CHANGED_FIELDS: usize = 6;
 const MAX_QUERIES: usize = 300;
 
-/// Searches for the message nearest to `base` that selects the statement with index `target`.
-/// `decide` returns the index of the statement that a message selects.
+/// Searches for the message nearest to `base` that selects the leaf `target` of `sequence`.
+/// `sequence` is the flattened table: its statements with the `goto`s that lead to them. `decide`
+/// returns the index of the leaf that a message selects; `None` if no leaf is selected.
 pub(super) fn find_nearest_message(
     solver: &mut Solver<'_>,
     sequence: &Sequence,

@@ -94,6 +94,7 @@ pub(super) fn report_skipped_conditions(
 }
 
 /// Reports the rule if some message fails to match only because the field `slot` is missing.
+/// `negation` is the negated part of the rule's condition that reads the field, at `read_span`.
 /// Returns true if the rule was reported.
 fn report_missing_field(
     solver: &mut Solver<'_>,
@@ -139,9 +140,9 @@ fn report_missing_field(
     true
 }
 
-/// Collects the outermost negated parts of a condition; nothing if `plain` is false. Parts inside a
-/// `NotTrue` (written `unless`) are skipped: a missing field makes such a condition true, so the
-/// rule can still match.
+/// Collects the outermost negated parts of a condition. Parts inside a `NotTrue` (written `unless`)
+/// are skipped: a missing field makes such a condition true, so the rule can still match. If
+/// `plain` is false, nothing is collected.
 fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a Cond>) {
     match &cond.kind {
         CondKind::Not(_) if plain => negated_parts.push(cond),
@@ -169,7 +170,7 @@ pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
 }
 
 /// True if a field is read as a type that the declared type does not ensure, as in `x as number`
-/// for a field of type `any`.
+/// for a field of type `any`. The read value may then be missing although the field is present.
 fn is_read_as_other_type(record: &RecordType, path: &[std::sync::Arc<str>], kinds: KindSet) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(field) = record.get(first) else { return false };

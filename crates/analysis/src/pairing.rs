@@ -15,9 +15,9 @@ pub(super) struct StatementPairs {
     pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
-    /// Whether the new statement kept its place relative to the other statements. The statements
-    /// that kept their places form a longest common subsequence of both versions, compared by
-    /// meaning.
+    /// Whether the new statement kept its place relative to the other statements. Among the
+    /// statements whose meaning is unchanged, these are a largest set that has the same order in
+    /// both versions.
     pub kept_order: Vec<bool>,
 }
 
@@ -81,8 +81,8 @@ pub(super) fn pair_statements(
     StatementPairs { kept_order: longest_increasing(&old_positions), old_of_new, same_meaning }
 }
 
-/// Returns for each element whether it belongs to a longest increasing subsequence, which is chosen
-/// from all elements that are not `None`.
+/// Chooses a longest increasing subsequence of the elements that are not `None`. Returns for each
+/// element whether it was chosen. A statement that was not chosen has moved.
 fn longest_increasing(positions: &[Option<usize>]) -> Vec<bool> {
     // For each length, the index of the smallest last element of an increasing subsequence of that
     // length.

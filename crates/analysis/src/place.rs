@@ -65,8 +65,8 @@ pub(super) fn invert_term(normal: &Normal, term: ExprId, value: Json) -> Option<
     }
 }
 
-/// Inverts an operator of which one operand is the constant `other`. Returns the value that the
-/// other operand must have for the result `value`; `None` if no value gives this result.
+/// Inverts an operator whose other operand is the constant `other`. Returns the operand for which
+/// the operator gives the result `value`; `None` if no such operand is found.
 fn invert_operator(op: Op, value: Json, other: &Json) -> Option<Json> {
     if let (Some(datetime), Op::Add | Op::Sub, Some(seconds)) =
         (value.as_str().and_then(parse_datetime), op, other.as_f64())
@@ -128,7 +128,8 @@ pub(super) fn sample_field_values(normal: &Normal, term: ExprId) -> Vec<Json> {
 /// `input`.
 pub(super) struct MessageBuilder {
     required: Json,
-    /// The number of values in the JSON tree `required`, including nested values.
+    /// The number of values in the JSON tree `required`, including nested values. It is charged as
+    /// steps each time the required fields are added to a message.
     size: usize,
 }
 

@@ -40,8 +40,8 @@ pub(super) fn quantifier_shape(normal: &Normal, id: CondId) -> Option<(ExprId, P
 }
 
 /// Returns the constants of a condition that compares the element of a quantifier with constants.
-/// The comparison must be `==` or `in` if `is_equal` is true, otherwise its negation. `level`
-/// identifies the quantifier. `None` for any other condition.
+/// If `is_equal` is true, the condition must be `==` or `in`; if it is false, the negation of `==`
+/// or `in`. `level` identifies the quantifier. `None` for any other condition.
 fn element_constants(
     normal: &Normal,
     cond: CondId,

@@ -40,9 +40,9 @@ impl RefutingLiterals {
         self.literals
     }
 
-    /// Returns the literals that have excluded a value, together with the literal of the atom
-    /// `deciding`. This atom is true only for the constants of its predicate. If all these
-    /// constants were tested and excluded, no value satisfies the returned literals.
+    /// Returns the literals that no value satisfies together. Precondition: the predicate of the
+    /// atom `deciding` is true only for its constants, and each constant was tested and excluded.
+    /// The result is the literals that excluded a constant, and the literal of `deciding`.
     pub fn into_core(self, deciding: usize) -> Vec<AtomLiteral> {
         let own = self.literals.iter().find(|literal| literal.atom == deciding).copied();
         let mut core = self.into_refuting();
@@ -52,8 +52,9 @@ impl RefutingLiterals {
     }
 }
 
-/// True if every text that satisfies one literal contains a keyword that another literal forbids,
-/// such as `contains "refund"` without `contains "fun"`.
+/// True if every text that satisfies one literal also contains a text that another literal forbids.
+/// For example, `contains "refund"` must be true, but `contains "fun"` must not be true. Then no
+/// text satisfies all literals, so no search is needed.
 pub(super) fn implies_a_forbidden_keyword(atoms: &AtomTable, literals: &[AtomLiteral]) -> bool {
     let texts = |literal: &AtomLiteral| match &atoms.atoms[literal.atom].shape.as_ref()?.on_text {
         TextDependence::Texts(texts) => Some(texts),

@@ -13,8 +13,10 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_sema::hir::{RuleId, TableId, TableKind};
 
-/// Reports the routes of a table that other routes hide. For `route` tables, also reports ties and
-/// a missing default.
+/// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
+/// flow), also reports a missing default, and ties. A tie is a pair of routes with equal priority
+/// and different answers that match the same messages. `facts` are the results for each route's
+/// condition.
 pub(super) fn analyse_table(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
@@ -45,9 +47,11 @@ pub(super) fn analyse_table(
     }
 }
 
-/// Returns a minimal set of earlier routes that together match every message that a route matches,
-/// so that the route is never selected. `None` if some message still selects the route, or if the
-/// solver cannot decide.
+/// Returns a minimal set of earlier routes that together match every message that the route `id`
+/// matches, so that this route is never selected. `None` if some message still selects the route,
+/// or if the solver cannot decide. `route_facts` and `facts` are the results for the conditions of
+/// this route and of all routes. `positions` are the positions of the routes in the evaluation
+/// order.
 fn hiding_routes(
     solver: &mut Solver<'_>,
     subject: &AnalysisSubject<'_>,

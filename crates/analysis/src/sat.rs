@@ -45,8 +45,9 @@ pub(super) struct SatQuery {
     /// For each SAT variable in `atoms`, the atom (predicate or quantifier) that the variable
     /// belongs to.
     owners: HashMap<u32, usize>,
-    /// SAT literal that every query assumes to be true. Clauses that exclude sets of literals
-    /// without a proof apply only under this assumption.
+    /// SAT literal that every query assumes to be true. A proposal for which no message was found,
+    /// without a proof that none exists, is excluded only under this assumption. A result that
+    /// depends on this literal is therefore not a proof.
     pub certain: Lit,
 }
 
@@ -133,8 +134,9 @@ impl SatQuery {
         (holds, fails)
     }
 
-    /// Adds clauses for fields that may be missing. A clause says that a predicate that reads only
-    /// a missing field has the same truth value as for an empty message.
+    /// Adds clauses for the query's `is missing` predicates: if a field is missing, each predicate
+    /// on this field alone has the truth value that it has for an empty message. Predicates on
+    /// fields inside the missing field are included.
     pub fn add_missing_field_clauses(&mut self, theory: &MessageTheory) {
         let table = &theory.values.atoms;
         let mut missing_atoms: HashMap<&[Arc<str>], Vec<(usize, SlotId)>> = HashMap::new();
@@ -186,11 +188,11 @@ impl SatQuery {
         }
     }
 
-    /// Adds clauses for each atom (predicate) that reads only fields that should stay unchanged. If
-    /// they are unchanged, the atom has the same truth value as for the base message. Returns the
-    /// path of each such field with the SAT literal "the path is unchanged". The caller assumes
-    /// these literals. If there is no solution, the literals that the proof uses give the paths of
-    /// which at least one must change.
+    /// Lets the SAT solver find out which fields of a given message (`base`) must change. Creates a
+    /// SAT literal "the field is unchanged" for each field that should not change. If all fields of
+    /// an atom (predicate or quantifier) are unchanged, the atom has the same truth value as for
+    /// `base`. Returns each field's path index with its literal; the caller assumes the literals.
+    /// If there is no solution, at least one field whose literal the proof uses must change.
     pub fn fix_unchanged_paths(
         &mut self,
         theory: &MessageTheory,
@@ -221,7 +223,7 @@ impl SatQuery {
     }
 
     /// Returns the lemmas (sets of literals that no message satisfies together) whose atoms all
-    /// occur in the query.
+    /// occur in the query. The key in `lemmas` is the atom of a lemma's first literal.
     pub fn applicable_lemmas(&self, lemmas: &HashMap<usize, Vec<Vec<AtomLiteral>>>) -> Vec<Vec<AtomLiteral>> {
         let candidates = self.atoms.keys().filter_map(|atom| lemmas.get(atom));
         self.budget.charge(candidates.clone().map(Vec::len).sum());
@@ -314,7 +316,8 @@ impl SatQuery {
     }
 
     /// Returns the predicate or quantifier (atom) of a condition. The bool is true if the condition
-    /// is "the atom is true", and false if it is "the atom is false". `None` for other conditions.
+    /// is "the atom is true", and false if it is "the atom is false". `None` for a condition with
+    /// operands, such as `and`, or if the query does not contain the condition.
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
         Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))

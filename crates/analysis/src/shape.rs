@@ -34,7 +34,8 @@ pub(super) struct PredicateShape {
     pub key: Option<Arc<str>>,
     /// Whether the constants contain lists or dicts.
     pub has_nested: bool,
-    /// Whether a constant is so large that neighbouring integers are equal as floats.
+    /// Whether a constant is so large that neighbouring integers are equal as floats. If no
+    /// candidate value satisfies the predicate, this then proves nothing.
     pub has_huge: bool,
     /// Whether the truth depends only on how a version and the constants are ordered.
     pub is_version_order: bool,
@@ -87,8 +88,10 @@ const MAX_KEYWORDS: usize = 3_000;
 /// Maximum number of IP networks of one predicate whose first and last addresses are tried.
 const MAX_NETWORKS: usize = 64;
 
-/// Returns how a predicate depends on its other operand, which is not constant. `None` if the
-/// dependence is not known. `reversed` is true if the constant is the left operand.
+/// Returns how a predicate with one constant operand depends on its other operand. `reversed` is
+/// true if the constant is the left operand. `op` is `None` if the predicate is a bool value.
+/// `constant` is `None` if there is only one operand. Returns `None` if the dependence is not
+/// known.
 pub(super) fn predicate_shape(
     op: Option<Op>,
     mode: TestMode,
@@ -229,8 +232,9 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if `other` need only be tested on the keywords of `self`. If a keyword satisfies
-    /// `other`, each text in which `self` finds this keyword then satisfies `other` too.
+    /// True if the text tests `self` and `other` have this property: if `other` accepts a keyword
+    /// of `self`, it also accepts each text in which `self` finds the keyword. The caller then
+    /// tests `other` on the keywords alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)
@@ -244,7 +248,8 @@ impl MatchedTexts {
         same_place && !other.mode.word && (other.mode.text.fold || !self.mode.text.fold)
     }
 
-    /// True if each text that satisfies this predicate contains a keyword that `accepts` accepts.
+    /// True if each text that satisfies this predicate contains a keyword for which `accepts`
+    /// returns true.
     pub fn implies(&self, mut accepts: impl FnMut(&str) -> bool) -> bool {
         match self.all {
             true => self.keywords.iter().any(|keyword| accepts(keyword)),

@@ -26,8 +26,9 @@ const MAX_AUTOMATON_BYTES: usize = 16 << 20;
 /// Maximum memory of the expression from which the states of one automaton are built, in bytes.
 const MAX_NFA_BYTES: usize = 8 << 20;
 
-/// A language: the set of texts that a regular expression matches from start to end. Languages are
-/// compared by address.
+/// A language: the set of texts that a regular expression matches from start to end. Two languages
+/// count as equal only if they share one expression in memory. This is cheap, and suffices as a
+/// cache key.
 #[derive(Clone, Debug)]
 pub(super) struct TextLanguage(pub Rc<Hir>);
 
@@ -338,7 +339,8 @@ impl<'a> ProductSearch<'a> {
         Some(true)
     }
 
-    /// Returns the text that leads from the start state to the state at `index`.
+    /// Returns the text that leads from the start state to the state at `index`. `None` if its
+    /// bytes are not UTF-8.
     fn text_to_state(&self, mut index: usize) -> Option<String> {
         let mut bytes = Vec::new();
         while index != 0 {

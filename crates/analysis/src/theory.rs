@@ -110,8 +110,10 @@ impl MessageTheory {
         by_term
     }
 
-    /// Builds a message from the current candidate value of each path (message field). `None` if
-    /// the message does not satisfy the literals.
+    /// Builds a message from the current candidate value of each path (message field). With a
+    /// `base`, the other fields are copied from the base message. Otherwise, missing required
+    /// fields of `input` are added. `None` if the message does not satisfy the literals, or if too
+    /// few steps are left.
     fn build_message(
         &self,
         literals: &[AtomLiteral],
@@ -131,9 +133,9 @@ impl MessageTheory {
         Some(if base.is_some() { message } else { self.builder.complete_required(atoms, message, literals) })
     }
 
-    /// Finds two terms (compared operands) that contradict each other: one must be present, the
-    /// other must be missing. Both are missing exactly when the same field is missing. Returns the
-    /// literals in conflict; `None` if there are no such terms.
+    /// Finds two terms (compared operands) of which one must be present and the other must be
+    /// missing. Such terms contradict each other if both are missing exactly when one field is
+    /// missing. Returns the literals in conflict; `None` if there are no such terms.
     fn find_missing_conflict(&mut self, by_term: &[(usize, Vec<AtomLiteral>)]) -> Option<Vec<AtomLiteral>> {
         let mut by_slot: HashMap<SlotId, Vec<usize>> = HashMap::new();
         for (index, (term, _)) in by_term.iter().enumerate() {
@@ -162,7 +164,9 @@ impl MessageTheory {
     }
 
     /// Finds for each path (message field) at most `max_values` candidate values, which satisfy all
-    /// literals that read only this path. The error is the conflict if a path has no such value.
+    /// literals that read only this path. `values` are the values found for single terms, by term
+    /// index. A path that must not change keeps its value in `base`. The error is the conflict if a
+    /// path has no such value.
     fn choices_by_path(
         &self,
         normal: &Normal,
@@ -279,8 +283,9 @@ impl MessageTheory {
         valid_values
     }
 
-    /// Returns lists to try as the value of a field: lists of one element, lists of equal elements,
-    /// and a list with an element for each literal (a predicate with its required truth value).
+    /// Returns lists to try as the value of the field with the index `path`, which `path_literals`
+    /// restrict. These are lists of one element, lists of equal elements, and a list with one
+    /// element for each literal.
     fn candidate_lists(&self, path: usize, path_literals: &[AtomLiteral]) -> Vec<Json> {
         let atoms = &self.values.atoms;
         let candidates = ListCandidates::of(path_literals.iter().map(|literal| atoms.cond(literal.atom)));
@@ -308,8 +313,9 @@ impl MessageTheory {
         self.values.atoms.atoms[atom].term.as_ref().is_some_and(|(other, _)| *other == term)
     }
 
-    /// True if a literal (a required truth value) allows a text field only a finite number of
-    /// texts. All of these texts were tried before, so the conflict is proven.
+    /// True if some literal (a required truth value) allows a text field only a finite number of
+    /// texts, which are all candidates. If none of the candidates satisfies `literals`, the
+    /// conflict is then proven.
     fn has_finite_texts(&self, literals: &[AtomLiteral]) -> bool {
         literals.iter().any(|literal| {
             if self.values.atoms.needs_enumerated_text(*literal) {
@@ -325,7 +331,8 @@ impl MessageTheory {
     }
 
     /// Tries combinations of the candidate values of several fields until a message satisfies the
-    /// literals. `None` if no tried combination does.
+    /// literals. `None` if no tried combination does. With a `base`, the other fields are copied
+    /// from the base message.
     fn try_combinations(
         &self,
         literals: &[AtomLiteral],

@@ -65,8 +65,8 @@ impl ValueSearch {
         }
     }
 
-    /// Reduces a set of literals (required truth values) that no value satisfies together to the
-    /// literals that are needed for this conflict.
+    /// Reduces literals (required truth values) that no value of the term satisfies together to the
+    /// literals that are needed for this conflict. If `present` is true, null is no such value.
     pub fn minimise_conflict(
         &mut self,
         term: usize,
@@ -93,8 +93,8 @@ impl ValueSearch {
         literals
     }
 
-    /// Removes needless literals from a conflict (literals that no value satisfies together). Tries
-    /// to remove many at once: first halves of the list, then quarters, and so on.
+    /// Removes needless literals from a conflict, a [`SolvedQuery`] without a solution. Tries to
+    /// remove many at once: first halves of the list, then quarters, and so on.
     fn remove_in_chunks(&mut self, term: usize, literals: &mut Vec<AtomLiteral>, present: bool) {
         let mut many = literals.len() / 2;
         while literals.len() > MAX_MINIMISED_LITERALS && many > 0 {
@@ -179,8 +179,8 @@ impl ValueSearch {
         self.find_value_of_any_kind(term_index, literals)
     }
 
-    /// For a query with many literals that no value satisfies, records the few literals that
-    /// already exclude every value.
+    /// Records the few literals (`core`) that already exclude every value, for a query with many
+    /// literals that has no solution. See [`SolvedQuery`] for the parts of the query.
     fn record_core(
         &mut self,
         (term, literals, present): (usize, &[AtomLiteral], bool),
@@ -194,8 +194,8 @@ impl ValueSearch {
     }
 
     /// Finds an atom that must be true and that is true only for its constants, so that only the
-    /// constants need to be tried. Returns the one with the fewest constants. `None` if there is no
-    /// such atom, or if the constants and literals are few.
+    /// constants need to be tried. Returns the index of the atom with the fewest constants. `None`
+    /// if there is none, or if the constants and literals are so few that this saves no time.
     fn exhaustive_constants(&self, term: usize, literals: &[AtomLiteral]) -> Option<usize> {
         const MIN_LITERALS_OR_CONSTANTS: usize = 24;
         let near = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::LIST).union(KindSet::DICT);
@@ -361,10 +361,9 @@ impl ValueSearch {
         }
     }
 
-    /// True if the candidates suffice for predicates on the order of a term's texts: one of them
-    /// satisfies such predicates if any text does. `fixed_by` is the function that computes the
-    /// texts, if any. The result is true for arbitrary texts, and for dates and times of day,
-    /// because the neighbours of each constant are candidates.
+    /// True if one of the candidates satisfies predicates on the order of texts whenever any text
+    /// does. This needs the neighbours of each constant as candidates, as for arbitrary texts,
+    /// dates and times of day. `fixed_by` is the function that computes the term's texts, if any.
     fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
         let Some(function) = fixed_by else { return true };
         if !matches!(function, Function::Date | Function::Time) {
@@ -462,8 +461,9 @@ impl ValueSearch {
     }
 }
 
-/// Returns numbers near a float with many digits, sorted by their number of digits. Returns nothing
-/// for any other value.
+/// Returns numbers near a float with many digits, sorted by their number of digits. One that also
+/// satisfies the literals is easier to read in an example message. Returns nothing for any other
+/// value.
 fn nearby_round_numbers(value: &Json) -> Vec<Json> {
     const MAX_LENGTH: usize = 8;
     const MAX_DIGITS: i32 = 12;

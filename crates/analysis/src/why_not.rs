@@ -193,7 +193,9 @@ fn is_named(leaf: &SequenceLeaf, name: &str) -> bool {
     leaf.name == name || leaf.name.split(" → ").any(|part| part == name)
 }
 
-/// Describes the change that selects a statement.
+/// Describes the change that makes a message select the statement with the index `statement` in
+/// `sequence`. `nearest` is the changed message. `is_undecided` is true if another statement with
+/// the requested name might need a smaller change.
 fn describe_change(
     query: &WhyNotQuery<'_>,
     solver: &Solver<'_>,
@@ -265,8 +267,8 @@ impl RequirementWords<'_> {
         needs
     }
 
-    /// Collects the tests that have the wanted result for the changed message, but not for the
-    /// original message.
+    /// Collects the tests of a condition that should have the truth value `want`. Only tests that
+    /// get their required result by the change of the message are collected.
     fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
         self.for_each_test(cond, want, &mut |words, test_cond, want| {
             if !has_result(words, test_cond, words.old_message, want)
@@ -292,7 +294,9 @@ impl RequirementWords<'_> {
         });
     }
 
-    /// Calls `visit` for each test in a condition, with the result that the test should have.
+    /// Calls `visit` for each test in a condition. `want` is the truth value that `cond` should
+    /// have. The bool that `visit` receives is the truth value that the test should have; inside a
+    /// negation it is the opposite.
     fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
@@ -318,8 +322,8 @@ impl RequirementWords<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// Describes what a test requires: in words for a simple comparison, otherwise by the test's
-    /// source text.
+    /// Describes the requirement of a test that should have the truth value `want`: in words for a
+    /// simple comparison, otherwise by the test's source text.
     fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
         let comparison = match &cond.kind {
             CondKind::Test(test) => self.describe_comparison(test, want),
@@ -359,7 +363,8 @@ impl RequirementWords<'_> {
     }
 }
 
-/// True if a test has the wanted result for a message. Unknown counts as neither true nor false.
+/// True if the test has the truth value `want` for a message. A test whose truth value is unknown
+/// has neither result.
 fn has_result(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
     words.report.evaluate(test_cond, message) == Tri::from(want)
 }

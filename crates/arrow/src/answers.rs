@@ -213,6 +213,7 @@ impl AnswerBuilder {
     }
 
     /// Appends the answer of a decision that a choice or router made, not a table of routes.
+    /// `matched` contains the names of all matching branches or cases, if they were requested.
     fn push_other(&mut self, decision: &Decision, matched: Option<&[Cow<'_, str>]>) {
         let mut answer = serde_json::to_value(decision).unwrap_or_default();
         if let (Some(matched), Some(object)) = (matched, answer.as_object_mut()) {
@@ -264,8 +265,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any other part; contains the name of its column, such as `failures`. Such a part is rare:
-    /// most decisions lack it, or all decisions by routes do.
+    /// Any part without its own variant; contains the name of its column, such as `failures`. Such
+    /// a part is empty in most decisions, or in all decisions by routes.
     Other(&'static str),
 }
 

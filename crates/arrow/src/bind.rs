@@ -156,8 +156,8 @@ pub(crate) struct BoundField {
     /// columns.
     pub index: usize,
     pub path_id: PathId,
-    /// Contains the kinds list and dict if the rules read a whole list or dict of this field. Empty
-    /// if the rules read only parts of it.
+    /// The kinds of whole values that the rules read from this field: list, dict or both. Empty if
+    /// the rules read only parts of lists and dicts.
     pub whole_kinds: KindSet,
     /// Whether the rules also read this field as text, which requires formatting of times.
     pub as_text: bool,
@@ -347,8 +347,9 @@ impl Binder<'_> {
     }
 
     /// Binds the message field `path_id` to the column at position `index` among the columns of the
-    /// same object. `column_kinds` and `uniform` describe the column. If the field is an object
-    /// with the same fields in every row, `inside` contains the bound fields of the object.
+    /// same object. `column_kinds` are the kinds of value that the column can contain. `uniform` is
+    /// true if the column type guarantees that all its values have one type. If the field is an
+    /// object with the same fields in every row, `inside` contains the bound fields of the object.
     fn bind_field(
         &self,
         index: usize,
@@ -468,6 +469,8 @@ fn insert_column(sources: &mut Vec<(String, FieldSource)>, path: &[&str], column
 }
 
 /// Builds the message about a column whose type the rules cannot read, with a suggested correction.
+/// `path` is the name of the column, and `wanted` are the kinds of value that the rules read from
+/// it.
 fn unfit_column_message(field: &Field, text_format: TextFormat, path: &str, wanted: KindSet) -> Message {
     let wanted = if wanted == KindSet::DICT { "record".to_owned() } else { wanted.to_string() };
     let remedy = match field.data_type() {

@@ -66,9 +66,10 @@ pub(crate) struct Cells<'c, 'v> {
 }
 
 impl<'v> Cells<'_, 'v> {
-    /// Stores one value in each row that has a value, in the order of the rows. `kind` is the kind
-    /// of all `values`, and `kinds` are the kinds that the slot accepts. If the slot does not
-    /// accept `kind`, each value is first converted to an accepted kind.
+    /// Stores the values of the rows whose bit in `present` is set. `values` has one value for each
+    /// row of the block, in order; the values of other rows are ignored. `kind` is the kind of all
+    /// `values`, and `kinds` are the kinds that the slot accepts. If the slot does not accept
+    /// `kind`, each value is first converted to an accepted kind.
     #[inline(always)]
     pub fn put_values(self, kind: Kind, kinds: KindSet, values: impl Iterator<Item = Value<'v>>) {
         if kinds.has(kind) {

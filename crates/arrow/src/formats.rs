@@ -186,8 +186,8 @@ pub fn create_sink(
     })
 }
 
-/// Calls a reader of the Arrow or Parquet library. The libraries panic on some corrupt files, so
-/// panics become errors.
+/// Calls `read`, which uses the Arrow or Parquet library. The libraries panic on some corrupt
+/// files; such a panic is caught and returned as an error.
 fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> Result<T, Message> {
     let result = catch_unwind(AssertUnwindSafe(read));
     let result = result.map_err(|panic| Message::verbatim(panic_text(&*panic)))?;

@@ -42,7 +42,8 @@ pub(crate) fn possible_kinds(field: &Field, text_format: TextFormat) -> KindSet 
     }
 }
 
-/// True if a value of one of the `source` kinds can be read as one of the `target` kinds.
+/// True if rules can read some value of a column: a value of one of the `source` kinds has, or can
+/// be converted to, one of the `target` kinds. Otherwise the column is reported as unusable.
 pub(crate) fn can_be_read_as(source: KindSet, target: KindSet) -> bool {
     let read_from_texts = KindSet::DATETIME.union(KindSet::VERSION).union(KindSet::DECIMAL);
     source.overlaps(target)

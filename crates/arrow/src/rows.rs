@@ -31,8 +31,9 @@ pub(crate) fn fill_row<'b>(
     Some(())
 }
 
-/// Fills the slots of an object's fields. Returns how many of the fields that the declared input
-/// requires are present. `None` if the row needs a JSON tree (a parsed JSON message).
+/// Fills the slots of an object's fields. Returns the number of fields that are present and that
+/// the declared input requires. The caller compares this number with the number of required fields.
+/// `None` if the row needs a JSON tree (a parsed JSON message).
 fn fill_fields<'b>(
     fill: &mut SlotFiller<'b>,
     bound: &[BoundField],
@@ -75,8 +76,8 @@ fn fill_field<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue
 }
 
 /// Fills the slots of the fields of an object whose keys differ between rows, such as a map.
-/// Returns the number of required fields that are present. `None` if the row needs a JSON tree (a
-/// parsed JSON message).
+/// Returns how many required fields of the enclosing object this object fills: 1 or 0. `None` if
+/// the row needs a JSON tree (a parsed JSON message).
 fn fill_object<'b>(fill: &mut SlotFiller<'b>, field: &BoundField, cell: CellValue<'b>) -> Option<u32> {
     let value = cell_to_value(fill.bump(), cell)?;
     let Value::Entries(entries) = value else { return None };

@@ -104,8 +104,8 @@ impl<'b> ColumnFill<'b> {
 
     /// Removes the rows from `complete_rows` that lack a required field. The bits of
     /// `field_present` are set for the rows that have the field; `None` if every row has it.
-    /// `parent_nulls` is the null buffer of the object that contains the field. A row in which the
-    /// object itself is null does not lack the field.
+    /// `parent_nulls` is the null buffer of the object that contains the field. Where this object
+    /// is null, the row is kept, because the field is required only inside the object.
     fn keep_rows_with(&mut self, parent_nulls: Option<&NullBuffer>, field_present: Option<&BooleanBuffer>) {
         let Some(field_present) = field_present else { return };
         let complete_rows = parent_nulls

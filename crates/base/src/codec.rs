@@ -327,7 +327,8 @@ impl<'b> Reader<'b> {
         Ok((file, start, start.checked_add(length).ok_or(outside_file)?))
     }
 
-    /// Calls `read` one nesting level deeper, or returns an error beyond the limit.
+    /// Decodes a value inside another value: calls `read` one nesting level deeper. Returns an
+    /// error if the limit on nesting is reached.
     pub fn read_nested<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,

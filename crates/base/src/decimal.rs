@@ -221,8 +221,9 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -exponent } else { exponent })
 }
 
-/// Divides two numbers so that their product loses all its factors of ten. Returns the divided
-/// numbers and the count of the removed factors.
+/// Removes all factors of ten from the product of two numbers, before they are multiplied. To do
+/// so, divides either number by the factors 2 and 5 in it. Returns the divided numbers, and how
+/// many tens were removed.
 fn divide_out_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
     let count = |mut number: i128, factor: i128| {
         let mut count = 0;

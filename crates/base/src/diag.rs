@@ -196,8 +196,8 @@ impl Diagnostic {
     }
 }
 
-/// Returns the candidate nearest to `name` in spelling, if one is near enough to be a likely typing
-/// error.
+/// Returns the candidate nearest to `name` in spelling, which the author probably meant. `None` if
+/// no candidate is near enough for a likely typing error.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     // A one-letter name is near every other one-letter name, so it gets no suggestion.

@@ -43,7 +43,8 @@ pub const MAX_BYTES: usize = 16 << 20;
 /// small objects would take a hundred times its own length in memory.
 pub const MAX_OBJECTS: usize = 500_000;
 
-/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects.
+/// True if the text has enough opening braces to contain more than [`MAX_OBJECTS`] objects. False
+/// proves that it has no more, so a reader need not count them.
 pub fn may_hold_too_many_objects(text: &[u8]) -> bool {
     const MIN_OBJECT_BYTES: usize = "{\"\":1}".len();
     text.len() / MIN_OBJECT_BYTES > MAX_OBJECTS && memchr::memchr_iter(b'{', text).count() > MAX_OBJECTS
@@ -108,8 +109,9 @@ struct ParseState<'t> {
     text: &'t str,
     /// Number of numbers read so far.
     numbers: usize,
-    /// Progress of the search for the digits of numbers in the source text: the number of searched
-    /// bytes, and how many numbers these bytes contain.
+    /// How far the source text has been searched for numbers: the number of searched bytes, and the
+    /// number of numbers in these bytes. The digits of a number are looked up there if a float
+    /// would round it.
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,
@@ -124,9 +126,9 @@ struct ParseState<'t> {
 }
 
 impl<'t> ParseState<'t> {
-    /// Consumes the text up to the number that was read last, and returns the number's text.
-    /// Precondition: the text is valid JSON up to this number. Must be called only once for each
-    /// number.
+    /// Returns the source text of the number that was read last. The search resumes where the
+    /// previous call ended, so a second call for the same number finds nothing. Precondition: the
+    /// text is valid JSON up to this number.
     fn take_last_number_text(&mut self) -> &'t str {
         let bytes = self.text.as_bytes();
         let (mut offset, mut found) = self.searched;

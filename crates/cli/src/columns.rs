@@ -50,8 +50,8 @@ impl ColumnArgs {
     }
 }
 
-/// Returns the name of the format for a file's extension. Files with other extensions are JSON
-/// lines.
+/// Returns the name of the format for the extension of the file `path`. Other files, and standard
+/// input or output (`None`), are JSON lines.
 fn format_by_extension(path: Option<&Path>) -> String {
     let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
     match extension.map(str::to_ascii_lowercase).as_deref() {

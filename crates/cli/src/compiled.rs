@@ -26,8 +26,9 @@ pub struct CompileTarget {
     /// The other system that wrote the file as a JSON document, if the user names it. Otherwise a
     /// `.json` file is recognized by its shape.
     pub system: Option<System>,
-    /// Index of the command-line argument that names the folder in which the file was found. `None`
-    /// if the command line names the file itself.
+    /// Index of the command-line argument that names the folder in which the file was found. Only
+    /// files found by the same argument are searched for imports of each other. `None` if the
+    /// command line names the file itself.
     pub folder_argument: Option<usize>,
 }
 

@@ -12,8 +12,9 @@ use serde_json::Value as Json;
 pub struct Document {
     sources: SourceMap,
     diagnostics: Vec<Diagnostic>,
-    /// The object that the rules read as `context`; `None` unless the document is a payload
-    /// context.
+    /// The data that the bundled payload rules read as `context`, such as the known workflows.
+    /// `None` unless the document is of the kind [`System::Context`], which contains only such
+    /// data.
     pub context: Option<Json>,
 }
 

@@ -23,13 +23,15 @@ use std::io::{self, Read};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-/// Compiles the named files and all `*.rules` files below the named folders. The bool of a file is
-/// true if another file of the same folder imports it.
+/// Compiles the named files and all `*.rules` files below the named folders. Imports must stay
+/// inside `root`; `None` means the named folder or the folder of the named file. The bool of a file
+/// is true if another file of the same named folder imports it.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, None)
 }
 
-/// Like [`compile_files`]. If `system` is given, the named files are JSON documents of that system.
+/// Compiles files like [`compile_files`]. If `system` is given, the named files are JSON documents
+/// of that system.
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,
@@ -334,8 +336,8 @@ impl RulesArgs {
         Ok(self.load_with_context(term)?.0)
     }
 
-    /// Compiles the file like [`RulesArgs::load`]. If the file is a payload context, also returns
-    /// the object that the rules read as `context`.
+    /// Compiles the file like [`RulesArgs::load`]. If the file contains data for the bundled
+    /// payload rules instead of rules, also returns this data, which the rules read as `context`.
     pub fn load_with_context(&self, term: &Term) -> Result<(Rules, Option<Json>), CliError> {
         let target = self.to_target();
         let path = target.display_name();

@@ -60,8 +60,9 @@ impl Fixes {
         Ok(fixes)
     }
 
-    /// Applies all fixes together if this adds no errors. Otherwise applies the first single fix
-    /// that adds no errors. Returns whether any fix was applied.
+    /// Applies all fixes in `repairs` together if this adds no errors. Otherwise applies the first
+    /// single fix that adds no errors. Returns whether any fix was applied. `originals` has the
+    /// displayed name and the original text of each file, by canonical path.
     fn apply_fixes(
         &mut self,
         repairs: &[FileEdits],
@@ -86,7 +87,8 @@ impl Fixes {
     }
 
     /// Applies edits and compiles the new texts. If a rule set would have more errors than before,
-    /// discards the edits and returns false.
+    /// discards the edits and returns false. `originals` has the displayed name and the original
+    /// text of each file, by canonical path.
     fn try_edits(
         &mut self,
         edits: &FileEdits,

@@ -88,8 +88,9 @@ fn chinese_argument(arg: Arg) -> Arg {
     arg.help(short).long_help(long).hide_default_value(true).hide_possible_values(true)
 }
 
-/// Returns the example commands of a help page, without their English descriptions. Adds the
-/// paragraphs of the page that have a Chinese translation.
+/// Converts the text after the options of a help page to Chinese. The result has the example
+/// commands without their English descriptions, and each paragraph that has a Chinese translation.
+/// Other paragraphs are left out.
 fn chinese_examples(after_help: &str) -> String {
     let mut parts = Vec::new();
     for paragraph in after_help.split("\n\n") {

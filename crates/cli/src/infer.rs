@@ -16,11 +16,12 @@ use std::path::Path;
 /// Maximum number of nested schemas and references that are followed in a JSON Schema. Parts
 /// that are nested deeper, as through a cyclic reference, become `any`.
 const MAX_REFERENCE_DEPTH: usize = 16;
-/// An object type with at most this number of keys is always a record. With more keys, it is a dict
-/// if each key occurs in less than half of the samples.
+/// Maximum number of keys of an object that is always a record, if its keys are valid names. An
+/// object with more keys is a dict, whose keys are data, if every key is rare. A key is rare if
+/// less than half of the sample objects contain it.
 const MAX_RECORD_KEYS: usize = 12;
-/// Minimum number of sample objects before a key can count as rare. A JSON Schema counts as one
-/// sample, because the schema names its properties.
+/// Minimum number of sample objects from which a key can be rare (see `MAX_RECORD_KEYS`). A JSON
+/// Schema counts as one sample, so its keys are never rare: a schema lists field names.
 const MIN_SAMPLES_FOR_RARE: usize = 3;
 /// A text field is an enumeration if it has at most this number of values in all samples.
 const MAX_ENUMERATION_VALUES: usize = 6;
@@ -34,7 +35,7 @@ const MIN_ENUMERATION_SAMPLES: usize = 10;
 /// An enumeration is not inferred if a text has more than this number of characters, or white
 /// space.
 const MAX_ENUMERATION_CHARACTERS: usize = 32;
-/// Maximum size of a JSON Schema in bytes.
+/// Maximum size of a JSON Schema in bytes. A larger file is read as messages, one per line.
 const MAX_SCHEMA_BYTES: usize = 64 << 20;
 
 /// The type inferred from sample values or from a schema.
@@ -77,8 +78,8 @@ struct InferredField {
     required: bool,
 }
 
-/// Returns the `input` block for the messages of a file, and the number of lines that are not
-/// messages.
+/// Returns the `input` block for the messages of a file. Also returns the number of lines that were
+/// skipped, because they are not JSON objects; it is 0 for a JSON Schema.
 pub fn infer_input_block(path: &Path, term: &Term) -> Result<(String, usize), CliError> {
     let (bytes, name) = if path == Path::new("-") {
         (None, stdio::stdin_name())
@@ -241,8 +242,8 @@ fn type_of_schema(schema: &Json, root: &Json, depth: usize) -> InferredType {
     }
 }
 
-/// True for the JSON Schema of an exact decimal. Such a schema has a format that says so. Or it
-/// allows a number or a text with a pattern, as pydantic writes a `Decimal`.
+/// True for the JSON Schema of an exact decimal. Such a schema has the format `decimal`. Or it
+/// allows both numbers and texts with a pattern, as pydantic writes a `Decimal`.
 fn is_decimal_schema(schema: &Json) -> bool {
     let has_type = |part: &Json, names: &[&str]| {
         part.get("type").and_then(Json::as_str).is_some_and(|name| names.contains(&name))
@@ -294,7 +295,7 @@ fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredTy
     InferredType::Record(InferredRecord { samples: 1, fields: properties.iter().map(field).collect() })
 }
 
-/// Returns the type of a value that a JSON Schema lists.
+/// Returns the type of a value that a JSON Schema lists in `enum` or `const`.
 fn type_of_constant(value: &Json) -> InferredType {
     match value {
         Json::String(text) => InferredType::Texts(InferredTexts {
@@ -372,7 +373,8 @@ impl InferredRecord {
     }
 
     /// Returns the dict type if the keys are data instead of field names, otherwise `None`. The
-    /// keys are data if one is not a valid name, or if there are many keys and each is rare.
+    /// keys are data if there are none, or if one is not a valid name. They are also data if there
+    /// are more than `MAX_RECORD_KEYS`, and each occurs in less than half of the samples.
     fn as_dict(&self) -> Option<String> {
         let all_rare = self.fields.len() > MAX_RECORD_KEYS
             && self.samples >= MIN_SAMPLES_FOR_RARE

@@ -77,7 +77,8 @@ pub enum StreamJudges {
 
 impl StreamJudges {
     /// Creates a validator for each `payload` statement of the rules. `field` is the field in which
-    /// a payload names the statement that applies to it.
+    /// a payload names the statement that applies to it. `loaded` is the context that was loaded
+    /// with the rules, used if no context file is given.
     pub fn by_field(
         field: &str,
         rules: &Rules,
@@ -151,8 +152,9 @@ pub fn run(
     Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Validates payloads if the input or the output is columnar. Returns the workers, which contain
-/// their counts, and the number of rejected lines.
+/// Validates payloads if the input or the output is columnar (a Parquet, Arrow or CSV file).
+/// Returns the workers, which contain the counts of their results, and the number of rejected
+/// lines.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,

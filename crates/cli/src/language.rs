@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-/// The language that the user selected, if any.
+/// The language that the user selected; `None` if the user selected none. Not set until
+/// [`select_language`] is called.
 static SELECTED_LANGUAGE: OnceLock<Option<Language>> = OnceLock::new();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -37,8 +37,8 @@ impl LineChunk {
         (self.first..).zip(self.lines.iter().map(|line| Some(&self.bytes[line.clone()?])))
     }
 
-    /// True if these are the first lines of the input, and their beginning is JSON that continues
-    /// on the next line.
+    /// True if the input begins with a JSON value that continues on the next line. The caller then
+    /// refuses the whole input, instead of reporting each line. Always false for a later batch.
     pub fn begins_with_incomplete_json(&self) -> bool {
         let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
         let mut lines = lines.filter(|line| !line.is_empty());
@@ -98,7 +98,8 @@ impl<R: Read> LineReader<R> {
     }
 
     /// Returns an error if fewer bytes were read than `size`, the input's size when it was opened.
-    /// After a signal, the rest is unread on purpose, which is no error.
+    /// If `size` is `None`, the size is unknown, and nothing is checked. After a signal, the rest
+    /// is unread on purpose, which is no error.
     pub fn check_not_truncated(&self, size: Option<u64>) -> Result<(), CliError> {
         match size {
             Some(size) if self.bytes < size && caught_signal().is_none() => Err(CliError::usage(message!(
@@ -180,7 +181,8 @@ mod tests {
         }
     }
 
-    /// Returns the lines, and the number of lines in each chunk.
+    /// Reads a text with at most `at_once` bytes per read and `limit` bytes per line. Returns the
+    /// lines, and the number of lines in each chunk.
     fn read_in_pieces(text: &str, at_once: usize, limit: usize) -> (Vec<String>, Vec<usize>) {
         let mut lines = LineReader { limit, ..LineReader::new("test", SlowReader(text.as_bytes(), at_once)) };
         let (mut out, mut counts) = (Vec::new(), Vec::new());

@@ -99,7 +99,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Combines the texts about the intent flows and about the choices into one JSON object.
+/// Combines the texts about the intent flows and about the choices into one JSON object. `flows` is
+/// `None` if there are no intent flows.
 fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json {
     let mut combined = match flows {
         Some(ModelPrompt { prompt, tool, .. }) => json!({"prompt": prompt, "tool": tool}),
@@ -124,8 +125,9 @@ fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherEr
     })
 }
 
-/// Returns the error for rules that have no question for a language model. The error lists the
-/// choices that can be printed as tool definitions instead.
+/// Returns the error for rules with no flow and no choice that asks a language model. If
+/// there are other choices, the error lists them, because `--entry` prints each as a tool.
+/// Otherwise the error is `no_flows`, the reason why there is no prompt for flows.
 fn no_prompt_error(rules: &Rules, no_flows: &MatcherError) -> CliError {
     let choices: Vec<&str> = rules.entries().filter(|name| tool(rules, name).is_ok()).collect();
     CliError::usage(match choices.as_slice() {

@@ -278,9 +278,10 @@ impl ReplSession {
     }
 }
 
-/// True if a line begins a statement. The first word alone does not decide, because a text message
-/// may also begin with a keyword such as `input`. A statement also contains certain symbols, or a
-/// statement word as its third word: `route a when n > 2`.
+/// True if a line begins a statement. Its first word must be one that begins statements, such as
+/// `input`. A text message may begin with the same word, so the line must also contain a symbol of
+/// statements, such as `{` or `=`. Instead of the symbol, the third word may be one such as `when`:
+/// `route a when n > 2`.
 fn is_statement(line: &str) -> bool {
     let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
     let (first, _, third) = (words.next().unwrap_or_default(), words.next(), words.next());

@@ -184,8 +184,9 @@ fn no_question_error(args: &Args) -> CliError {
     ))
 }
 
-/// Decides all messages of a run whose input or output is columnar. Plain decisions (without
-/// explanation or intent flow) are made directly on the columns, without conversion to JSON.
+/// Decides all messages of a run whose input or output is columnar (a Parquet, Arrow or CSV file).
+/// Plain decisions (without explanation or intent flow) are made directly on the columns, without
+/// conversion to JSON. Returns the workers, the summary, and the number of rejected lines.
 #[cfg(feature = "columns")]
 fn decide_columns<W: Worker>(
     args: &Args,
@@ -237,7 +238,9 @@ impl DecidingWorker<'_> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
-    /// True if the answers contain more than the decision, or a decision needs the whole message.
+    /// True if a message must be parsed to JSON before it is decided. This is so if the output or
+    /// log needs more than the decision, or if a choice decides. If false, the message is decided
+    /// directly from its line, which is faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain || *analysis || log.is_some() || self.entry.kind() == TableKind::Choice
@@ -248,7 +251,8 @@ impl DecidingWorker<'_> {
         self.args.analysis.then(|| self.rules.analyze_message(message).ok()).flatten()
     }
 
-    /// Adds a line to the decision log, if there is one.
+    /// Adds a line with the message and its decision to the lines for the decision log, if the user
+    /// asked for a log.
     fn log_decision(&mut self, decided: DecidedMessage<'_>, analysis: Option<&RequestAnalysis>) {
         if self.args.log.is_some() {
             let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));
@@ -380,9 +384,9 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the table, choice or router that decides the messages. Without a name, these are the
-/// routes outside all tables, or else the only choice, router or set of flows. Returns an error if
-/// there is none, or if there are several.
+/// Returns the entry (table, choice or router) with this name, which decides the messages. Without
+/// a name, returns the routes outside all tables. If there are no such routes, returns the only
+/// choice, router or set of flows. Returns an error if there is none, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {
         Some(name) => rules.entry(name).map_err(|error| {

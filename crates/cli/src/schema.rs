@@ -78,6 +78,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 /// Prints the changes that may make the new rules reject a payload that the old rules accepted.
+/// `kind` is the payload kind to compare; `None` compares all kinds. The exit status is an error if
+/// there is such a change.
 fn print_breaking_changes(
     old: &Rules,
     new: &Rules,

@@ -51,7 +51,8 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Returns the metadata of the files to which standard output and standard error are redirected.
+/// Returns the metadata of the files to which standard output and standard error are redirected. A
+/// caller that watches files uses it to ignore the files that this program writes itself.
 pub fn output_files() -> Vec<Metadata> {
     #[cfg(unix)]
     {

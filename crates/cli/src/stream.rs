@@ -99,13 +99,15 @@ pub trait Worker: Send {
         false
     }
 
-    /// Returns the lines for the decision log since the last call.
+    /// Returns the lines for the decision log (a file with a line for each decision and its
+    /// message) that were added since the last call.
     fn take_log_lines(&mut self) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// A file to which decision log lines are appended, in the order of the messages.
+/// A decision log: a file to which a line of JSON is appended for each decision, in the order of
+/// the messages.
 pub struct LogFile {
     name: String,
     file: BufWriter<File>,
@@ -154,7 +156,7 @@ struct LineError<'a> {
     help: Option<Cow<'a, str>>,
 }
 
-/// Opens a file, or standard input, as a stream of lines.
+/// Opens a file as a stream of lines, or standard input if `path` is `None` or `-`.
 pub fn open_input(path: Option<&Path>, term: &Term) -> Result<OpenInput<Box<dyn InputSource>>, CliError> {
     let Some(path) = path.filter(|path| *path != Path::new("-")) else {
         let input = stdio::take_stdin()?;
@@ -213,7 +215,8 @@ pub fn read_objects(
 }
 
 /// Returns an error if the input begins with a JSON value over several lines. One error is clearer
-/// than an error for each line of the value.
+/// than an error for each line of the value. `chunk` is a batch of lines; `None` at the end of the
+/// input.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
     match chunk {
         Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
@@ -242,10 +245,10 @@ impl StreamArgs {
         Ok((signals::InterruptibleInput::new(input).map_err(CliError::system)?, name, size))
     }
 
-    /// Writes one result line for every message of the stream. Stops at the end of the stream, when
-    /// the output closes, or at a signal. Returns the workers, which contain their counts, and the
-    /// number of lines that are not messages. If there is a log, the workers' log lines are
-    /// written to it.
+    /// Writes one result line for every message of the stream. `worker` creates the worker of each
+    /// thread. Stops at the end of the stream, when the output closes, or at a signal. If there is
+    /// a log, the workers' log lines are written to it. Returns the workers, for example to add up
+    /// what they counted, and the number of lines that are not messages.
     pub fn answer_stream<W: Worker>(
         &self,
         term: &Term,
@@ -280,7 +283,8 @@ impl StreamArgs {
         Ok((workers, rejected))
     }
 
-    /// Returns the number of threads to use for an input of this size in bytes.
+    /// Returns the number of threads to use for an input of `size` bytes. The number is the
+    /// requested one, but smaller for a small input. `None` means that the size is unknown.
     pub fn worker_count(&self, size: Option<u64>) -> usize {
         let jobs = match self.jobs {
             0 => thread::available_parallelism().map_or(1, NonZero::get),
@@ -360,7 +364,8 @@ pub fn answer_message(
 }
 
 /// Writes the results in input order until no results are left or the reader has closed the output.
-/// Returns the number of lines that were not messages.
+/// A result is the output for a chunk of lines, and the chunk's lines for the decision log. Returns
+/// the number of lines that were not messages.
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,

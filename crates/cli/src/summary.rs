@@ -24,7 +24,7 @@ pub struct Summary {
     breaches: usize,
     /// Number of decisions that exceeded a limit.
     exceeded: usize,
-    /// Number of decisions in which a host function failed.
+    /// Number of decisions in which a host function (of the embedding program) failed.
     failures: usize,
 }
 

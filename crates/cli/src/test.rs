@@ -139,7 +139,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Runs the tests of all files once, and reports the results.
+/// Runs the tests of all files once, and reports the results. The bool of a file is true if another
+/// file of the same folder imports it. Such a file need not compile alone, unless it contains
+/// tests.
 fn run_once(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -196,8 +198,8 @@ fn run_once(
     })
 }
 
-/// Runs the tests of the files on several threads. Returns the outcomes of each file, in the order
-/// of the files.
+/// Runs the tests of the files on several threads, and ignores the bool of each file. Returns the
+/// outcomes of each file, in the order of the files.
 fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
@@ -232,7 +234,7 @@ fn write_outcomes(
 
 /// Reports the coverage of the tests if requested. Returns true if the coverage is below a minimum
 /// of `--fail-under`. If the output format is for programs, the coverage text is printed on
-/// standard error instead.
+/// standard error instead. The bool of each file is ignored.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],

@@ -12,7 +12,8 @@ use std::time::{Duration, SystemTime};
 /// The time between two checks of the watched files.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// The modification time and length of each file, by path. `None` if the path is not a file.
+/// The modification time and length of each file, by path. `None` if the path is not a file, or if
+/// the file is the standard output or standard error of this program.
 type FileStamps = BTreeMap<PathBuf, Option<(SystemTime, u64)>>;
 
 /// The watched files: the named files, all rules below the named folders, and the files that the
@@ -40,7 +41,7 @@ impl<'a> FileWatch<'a> {
     }
 
     /// Also watches the files that the compiler read or looked for, such as imports. Replaces the
-    /// list of an earlier call.
+    /// list of an earlier call. The bool of each file is ignored.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }

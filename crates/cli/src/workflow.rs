@@ -1,5 +1,5 @@
-//! `rulec workflow run`: runs a workflow of a rules file, with the node kinds that need no
-//! embedding program.
+//! `rulec workflow run`: runs a workflow of a rules file. It can run only the node kinds that this
+//! program provides; other kinds need a program that embeds the engine and adds them.
 //!
 //! | module | contents |
 //! |---|---|

@@ -101,9 +101,9 @@ fn difference(expected: &Json, actual: &Json) -> Option<Message> {
     unexpected_key.map(|key| message!("`{key}`: expected no value, got {}", actual_members[*key]))
 }
 
-/// Prepares the member `key` of an actual result for comparison. If `value` is a list of
-/// violations, as the key says, each violation is reduced to its rule and path. Any other value is
-/// returned unchanged.
+/// Prepares the member `key` of an actual result for comparison. If `key` is `violations` or
+/// `remaining`, `value` is a list of violations: each is reduced to its rule and path. Any other
+/// value is returned unchanged.
 fn rule_and_path(key: &str, value: &Json) -> Json {
     match value {
         Json::Array(items) if key == "violations" || key == "remaining" => {

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Function that creates a workflow's router, which selects the next nodes. The arguments are the
-/// name and the text of a rule in the case.
+/// Function that creates the router of a workflow node; the router selects the next nodes. The
+/// arguments are the node's members `rule` (the name of the rule) and `rule_text` in the case.
 pub type RouterFn<'r> = &'r dyn Fn(&str, &str) -> Result<Arc<dyn ConditionalRouter>, Message>;
 
 /// Names of the kinds of cases that [`check_case`] can run.

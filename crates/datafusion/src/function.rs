@@ -16,19 +16,20 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of idle deciders that are kept for reuse. Each concurrent thread needs one
-/// decider.
+/// Maximum number of idle deciders that are kept for reuse. A decider evaluates the rules on
+/// batches of rows. Threads cannot share one, so each thread needs its own.
 const MAX_IDLE_DECIDERS: usize = 64;
 
 /// The SQL function `rulec_route`, as DataFusion's planner and executor use it.
 #[derive(Debug)]
 pub(crate) struct RouteFunction {
     rules: Rules,
-    /// Names of the column arguments in the query; `None` until the call is rewritten. They are
-    /// recorded before optimization, because the optimizer may rename the arguments.
+    /// Names of the column arguments in the query; `None` until [`RecordColumnNames`] has recorded
+    /// them. They are recorded before optimization, because the optimizer may rename the arguments.
     names: Option<Vec<String>>,
     signature: Signature,
-    /// Deciders that no thread uses now; shared by all copies of the function.
+    /// Deciders (which evaluate the rules on batches of rows) that no thread uses now. All copies
+    /// of the function share them.
     idle: Arc<Mutex<Vec<IdleDecider>>>,
 }
 

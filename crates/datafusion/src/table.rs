@@ -40,8 +40,8 @@ fn literal_text(argument: &Expr) -> Option<&str> {
     }
 }
 
-/// Returns `path` itself if it is a file. For a folder, returns its first Parquet file by name.
-/// Fails if there is none.
+/// Returns the file from which the schema of the table is read: `path` itself if it is a file. For
+/// a folder, returns its first Parquet file by name. Fails if there is none.
 fn first_parquet_file(path: &Path) -> Result<PathBuf> {
     if !path.is_dir() {
         return Ok(path.to_path_buf());

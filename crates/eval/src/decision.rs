@@ -18,9 +18,9 @@ use std::time::Duration;
 pub struct Choice<R = RuleId> {
     /// The chosen statement; `None` if no rule matches and there is no default.
     pub chosen: Option<Chosen<R>>,
-    /// The rules whose `goto` led to the chosen statement, outermost first. The `goto` of a table's
-    /// default is not listed, because a default is no rule. [`Choice::visited_tables`] includes the
-    /// tables of such defaults.
+    /// The rules whose `goto` led to the chosen statement, in the order in which the search took
+    /// them. The `goto` of a table's default is not listed, because a default is no rule.
+    /// [`Choice::visited_tables`] includes the tables of such defaults.
     pub path: SmallVec<[R; 4]>,
 }
 
@@ -45,9 +45,9 @@ pub struct Details {
     pub next: Vec<String>,
     /// Violations of the `input` declaration by the message.
     pub breaches: Vec<InputViolation>,
-    /// The host functions that failed.
+    /// The host functions (functions of the embedding program) that failed.
     pub failures: Vec<HostFailure>,
-    /// The time spent in host functions.
+    /// The time spent in host functions, which are functions of the embedding program.
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
@@ -56,7 +56,7 @@ pub struct Details {
 impl Details {
     /// Adds to `details` what happened in host functions: the failures and the elapsed time of
     /// `calls`. Also adds the limits that `arena` recorded as exceeded. A failure that `details`
-    /// already lists is not added again.
+    /// already lists is not added again. Creates the details if there is something to add.
     #[inline]
     pub fn add_calls(details: &mut Option<Box<Details>>, calls: &HostCalls<'_>, arena: &Arena) {
         if arena.is_exceeded() || !calls.failures.is_empty() || !calls.elapsed.is_zero() {
@@ -76,7 +76,8 @@ impl Details {
         limits::merge_exceeded(&mut self.exceeded, arena.exceeded());
     }
 
-    /// Adds violations of the `input` declaration. Does nothing if `breaches` is empty.
+    /// Sets the violations of the `input` declaration, and creates the details if there are none.
+    /// Does nothing if `breaches` is empty.
     #[inline]
     pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
@@ -102,7 +103,7 @@ impl<R> Choice<R> {
 
 impl Choice {
     /// Returns the tables that the decision searched: from `entry`, where it started, to the table
-    /// of the chosen statement, both included.
+    /// of the chosen statement, both included. If nothing was chosen, returns only `entry`.
     #[inline]
     #[doc(hidden)]
     pub fn visited_tables(&self, program: &Program, entry: TableId) -> TableTrail {
@@ -123,7 +124,7 @@ pub type TableTrail = SmallVec<[TableId; 4]>;
 
 /// Returns the tables that a decision searched, from `entry` to `last`. `jumps` are the `goto`s of
 /// rules, as pairs of source and target table. The `goto`s of defaults are looked up in the
-/// program.
+/// program. If `last` is `None`, the result ends at the target of the last jump.
 #[inline]
 pub fn build_trail(
     program: &Program,
@@ -158,7 +159,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the statement; `None` if the table has no default.
+    /// Returns the outcome of the statement, such as the handler to call. `None` if the statement
+    /// is the default of a table that has no default.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {

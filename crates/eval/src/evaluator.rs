@@ -43,11 +43,13 @@ pub struct Evaluator<'a, O = ()> {
     /// binding id.
     roots: &'a [Value<'a>],
     arena: &'a Arena,
-    /// Cache of host function calls; also lists the failed calls.
+    /// Cache of the calls of host functions (functions of the embedding program). Also lists the
+    /// failed calls.
     pub hosts: HostCalls<'a>,
     host_call_facts: HostCallFacts,
     /// The quantifier variables in scope with their current elements, innermost last. Each element
-    /// is the value in the message, before its conversion to the expected kinds.
+    /// is the plain value of the message. A use of the variable converts it to the kinds of value
+    /// that the rules accept there.
     elements: Vec<(&'a Var, Value<'a>)>,
     /// Number of entries at the start of `elements` that are hidden because they are out of scope.
     /// It is above 0 only during the evaluation of a loop-invariant subexpression, which is
@@ -55,8 +57,8 @@ pub struct Evaluator<'a, O = ()> {
     hidden_elements: usize,
     quantifier_facts: QuantifierFacts,
     lets: Vec<Option<CachedResult<'a>>>,
-    /// Cached results of loop-invariant subexpressions. The key is the address of the node, and
-    /// whether the node is a condition.
+    /// Cached results of loop-invariant subexpressions. The key is the address of the node, and a
+    /// bool that is true for a condition and false for a value.
     invariant_results: HashMap<(usize, bool), CachedResult<'a>>,
     /// For each predicate with a long constant list, the list's elements as a hash set. The key is
     /// the address of the predicate; `None` if no set can be built.
@@ -154,7 +156,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.hosts
     }
 
-    /// Evaluates a condition.
+    /// Evaluates a condition to true, false or unknown.
     pub fn eval_cond(&mut self, cond: &'a Cond) -> Tri {
         self.observe_step(EvalStep::Cond(cond), |eval| match &cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_loop_invariant(Part::Cond(cond)) => {
@@ -169,7 +171,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// Evaluates a condition. Does not use the cache for loop-invariant subexpressions.
+    /// Evaluates a condition to true, false or unknown. Does not use the cache for loop-invariant
+    /// subexpressions.
     fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -237,7 +240,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
 
     /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
     /// elements. Returns `None` without this call if `list` is not a list or if the work would
-    /// exceed a limit.
+    /// exceed a limit. `quantifier` is the node of the quantifier; it decides whether outer
+    /// elements are in scope.
     fn run_quantifier<T>(
         &mut self,
         quantifier: Part<'a>,
@@ -285,8 +289,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the quantifier variable with this id and its current element, or `None` if it is not
-    /// in scope. The element is the value in the message, before its conversion to the expected
-    /// kinds.
+    /// in scope. The element is the plain value of the message, not converted to the kinds of value
+    /// that the rules accept.
     pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
         self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
@@ -342,7 +346,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// True if a value does not depend on the message. Other engines compute such a value at
-    /// compile time.
+    /// compile time. A predicate with such a right operand therefore has the cost of a constant,
+    /// and may use a cached set of its elements.
     fn is_constant(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Const(_) => true,
@@ -364,7 +369,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression.
+    /// Evaluates an expression to its value, or to a missing value.
     pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
@@ -381,7 +386,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression. Does not use the cache for loop-invariant subexpressions.
+    /// Evaluates an expression to its value, or to a missing value. Does not use the cache for
+    /// loop-invariant subexpressions.
     fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),
@@ -445,8 +451,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.program.slots[id.index()].read(self.raw_slot_value(id))
     }
 
-    /// Returns the value of the field that a slot reads. The value is as in the message, before its
-    /// conversion to the kinds of the slot.
+    /// Returns the value of a field that the rules read. `id` identifies the slot: the field, with
+    /// the kinds of value that the rules accept. The value is as in the message, not converted to
+    /// these kinds.
     pub fn raw_slot_value(&self, id: SlotId) -> Value<'a> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {

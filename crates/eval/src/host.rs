@@ -26,8 +26,9 @@ pub struct Host {
     pub result: KindSet,
     /// The function to call.
     pub function: HostFn,
-    /// For a built-in analysis of the message text: the maximum work per byte of text. `None` for a
-    /// function of the embedding program, which must limit its own work.
+    /// For a built-in analysis of the message text: the maximum work per byte, in the unit of
+    /// [`Limit::RequestWork`](rulec_lang::limits::Limit::RequestWork). `None` for a function of the
+    /// embedding program, which must limit its own work.
     pub work: Option<u64>,
 }
 

@@ -107,8 +107,8 @@ impl HttpClient {
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`
-    /// as they arrive. After the first piece, a failed call is not retried, because `sink` would
-    /// receive pieces twice.
+    /// as they arrive, if there is one. After the first piece, a failed call is not retried,
+    /// because `sink` would receive pieces twice.
     pub(super) async fn send_with_sink(
         &self,
         request: &Request,
@@ -155,8 +155,8 @@ impl HttpClient {
     }
 
     /// Makes one attempt of a call. Returns the status, whether the content type is JSON, and the
-    /// body. If the attempt is not complete at the deadline, it fails with
-    /// `timeout_failure`.
+    /// body. If the attempt is not complete at the deadline, it fails with `timeout_failure`.
+    /// `sink` receives the pieces of a successful response's body as they arrive.
     async fn send_once(
         &self,
         request: &Request,

@@ -190,7 +190,7 @@ pub(super) fn header_value(name: &str, value: &str) -> Result<HeaderValue, Heade
 /// The body of a response.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
-    /// A body with a JSON content type, or without a content type, that is valid JSON.
+    /// A body that is valid JSON, and that has a JSON content type or no content type.
     Json(Value),
     /// Any other body, decoded as UTF-8 with invalid bytes replaced. Empty if the response has no
     /// body.

@@ -238,7 +238,7 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
 }
 
 /// Fills the placeholders in a header's value. `parse` has checked the literal text, and each value
-/// is checked here. So the result is always a valid header value.
+/// is checked here. So the result is always a valid header value, and never `None`.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

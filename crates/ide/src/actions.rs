@@ -49,8 +49,8 @@ pub fn for_diagnostic(diagnostic: &Diagnostic, sources: &SourceMap) -> Vec<CodeA
     actions
 }
 
-/// Returns the action that suppresses the finding by a comment. The comment is inserted before the
-/// finding's statement. `None` if the finding cannot be suppressed.
+/// Returns the action that suppresses the finding at `span` by a comment. The comment is inserted
+/// before the statement that contains `span`. `None` if no statement contains it.
 fn suppress_action(diagnostic: &Diagnostic, span: Span, sources: &SourceMap) -> Option<CodeAction> {
     let text = &sources.get(span.file)?.text;
     let start = statement_start(text, span.start as usize)?;

@@ -182,7 +182,8 @@ impl<'a> CompletionContext<'a> {
         values.iter().map(item).collect()
     }
 
-    /// True for a word that must be followed by a value or condition.
+    /// True for a word that must be followed by a value or condition. No operator is then offered
+    /// after it.
     fn expects_value(&self, word: &str) -> bool {
         matches!(
             word,
@@ -212,8 +213,9 @@ impl<'a> CompletionContext<'a> {
         statement.take_while(|text| !parse::starts_statement(text)).any(|text| text == word)
     }
 
-    /// Returns the names of the path whose last token is before token `end`. For `ctx.user.`, the
-    /// names are `ctx` and `user`.
+    /// Returns the names of the path that ends directly before the token with the index `end`;
+    /// empty if there is none. For `ctx.user.` and the index of the last dot, the names are `ctx`
+    /// and `user`.
     fn path_before(&self, end: usize) -> Vec<&'a str> {
         let mut names = Vec::new();
         let mut index = end;
@@ -243,7 +245,8 @@ impl<'a> CompletionContext<'a> {
         Some(symbol_index.fields_declared_in(&(kind, inner)).map(|symbol| self.symbol_item(symbol)).collect())
     }
 
-    /// Returns the fields that can follow the dot after a path.
+    /// Returns the fields that can follow the dot after a path. `path` has the names of the path;
+    /// an empty path has no fields.
     fn fields_at(&self, path: &[&str]) -> Vec<CompletionItem> {
         let field = |(name, ty): (String, String)| new_item(CompletionKind::Field, &name, ty);
         if let Some(items) = self.fields_of_bound_name(path) {

@@ -142,7 +142,8 @@ fn operator_hover(info: &OpInfo, span: Span) -> Hover {
     Hover { span, code: info.spelling.to_owned(), text: documentation_with_example(&info.doc, info.example) }
 }
 
-/// Returns the documentation of an operator or function, followed by its example.
+/// Returns the documentation of an operator or function, followed by its example: a condition, and
+/// a message for which the condition is true.
 pub(super) fn documentation_with_example(doc: &Message, (condition, message): (&str, &str)) -> Message {
     message!("{doc}\n\n`{condition}` holds for `{message}`.")
 }

@@ -14,7 +14,8 @@ use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
 use std::collections::HashMap;
 
-/// The kind of symbol that a name refers to.
+/// The kind of a symbol. A symbol is a thing that names in rules refer to, such as a route or a
+/// message field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DeclarationKind {
     Let,
@@ -112,8 +113,8 @@ pub struct Symbol {
     /// element.
     pub path: Vec<String>,
     pub declared: Option<Declaration>,
-    /// The kind and path of the symbol whose declaration contains the fields of this symbol's
-    /// value. `None` unless the value is a record with known fields.
+    /// Where the fields of this symbol's value are declared: the kind and path of another symbol,
+    /// such as the message field `ctx.user`. `None` unless the value is a record with known fields.
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
@@ -241,7 +242,7 @@ struct IndexBuilder<'a> {
     /// The value expressions of `let` statements, by name.
     lets: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
-    /// Inside it, the name `payload` refers to its fields.
+    /// Inside it, the name `payload` refers to the fields of this payload or group.
     current_payload: Option<&'a str>,
 }
 
@@ -285,6 +286,7 @@ impl<'a> IndexBuilder<'a> {
 
     /// Adds the declaration of a name that is visible only in a part of a statement. Other
     /// statements may declare the same name again, so each declaration is a symbol of its own.
+    /// `declaration_span` is the span of the whole declaration.
     fn declare_local(&mut self, kind: DeclarationKind, name: &'a Ident, declaration_span: Span) -> SymbolId {
         let declared = Some(Declaration { name: name.span, whole: declaration_span, docs: String::new() });
         let path = vec![name.node.clone()];
@@ -295,7 +297,8 @@ impl<'a> IndexBuilder<'a> {
         id
     }
 
-    /// Declares a local name and adds it to the scope.
+    /// Declares a local name and adds it to the scope. `fields_source` is where the fields of the
+    /// name's value are declared.
     fn declare_and_bind(
         &mut self,
         kind: DeclarationKind,
@@ -323,8 +326,9 @@ fn outline_entry(kind: DeclarationKind, name: &Ident, span: Span) -> OutlineEntr
     OutlineEntry { kind, name: name.node.clone(), name_span: name.span, span, inner: Vec::new() }
 }
 
-/// Returns the first elements of the paths of a group's parameters. The backquotes keep these paths
-/// apart from those with a function's name, because no name contains backquotes.
+/// Returns the path to which the name of a group's parameter is appended to get the parameter's
+/// path. The backquotes keep these paths apart from the paths of function parameters, because no
+/// name contains backquotes.
 fn group_params_prefix(name: &str) -> [&str; 2] {
     ["`group`", name]
 }

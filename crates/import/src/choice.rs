@@ -248,8 +248,9 @@ fn read_branch(
 }
 
 /// Translates the conditions of the branch `label`. Returns the text to write between the braces of
-/// the branch. Also returns a list with one item for each comment or condition of this text, in
-/// order. The item is `None` for a comment, and the text of a condition otherwise.
+/// the branch, which consists of conditions and comments. Also returns a list that has an item for
+/// each of them, in order: the text of a condition, or `None` for a comment. Differences from the
+/// original system are added to `findings`.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     label: &str,

@@ -287,7 +287,9 @@ impl ConditionFacts {
         }
     }
 
-    /// Writes the formula on one line if it fits, otherwise as a block indented by `indent`.
+    /// Writes the formula on one line if it fits, otherwise as a block indented by `indent` spaces.
+    /// On one line, the formula is put in parentheses if the enclosing operator (`precedence`)
+    /// requires it.
     fn write_block(&self, formula: &Formula, indent: usize, precedence: Precedence) -> String {
         let line = self.write_inline(formula, precedence);
         let (word, parts) = match formula {

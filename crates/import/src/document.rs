@@ -36,10 +36,11 @@ pub(super) struct RulesDocument {
     /// Whether an item that cannot be translated ends the import with an error. If false, the item
     /// is skipped.
     pub(super) is_strict: bool,
-    /// Whether the patterns of keyword flows are compared literally.
+    /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
-    /// Items (such as a route) that an earlier reading of this document could not translate, by
-    /// their path. They are reported and not read again.
+    /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
+    /// readings of the document: after each such reading, the document is read again without them.
+    /// They are only reported.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
     /// Items (such as a route) that cannot be translated, found in this reading of the document.
     /// Reading such an item may have left names or facts in this builder, so the document is read

@@ -33,7 +33,7 @@ pub struct Exported {
     /// The routes, choices or flows, in the JSON format of the other system.
     pub document: Json,
     /// The rules that were written, and the rules that the JSON cannot express, with the reasons.
-    /// The pointers refer to the document.
+    /// The JSON pointers in the report refer to `document`.
     pub report: Report,
 }
 

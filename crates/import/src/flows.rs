@@ -114,8 +114,9 @@ fn read_flow(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Reads the patterns of a keyword flow. A pattern that cannot be translated is skipped. Without
-/// any usable pattern, the flow itself cannot be translated.
+/// Reads the patterns of the keyword flow `flow`, which are compared as `matching` says: `exact`,
+/// `contains` or `regex`. A pattern that cannot be translated is skipped. Without any usable
+/// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,
@@ -144,7 +145,8 @@ fn read_patterns(
 }
 
 /// Writes the trigger of an intent flow (a flow that is selected by the meaning of a message). In
-/// the source system, the patterns of an intent flow only describe the topic.
+/// the source system, the `patterns` of an intent flow only describe the topic, so they become its
+/// keywords. The `examples` become its examples.
 fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,

@@ -66,7 +66,8 @@ impl UsedHandlers {
     }
 
     /// Adds a `handler` statement for each handler if any of them requires a permission. All must
-    /// be declared, because the rules may declare either all handlers or none.
+    /// be declared, because the rules may declare either all handlers or none. `default` is the
+    /// handler for messages that no route matches; it is declared too.
     pub(super) fn declare_all(&self, default: Option<&str>, document: &mut RulesDocument) {
         if self.handlers.iter().all(|handler| handler.permissions.is_empty()) {
             return;

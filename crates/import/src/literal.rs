@@ -106,7 +106,8 @@ impl<'t> LiteralParser<'t> {
     }
 
     /// Reads elements separated by commas, with an optional trailing comma, up to `end`. The
-    /// function `item` reads one element. `None` if the text has another form.
+    /// function `item` reads one element and stores it. It returns `None` if the text is not an
+    /// element. The result is `None` if an element or a comma is missing.
     fn parse_sequence(&mut self, end: &str, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         while !self.eat_text(end) {
             item(self)?;

@@ -36,8 +36,8 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps }
     }
 
-    /// Returns the node's name: the text of the first member, in the order of `keys`, that has a
-    /// text. Empty if there is none.
+    /// Returns the node's name: the first of the members `keys` whose value is a text. Empty if no
+    /// such member is a text.
     pub(super) fn name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }
@@ -158,7 +158,8 @@ impl<'j> ObjectReader<'j> {
     }
 }
 
-/// Describes the kind of a JSON value, with an article, such as `a list`.
+/// Describes a value's JSON type with an article, such as "an object", for the error that another
+/// type was expected.
 pub fn kind_with_article(value: &Json) -> Message {
     match value {
         Json::Null => message!("null"),
@@ -170,7 +171,7 @@ pub fn kind_with_article(value: &Json) -> Message {
     }
 }
 
-/// Formats a path, such as `routes[2].condition["odd key"]`.
+/// Formats a path for messages, such as `routes[2].condition["odd key"]`.
 pub(super) fn format_path(steps: &[PathStep]) -> String {
     let mut path = String::new();
     for step in steps {
@@ -199,8 +200,8 @@ pub(super) fn format_pointer(steps: &[PathStep]) -> String {
     pointer
 }
 
-/// Returns the byte range of the value at each path in valid JSON text. Only the values that lie on
-/// one of the paths are read.
+/// Returns the byte range of the value at each path in valid JSON text. `None` for a path that
+/// leads to no value. Only the values that lie on one of the paths are read.
 pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
     let mut ranges = vec![None; paths.len()];
     if let Ok(root) = serde_json::from_str::<&RawValue>(text) {
@@ -210,8 +211,8 @@ pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<
 }
 
 /// Finds the byte ranges of values in `text`, and stores them in `ranges` by the index of their
-/// path. `selected` contains the indices of the paths to follow. They have their first `depth`
-/// steps in common, which lead to `raw`, a part of `text`.
+/// path. `selected` contains the indices of the paths to follow. The first `depth` steps of all
+/// these paths are equal, and lead to the value `raw`. `raw` is a part of `text`.
 fn locate_below(
     text: &str,
     raw: &str,
@@ -250,8 +251,8 @@ fn locate_below(
 /// the text is read only once.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
-    /// The offset that was converted last, with the number of line breaks before it and the offset
-    /// of its line.
+    /// The offset that was converted last, the number of line breaks before it, and the offset at
+    /// which its line starts.
     counted: (usize, usize, usize),
 }
 

@@ -47,17 +47,18 @@ impl ValueType {
 /// How an operator compares its two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
-    /// An infix operator of the rule language between both sides.
+    /// The comparison is this infix operator of the rule language, between the two sides.
     Infix(&'static str),
-    /// Compares the length of the left side by this operator.
+    /// Compares the length of the left side with the right side by this operator. If the right side
+    /// is a text or list, its length is compared.
     Length(&'static str),
     /// Matches the right side, a regular expression, at the start of the left side.
     Regex,
 }
 
-/// The verbs in the operator names of the original system. An operator's name consists of its
-/// operand type, `_` and a verb, such as `string_equal`. Each row has a verb, its operand types and
-/// its comparison.
+/// The verbs in the operator names of the original system, whose JSON documents are imported. An
+/// operator's name consists of its operand type, `_` and a verb, such as `string_equal`. Each row
+/// has a verb, its operand types and its comparison.
 pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     use Comparison::{Infix, Length, Regex};
     use ValueType::{Bool, Dict, List, Number, String};
@@ -120,12 +121,14 @@ impl Operator {
     }
 
     /// Returns the operator for a verb in capitals, as in the documented JSON format. The operand
-    /// type is the declared type of the left side. `None` if there is no such operator.
+    /// type is the declared type of the left side, `left`. `None` if there is no such operator, or
+    /// if the type of the left side is unknown.
     pub(super) fn from_spelling(name: &str, left: Option<ValueType>) -> Option<Operator> {
         Operator::from_verb(left?, &verb_in_capitals(name)?)
     }
 
-    /// Returns the type that a literal on the right side must have.
+    /// Returns the type that a literal on the right side must have. It can differ from the type of
+    /// the left side: the length of a list is compared with a number.
     pub(super) fn literal_type(self) -> ValueType {
         match (self.verb, self.family) {
             (Comparison::Length(_), _) => ValueType::Number,
@@ -136,8 +139,8 @@ impl Operator {
         }
     }
 
-    /// True if the right side of a condition with this operator may be the output of a workflow
-    /// step of the type `right`.
+    /// True if the operator accepts a right side of the type `right`. Asked if the right side is
+    /// not a literal, but the output of a workflow step.
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
         match (self.verb, self.family) {
             (Comparison::Length(_), _) => {
@@ -151,8 +154,8 @@ impl Operator {
 
     /// True if a condition with this operator and these types can be true in the rule language. The
     /// importer asks this about a condition that is never true in the original system, for example
-    /// because the types do not fit. If the result is true, the importer has to write another
-    /// condition.
+    /// because the types do not fit. If the result is true, the importer must not translate the
+    /// condition word for word: it writes another condition that is never true.
     pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {

@@ -83,8 +83,9 @@ pub(super) fn read_regex(
     })
 }
 
-/// Translates an expression and checks that the result compiles. `ignore_case` affects only this
-/// check: it says whether a search for the expression ignores case.
+/// Translates an expression and checks that the result compiles. `ignore_case` says whether a
+/// search for the expression will ignore case. It affects only the check, because an expression
+/// that ignores case is larger when it is compiled.
 ///
 /// # Errors
 /// Returns an error if the expression is invalid or uses an unsupported feature.
@@ -123,8 +124,8 @@ struct RegexFlags {
     ascii: bool,
 }
 
-/// The element (such as a character or a group) before the current position, which a quantifier
-/// would repeat.
+/// The element (such as a character or a group) before the current position. A quantifier at this
+/// position would repeat the element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
     /// There is nothing that a quantifier can repeat.
@@ -300,8 +301,8 @@ impl RegexTranslator<'_> {
         self.translate_inner(outer_flags)
     }
 
-    /// Translates the content and the end of a group. Flags that are set inside the group apply
-    /// only up to its end.
+    /// Translates the content and the end of a group. `outer_flags` are the flags before the group.
+    /// They apply again after the group, because flags that are set inside a group end with it.
     fn translate_inner(&mut self, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -318,7 +319,8 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Translates the rest of `(?im)` or `(?i-s:…)`, from its first flag.
+    /// Translates `(?im)`, or a group with flags such as `(?i-s:…)`. The text up to `first`, which
+    /// is the first flag, was already read. `outer_flags` are the flags before the group.
     fn translate_flags(&mut self, first: char, outer_flags: RegexFlags) -> TranslateResult<LastItem> {
         let (mut is_enabled, mut flag_text) = (true, String::new());
         let mut next = Some(first);
@@ -457,7 +459,7 @@ impl RegexTranslator<'_> {
         LastItem::Item
     }
 
-    /// Writes a character, escaped if it is not printable.
+    /// Writes a character to the translated expression, escaped if it is not printable.
     fn write_char(&mut self, c: char) {
         match c {
             '\n' => self.out.push_str(r"\n"),

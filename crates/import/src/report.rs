@@ -49,7 +49,7 @@ pub struct ReportItem {
 pub enum ItemKind {
     /// The whole document.
     Document,
-    /// A flow, found by keywords or by intent.
+    /// A flow (a task that a message can start), found by keywords or by intent.
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
@@ -59,7 +59,7 @@ pub enum ItemKind {
     Route,
     /// The default handler, which receives messages that no route matches.
     Default,
-    /// A choice of a workflow.
+    /// A choice: a step of a workflow that selects one of several branches.
     Choice,
     /// A branch of a choice.
     Branch,
@@ -124,7 +124,7 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the positions of the items in the text of the document.
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text.
     pub(super) fn locate(&mut self, text: &str) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
         let ranges = located::locate_all(text, &paths);
@@ -221,7 +221,8 @@ pub(super) struct ReportBuilder {
 
 impl ReportBuilder {
     /// Adds an item of the document (such as a route) to the report, and makes it the item that is
-    /// being read. Returns the index of the item.
+    /// being read. `steps` is the path of the item in the document. Returns the index of the item
+    /// in the report.
     pub(super) fn begin(&mut self, kind: ItemKind, name: &str, steps: &[PathStep]) -> usize {
         self.current = Some(self.items.len());
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
@@ -261,8 +262,8 @@ impl ReportBuilder {
         self.document_notes.push(note);
     }
 
-    /// Adds a skipped item to the report. If an enclosing item is being read, that item counts as
-    /// adapted, because a part of it is missing.
+    /// Adds a skipped item to the report; `steps` is its path in the document. If an enclosing item
+    /// is being read, that item counts as adapted, because a part of it is missing.
     pub(super) fn skip(&mut self, kind: ItemKind, name: &str, steps: &[PathStep], reason: Message) {
         if let Some(item) = self.current.and_then(|index| self.items.get_mut(index)) {
             item.outcome = item.outcome.max(Outcome::Adapted);

@@ -23,15 +23,16 @@ impl NameAllocator {
         NameAllocator { used_names: words.iter().map(|word| (*word).to_owned()).collect() }
     }
 
-    /// Returns `preferred` or a similar name, which is unique. The name has no backquotes.
+    /// Returns `preferred` or a similar name, which is unique and contains no backquote. The caller
+    /// adds backquotes around the name if the syntax requires them.
     pub(super) fn unique_name(&mut self, preferred: &str) -> String {
         let clean: String =
             preferred.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
         self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// Returns a unique name: `base`, followed by a number if necessary. Used where any quoted text
-    /// is a valid name, so that `base` needs no other change.
+    /// Returns a unique name: `base`, followed by a number if necessary. `base` is not changed in
+    /// any other way. So this function is used where the rules write the name as a quoted text.
     pub(super) fn unique_text(&mut self, base: &str) -> String {
         let base = base.to_owned();
         let numbered_names = (2..).map(|number| format!("{base}_{number}"));

@@ -159,7 +159,8 @@ pub struct JitCode {
 
 impl JitCode {
     /// Creates the code of a rule set from a finished module. For each table, `tables` lists its
-    /// segments (ranges of routes): the position of the first route, and the function.
+    /// segments (ranges of routes): the position of the first route, and the function. `size` is
+    /// the number of bytes of the machine code.
     pub(super) fn new(
         bytecode: Arc<Bytecode>,
         module: OwnedModule,

@@ -57,13 +57,14 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
-    /// Returns the VM that serves the compiled code; `None` if it has not been created.
+    /// Returns the VM, which does the work for which there is no machine code. `None` if no VM was
+    /// needed so far.
     pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
         self.vm.if_created()
     }
 
-    /// Returns the VM that serves the compiled code, and creates it if needed. `None` only if an
-    /// earlier attempt to create it panicked.
+    /// Returns the VM, which does the work for which there is no machine code. Creates the VM if
+    /// needed. `None` only if an earlier attempt to create it panicked.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)

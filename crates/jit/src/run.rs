@@ -20,6 +20,8 @@ use serde_json::Value as Json;
 impl JitCode {
     /// Prepares a decision over slot values that were already read from a message. Each value is
     /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
+    /// `hosts` are the functions of the embedding program that rules call. `scratch` is the
+    /// thread's memory, which decisions reuse.
     #[inline(always)]
     pub fn over_slots<'a>(
         &'a self,
@@ -77,8 +79,8 @@ impl JitCode {
 }
 
 impl EntryCode {
-    /// Chooses a route or the default of the table, by compiled code. `slots` are the values that
-    /// [`JitCode::over_slots`] describes.
+    /// Chooses a route or the default of the table, by compiled code. The parameters are the same
+    /// as those that [`JitCode::over_slots`] describes.
     #[inline]
     pub fn choose(&self, hosts: &[Host], slots: SlotValues<'_>, scratch: &mut Scratch) -> Choice {
         if slots.values.len() < self.slots {
@@ -166,7 +168,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Converts the encoded result of a segment (range of routes) to the result of the search in
-    /// the table. Runs the following segments if the segment has no match.
+    /// the table. Runs the following segments if the segment has no match. `None` means that the
+    /// segment does not exist, and so that no route was found.
     #[inline(always)]
     fn decode_result(
         &mut self,
@@ -201,7 +204,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Runs the segments (ranges of routes) after `segment`, until one has another result than
-    /// [`NEXT_SEGMENT_RESULT`].
+    /// [`NEXT_SEGMENT_RESULT`]. `None` if the table has no further segment.
     #[inline(never)]
     fn enter_next_segments(&mut self, table: TableId, mut segment: usize) -> Option<u64> {
         loop {
@@ -250,7 +253,7 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Adds to `details` the failures and the duration of host function calls, and the exceeded
-    /// limits.
+    /// limits. If `details` is `None` and there is something to add, creates the details.
     #[inline]
     pub fn add_calls(&self, details: &mut Option<Box<Details>>) {
         if let Some(vm) = self.vm_if_created() {
@@ -271,9 +274,9 @@ impl<'a> Machine<'a, BindingSlots<'a>> {
         self.cells.iter().flat_map(|slots| &slots.cells).for_each(|cell| cell.set(None));
     }
 
-    /// Sets the `each` blocks of a payload that contain the next expressions. An `each` block
-    /// evaluates an expression once for each element of a list. So the limits on work count an
-    /// expression's work as many times as there are elements.
+    /// Sets the `each` blocks of a payload that enclose the expressions that are evaluated next. An
+    /// `each` block evaluates an expression once for each element of a list. So the limits on work
+    /// count an expression's work as many times as there are elements.
     pub fn set_enclosing_blocks(&mut self, blocks: EachBlocks) {
         if let Some(vm) = self.vm() {
             vm.arena().set_enclosing_blocks(blocks);

@@ -109,10 +109,11 @@ impl Arena {
     }
 
     /// Enters a quantifier over a list of `elements` elements. `depth` is the length of the longest
-    /// chain of nested quantifiers that contains this one. In a chain, each quantifier depends on
-    /// the one around it. If `is_independent`, the quantifier does not read the elements of
-    /// enclosing quantifiers. Pass the result to [`Arena::leave_quantifier`]. `None` if there are
-    /// too many elements for this depth.
+    /// chain of nested quantifiers that contains this one. The longer the chain, the fewer elements
+    /// are allowed. In a chain, each quantifier depends on the one around it. `is_independent`
+    /// means that this quantifier reads no element of an enclosing quantifier. Then the lengths of
+    /// their lists do not multiply its work. Pass the result to [`Arena::leave_quantifier`]. `None`
+    /// if there are too many elements for this depth.
     #[inline]
     pub fn enter_quantifier(
         &self,
@@ -129,8 +130,8 @@ impl Arena {
 
     /// Returns the blocks that enclose the content of a new `each` block over a list with
     /// `elements` elements: the current ones and the new block. `None` if there are too many
-    /// elements. `nest` is the nesting depth of `each` blocks and quantifiers, counted from the new
-    /// block (at least 1) to the innermost one inside it.
+    /// elements. `nest` counts the nested `each` blocks and quantifiers from the new block inwards.
+    /// It is 1 if the new block contains neither.
     pub fn blocks_inside_each(&self, nest: u32, elements: usize) -> Option<EachBlocks> {
         let (elements, EachBlocks { depth, repeats }) = (elements as u64, self.blocks.get());
         self.check_quantifier_elements(nest.saturating_add(depth), elements)?;
@@ -192,14 +193,14 @@ impl Arena {
     }
 
     /// True if this amount of work, repeated for each element of the enclosing quantifiers, is
-    /// within a limit.
+    /// within a limit. Otherwise records the limit as exceeded.
     #[inline]
     pub fn within_budget(&self, limit: Limit, work: u64) -> bool {
         self.allows(limit, work.saturating_mul(self.repeats.get().0))
     }
 
-    /// True if the request analysis of a text, with this amount of work per byte, is within the
-    /// limits.
+    /// True if the analysis of a text, such as finding its intent and its urgency, is within the
+    /// limits. `work` is the amount of work per byte of the text.
     pub fn allows_text_analysis(&self, text: &str, work: u64) -> bool {
         let bytes = text.len() as u64;
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))

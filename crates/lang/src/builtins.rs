@@ -58,7 +58,7 @@ pub enum FnResult {
     ValuesOfFirst,
     /// The result has the same type as the first argument.
     LikeFirst,
-    /// The result is a number of the same kind as one of the arguments.
+    /// The result is a number of the same kind as one of the arguments, as for `min`.
     LikeArguments,
     /// The result has the element type of the first argument.
     ElementOfFirst,

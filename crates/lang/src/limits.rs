@@ -2,8 +2,9 @@
 //! effect of exceeding it. The checker of `settings`, the engines, the messages and the page
 //! `docs/limits.md` read this table.
 //!
-//! A limit depends only on the rule and the value, not on the engine or access path. All engines
-//! therefore agree, and a value that exceeds a limit counts as missing.
+//! A limit depends only on the rule and the value, not on the engine or on the way in which an
+//! engine evaluates the rule. All engines therefore agree, and a value that exceeds a limit counts
+//! as missing.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -79,8 +80,8 @@ limits! {
 pub const QUANTIFIER_VALUE_BYTES_FACTOR: u64 = 64;
 
 /// Maximum number of steps that `check`, `diff` or `why-not` may take for one file: less than a
-/// second of work. A step takes about 20 ns: a test of a value, a state of an automaton, an element
-/// of a list, or a literal of a clause.
+/// second of work. One step takes about 20 ns. A step is the test of a value, a state of an
+/// automaton, an element of a list, or a literal of a clause.
 pub const MAX_ANALYSIS_STEPS: u64 = 40_000_000;
 
 impl Limit {
@@ -115,8 +116,8 @@ impl Limits {
         self
     }
 
-    /// Returns the maximum number of elements of each list that `nest` nested quantifiers iterate
-    /// over. If every list has this length, the limit on their product is kept.
+    /// Returns the maximum length of each list if `nest` nested quantifiers iterate over lists of
+    /// equal length. The product of the lengths is then within its limit.
     pub fn max_elements_per_quantifier(&self, nest: u32) -> u64 {
         integer_root(self.get(Limit::QuantifierElements), nest)
     }

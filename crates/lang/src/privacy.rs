@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 /// The text that replaces a private value or key.
 pub const MASK: &str = "•••";
 
-/// The privacy of a value at some path of a message. A value whose shape does not fit its
-/// declared type is private if any part of the type is.
+/// The privacy of a value at some path of a message. If the shape of a value does not fit its
+/// declared type, the value is private if any part of the type is private.
 #[derive(Clone, Copy, Debug)]
 pub enum Privacy<'t> {
     /// Nothing is private.
@@ -20,8 +20,8 @@ pub enum Privacy<'t> {
     Message(&'t RecordType),
     /// A value of a type that contains private fields.
     Partly(&'t Ty),
-    /// The whole value is private. The declared type is known only for its field names, which are
-    /// public.
+    /// The whole value is private, except the names of declared fields, which are public. The type
+    /// is used only for these names; `None` if no type is declared.
     Private(Option<&'t Ty>),
 }
 

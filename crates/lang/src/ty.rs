@@ -124,7 +124,8 @@ impl KindSet {
 
     /// Returns the kinds of values that are accepted where a value of this set is expected. They
     /// are the kinds of the set, and two additions. Ints are added if the set has floats or
-    /// decimals. Decimals are added if the set contains [`KindSet::ALL`].
+    /// decimals, because an int can be converted to both. Decimals are added if the set contains
+    /// [`KindSet::ALL`], because the type `any` accepts decimals too.
     #[must_use]
     pub const fn with_accepted_kinds(self) -> KindSet {
         let accepts_ints = self.overlaps(KindSet::FLOAT.union(KindSet::DECIMAL));
@@ -132,9 +133,10 @@ impl KindSet {
         if KindSet::ALL.is_subset(self) { with_ints.union(KindSet::DECIMAL) } else { with_ints }
     }
 
-    /// Returns the set extended by the kinds that are comparable with its kinds. Ints and floats
-    /// are comparable with each other, and so are ints and decimals. A set with decimals is not
-    /// extended by floats. Every other kind is comparable only with itself.
+    /// Returns this set, and kinds whose values can be compared with its values. A set with
+    /// decimals is extended by ints, but not by floats, which decimals cannot be compared with. Any
+    /// other set with ints or floats is extended to both. Other kinds are comparable only with
+    /// themselves.
     #[must_use]
     pub fn with_comparable_kinds(self) -> KindSet {
         match self {
@@ -144,9 +146,9 @@ impl KindSet {
         }
     }
 
-    /// Like [`KindSet::with_comparable_kinds`], for one operand of a comparison. `other` are the
-    /// kinds of the other operand. If they include decimals, ints are extended by decimals instead
-    /// of floats.
+    /// Like [`KindSet::with_comparable_kinds`], for an operand of a comparison whose other operand
+    /// has the kinds `other`. If this set has ints and `other` has decimals, this set is extended
+    /// by decimals instead of floats.
     #[must_use]
     pub fn comparable_kinds_with(self, other: KindSet) -> KindSet {
         let has_ints_with_decimals = self.overlaps(KindSet::INT) && other.overlaps(KindSet::DECIMAL);

@@ -127,7 +127,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns an unsigned integer as an int.
+    /// Returns an unsigned integer as the value of an int: [`Value::Int`] if it fits, else
+    /// [`Value::Wide`].
     pub fn from_unsigned(int: u64) -> Value<'a> {
         i64::try_from(int).map_or(Value::Wide(int), Value::Int)
     }

@@ -69,6 +69,7 @@ pub fn stdio(language: Option<Language>) -> Result<(), ServeError> {
 }
 
 /// Serves the editor at the other end of a connection until the editor shuts the server down.
+/// Diagnostics are in `language` if it is given, otherwise in the language of the editor.
 ///
 /// # Errors
 /// If the editor violates the protocol.
@@ -105,8 +106,8 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
     server.run()
 }
 
-/// Returns the language for messages: the editor's language if translations exist, otherwise
-/// English.
+/// Returns the language for messages: the editor's language `locale` if translations exist,
+/// otherwise English.
 fn language_of(locale: Option<&str>) -> Language {
     locale.and_then(Language::of_locale).unwrap_or_default()
 }
@@ -143,7 +144,7 @@ enum UnsentDiagnostics {
 }
 
 /// The diagnostics that were last sent for a file. The number is the version of the open document
-/// to which they apply.
+/// to which they apply; `None` for a file that is not open.
 type SentDiagnostics = (Option<i32>, Vec<ls_types::Diagnostic>);
 
 struct Server<'c> {
@@ -335,8 +336,8 @@ impl Server<'_> {
         }
     }
 
-    /// Sends the diagnostics of all open documents, and of other files of the same rule sets. Omits
-    /// diagnostics that have not changed.
+    /// Sends the diagnostics of all open documents, and of other files of the same rule sets.
+    /// Diagnostics that have not changed are sent again only for a new version of an open document.
     fn publish(&mut self) {
         let runs_analysis = self.unsent == UnsentDiagnostics::Analysis;
         self.unsent = if runs_analysis { UnsentDiagnostics::No } else { UnsentDiagnostics::Analysis };

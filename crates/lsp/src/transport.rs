@@ -106,7 +106,8 @@ fn read_message(input: &mut impl BufRead, resyncing: bool) -> io::Result<Frame> 
 }
 
 /// Reads the header of a message. Returns the length of the message in bytes, or the reason why the
-/// header is invalid; `None` at the end of the input.
+/// header is invalid; `None` at the end of the input. If `resyncing` is true, the rest of an
+/// unreadable message may precede the header and is skipped.
 fn read_length(input: &mut impl BufRead, resyncing: bool) -> io::Result<Option<Result<u64, rulec::Message>>> {
     let mut length = None;
     loop {

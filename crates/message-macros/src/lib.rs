@@ -137,7 +137,8 @@ fn split_named_argument(argument: &TokenStream) -> Option<(String, TokenStream)>
 }
 
 /// Returns the names of a template's placeholders, and whether the template has escaped braces.
-/// `source` is the source text of the template literal.
+/// `source` is the source text of the template literal. The error is the compiler's message about
+/// an invalid placeholder or brace.
 fn placeholders(source: &str) -> Result<(Vec<String>, bool), &'static str> {
     let is_raw = source.starts_with('r');
     let (mut placeholders, mut has_escaped_braces) = (Vec::new(), false);

@@ -46,7 +46,8 @@ impl Workers {
     }
 }
 
-/// A rule set or a payload checker that is bound to the columns of a schema.
+/// A rule set or a payload checker, prepared for record batches with one schema: each field that it
+/// reads is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
@@ -70,8 +71,9 @@ fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Opt
 impl Columns {
     /// Binds the rules to the columns of a schema. `entry` names the table, choice or router that
     /// decides; `None` means the routes outside any table. `json` names the columns whose texts are
-    /// read as JSON. If `allow_missing` is true, a field that the rules read may have no column. If
-    /// `matched` is true, each answer lists all matching routes.
+    /// read as JSON. If `allow_missing` is true, a field that the rules read may have no column,
+    /// and is then missing in every row. If `matched` is true, each answer lists all matching
+    /// routes.
     #[staticmethod]
     #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
     fn of_rules(

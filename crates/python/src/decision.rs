@@ -82,7 +82,7 @@ impl Decision {
         self.0.flow().map(|hit| hit.pattern)
     }
 
-    /// The ids of the next nodes that a router selected.
+    /// The ids of the next nodes that a router selected; empty for other decisions.
     #[getter]
     fn next(&self) -> Vec<String> {
         self.0.next().map_or_else(Vec::new, |next| next.nodes.to_vec())

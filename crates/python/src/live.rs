@@ -16,7 +16,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Converts the reason why an edit failed. Statements that do not compile raise `CompileError`.
+/// Converts the reason why an edit failed to an exception. Statements that do not compile raise
+/// `CompileError`.
 fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     match error {
         EditError::Compile(error) => compile_error(py, error),
@@ -40,21 +41,24 @@ impl Edit {
 
 #[pymethods]
 impl Edit {
-    /// Inserts a statement.
+    /// Inserts a statement, into `table` if given, otherwise at the top level. `file` is needed
+    /// only to insert into a file other than the main file.
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn insert(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
         Edit::new(rulec::Edit::insert(statement), table, file)
     }
 
-    /// Replaces the statement that has the same keyword and name.
+    /// Replaces the statement that has the same keyword and name, in `table` if given. `file` is
+    /// needed only if several files contain such a statement.
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn replace(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
         Edit::new(rulec::Edit::replace(statement), table, file)
     }
 
-    /// Removes a statement, given by its keyword and name. A bare name means a route.
+    /// Removes a statement, given by its keyword and name, from `table` if given. A bare name means
+    /// a route. `file` is needed only if several files contain such a statement.
     #[staticmethod]
     #[pyo3(signature = (name, *, table = None, file = None))]
     fn remove(name: &str, table: Option<&str>, file: Option<&str>) -> Edit {
@@ -149,7 +153,8 @@ impl LiveRules {
         explanation.map(Explanation).map_err(|error| compile_error(py, &error))
     }
 
-    /// Inserts a statement, into `table` if given. Returns the new generation.
+    /// Inserts a statement, into `table` if given. Returns the new generation: the version number
+    /// of the rules, which every edit increases.
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn insert(
         &self,
@@ -161,7 +166,8 @@ impl LiveRules {
         self.apply(py, &[Edit::insert(statement, table, file).0])
     }
 
-    /// Replaces the statement that has the same keyword and name. Returns the new generation.
+    /// Replaces the statement that has the same keyword and name. Returns the new generation
+    /// (version number of the rules).
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn replace(
         &self,
@@ -174,13 +180,14 @@ impl LiveRules {
     }
 
     /// Removes a statement by keyword and name; a bare name means a route. Returns the new
-    /// generation.
+    /// generation (version number of the rules).
     #[pyo3(signature = (name, *, table = None, file = None))]
     fn remove(&self, py: Python<'_>, name: &str, table: Option<&str>, file: Option<&str>) -> PyResult<u64> {
         self.apply(py, &[Edit::remove(name, table, file).0])
     }
 
-    /// Applies edits at once: a decision sees all of them or none. Returns the new generation.
+    /// Applies edits at once: a decision sees all of them or none. Returns the new generation
+    /// (version number of the rules).
     fn edit(&self, py: Python<'_>, edits: Vec<Bound<'_, Edit>>) -> PyResult<u64> {
         self.apply(py, &edits.iter().map(|edit| edit.get().0.clone()).collect::<Vec<_>>())
     }
@@ -264,7 +271,8 @@ impl WatchStatus {
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     rules: route::WatchedRules,
-    /// The same rules, whose `changed` waits for the next status.
+    /// A second handle to the same rules. Only `changed` locks it, and waits through it for the
+    /// next status, so that no other method has to wait.
     changes: Arc<Mutex<route::WatchedRules>>,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
@@ -272,7 +280,8 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads the file and watches it. `log` is a file for the decision log.
+    /// Loads the file and watches it. `functions` are the Python functions that the rules may call,
+    /// by name. `log` is the path of a file for the decision log.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
     fn new(
@@ -292,6 +301,7 @@ impl WatchedRules {
     }
 
     /// Decides a message by the active version of the file, counts the decision and logs it.
+    /// `entry` names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;

@@ -21,8 +21,8 @@ pub struct Finding {
 
 #[pymethods]
 impl Finding {
-    /// A message that demonstrates the finding; None if the finding concerns every message, or
-    /// none.
+    /// A message that demonstrates the finding. None if the finding is about every message, or
+    /// about something that no message can show.
     #[getter]
     fn witness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.witness.as_ref().map(|witness| pythonize(py, witness)).transpose()?)
@@ -79,7 +79,7 @@ impl TestResult {
         self.place.as_ref().map(|place| &*place.file)
     }
 
-    /// The line of the test's name, from 1.
+    /// The line of the test's name, from 1; None if the text of the rules is not available.
     #[getter]
     fn line(&self) -> Option<usize> {
         self.place.as_ref().map(|place| place.line)
@@ -99,7 +99,8 @@ fn to_python<'py>(py: Python<'py>, report: &impl Serialize) -> PyResult<Bound<'p
 #[pymethods]
 impl Rules {
     /// Analyses the rules as `rulec check` does: routes that can never match, overlaps, gaps. With
-    /// `strict_ties`, overlaps of routes with equal default priorities are findings too.
+    /// `strict_ties`, an overlap of routes with different targets is a finding even if no route
+    /// sets a priority.
     #[pyo3(signature = (*, strict_ties = false))]
     fn analyse(&self, py: Python<'_>, strict_ties: bool) -> PyResult<Vec<Finding>> {
         let options = AnalysisOptions::default().strict_ties(strict_ties);
@@ -125,7 +126,8 @@ impl Rules {
         to_python(py, &overlaps)
     }
 
-    /// Runs the `test` blocks.
+    /// Runs the `test` blocks. The results show the values of `@private` fields only if
+    /// `show_private` is true.
     #[pyo3(signature = (*, show_private = false))]
     fn run_tests(&self, py: Python<'_>, show_private: bool) -> Vec<TestResult> {
         let outcomes = without_gil(py, || run_tests_with(&self.rules, show_private));

@@ -42,7 +42,8 @@ pub struct Rules {
 /// the input `context` as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Registers the Python functions that the rules call, then runs `compile` without the GIL.
+/// Runs `compile` without the GIL. The compiler that it receives knows the Python functions in
+/// `functions`, which the rules may call by name.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -98,7 +99,8 @@ fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> 
 
 #[pymethods]
 impl Rules {
-    /// Compiles a file and its imports.
+    /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
+    /// by default, the folder of the file.
     #[staticmethod]
     #[pyo3(signature = (path, *, functions = None, root = None))]
     fn from_path(
@@ -150,8 +152,9 @@ impl Rules {
     }
 
     /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
-    /// values. An item that cannot be used is skipped; `report` names it. With `strict`, it is an
-    /// error. With `literal`, patterns match literally, as `==` and `in` of Python do.
+    /// values. An item that cannot be used is skipped, and `report` names the item. With `strict`,
+    /// such an item is an error. With `literal`, patterns match literally, as `==` and `in` of
+    /// Python do.
     #[staticmethod]
     #[pyo3(signature = (document, *, strict = false, literal = false))]
     fn from_flows(
@@ -199,7 +202,8 @@ impl Rules {
         export_document(py, &self.rules, system)
     }
 
-    /// Returns the original name of a route or branch that loading renamed.
+    /// Returns the name that a route or branch has in the JSON document, given its name in these
+    /// rules. Loading may have renamed it.
     fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.imported.as_ref().map_or(name, |imported| imported.original(name))
     }
@@ -226,7 +230,8 @@ impl Rules {
         decide_one(py, &self.entry(entry)?, message)
     }
 
-    /// Decides a message given as JSON text.
+    /// Decides a message given as JSON text. `entry` names the table, choice or router that
+    /// decides; by default, the routes outside any table decide.
     #[pyo3(signature = (text, *, entry = None))]
     fn decide_json(
         &self,
@@ -240,8 +245,8 @@ impl Rules {
         decision.map(Decision).map_err(|error| message_error(error.to_string()))
     }
 
-    /// Decides a sequence of messages. The error for an invalid message contains the index of the
-    /// message.
+    /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
+    /// message contains the index of the message.
     #[pyo3(signature = (messages, *, entry = None))]
     fn decide_many(
         &self,
@@ -259,7 +264,8 @@ impl Rules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
-    /// Returns the names of all matching routes, in evaluation order.
+    /// Returns the names of all matching routes of `entry` (by default, of the routes outside any
+    /// table), in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
     fn matched(
         &self,
@@ -283,8 +289,8 @@ impl Rules {
         Ok(Explanation(without_gil(py, || entry.explain(&message, show_private))))
     }
 
-    /// Analyses a text: its intent, entities, keywords and urgency, and the context score, which
-    /// the rules compute from `ctx`.
+    /// Analyses a text: its intent, entities, keywords and urgency. Also computes the context score
+    /// from `ctx`, by the `let context_score` of the rules.
     #[pyo3(signature = (text, ctx = None))]
     fn analyze<'py>(
         &self,

@@ -72,7 +72,7 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Checks all files. Also returns the message's fields, and the fields that each route uses.
+/// Like [`check`]. Also returns the message's fields with counts of uses, and each route's uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
@@ -91,7 +91,7 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks all files. First, `prepare_fields` sets what the caller knows of the message's fields.
+/// Checks a whole program or one new route, after `prepare_fields` has set the known fields.
 fn check_fields(
     loaded: &Loaded,
     is_whole_program: bool,
@@ -174,7 +174,7 @@ struct Checker<'a> {
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
     setting_uses: SettingUses<'a>,
-    /// The `version` setting of each file.
+    /// The version that an author gives to a file and its payloads by the setting `version`.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,
@@ -192,10 +192,10 @@ struct Checker<'a> {
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// In a router: the author's name for the node's output, and the message field that holds it.
+    /// A router's name for its node's output, and the message field with it; `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// Conditions to add to the current payload rule; each tests that a used name has its type.
+    /// Type tests of names that the current payload rule uses, to be added to its condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field with the kinds to which it
@@ -287,7 +287,7 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic)
     }
 
-    /// Returns the most similar candidate. `None` if none is similar or the budget is used up.
+    /// Returns the most similar candidate. `None` if none is similar or too many were compared.
     fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
         let budget = &self.remaining_comparisons;
         let affordable = candidates.into_iter().take_while(|_| {
@@ -298,7 +298,7 @@ impl<'a> Checker<'a> {
         if budget.get() == 0 { None } else { nearest(name, affordable) }
     }
 
-    /// Returns the first item with each name, and reports every other item as a duplicate.
+    /// Returns the first item with each name. Reports each other item as a duplicate `what`.
     fn without_duplicates<'n, T>(
         &mut self,
         what: Message,
@@ -328,7 +328,7 @@ impl<'a> Checker<'a> {
         unique
     }
 
-    /// Adds a value that no condition contains, such as a handler argument, and returns its id.
+    /// Adds a value outside conditions, such as an argument, to the program. Returns its id.
     fn add_value(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);
@@ -350,7 +350,7 @@ impl<'a> Checker<'a> {
         self.fields.end_inference();
     }
 
-    /// Runs one pass, which checks all definitions, tables, workflows, flows, payloads and tests.
+    /// Runs one pass over all statements. `order` lists the definitions, dependencies first.
     fn run_pass(&mut self, order: &[&'a crate::resolve::Symbol<'a, Definition<'a>>]) {
         self.read_settings();
         self.declare_analysis();
@@ -443,8 +443,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused definitions of the main file and, for a whole program, about settings
-    /// without effect. Reports nothing for a file without decisions, which is meant to be imported.
+    /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
+    /// settings without effect. Reports nothing for a file without decisions: others import it.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -471,7 +471,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Measures a term with every `let` expanded; reports an error if it exceeds the limits.
+    /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.
     fn measure_checked(&mut self, term: hir::Part<'_>, span: Span) -> Checked<Measure> {
         let measure = Measure::new(term, &self.let_measures);
         if measure.nodes > MAX_NODES || measure.depth > MAX_DEPTH {

@@ -99,8 +99,8 @@ pub struct Program {
     pub handlers: Option<Vec<Handler>>,
     /// The declared `input` schema; `None` if the rules declare none.
     pub input: Option<RecordType>,
-    /// The inferred types of undeclared fields. A field is included only if one statement accepts
-    /// fewer kinds of value for the field than another statement does.
+    /// Inferred types of undeclared fields, to which messages must conform. Contains a field only
+    /// if one statement accepts fewer kinds of value for the field than another statement does.
     pub inferred: Vec<InferredField>,
     pub tests: Vec<Test>,
     pub workflows: Vec<Workflow>,
@@ -109,9 +109,9 @@ pub struct Program {
     /// The requirements of all payloads, in the order of their rules.
     pub requirements: Vec<Requirement>,
     /// Facts about each regular expression, by its text and whether case is ignored. Empty in a
-    /// program from an artifact.
+    /// program that was read from an artifact (a file of compiled rules).
     pub patterns: HashMap<(Arc<str>, bool), Pattern>,
-    /// The unused declarations of the main file. Empty in a program from an artifact.
+    /// The main file's unused declarations. Empty in a program from a file of compiled rules.
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
@@ -194,7 +194,7 @@ pub struct Let {
     pub span: Span,
 }
 
-/// A declared host function, or a built-in analysis function of the engine that the rules use.
+/// A declared host function (of the embedding program), or a built-in analysis function in use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extern {
     pub name: Arc<str>,
@@ -222,7 +222,7 @@ pub struct Handler {
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// The enabled rules in evaluation order: priority descending, then source order.
+    /// The rules that are not `disabled`: highest priority first, then in source order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
     /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
@@ -375,7 +375,7 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// True if the outcome has values, such as arguments, to evaluate after the selection.
+    /// True if values of the outcome, such as arguments, must be computed after the selection.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),
@@ -417,11 +417,11 @@ pub struct Then {
     pub args: Map<String, Json>,
     /// Expected metadata; other keys are not checked. Null expects that the key is absent or null.
     pub metadata: Map<String, Json>,
-    /// The next nodes that a router should select, and whether the edge to these nodes is a back
-    /// edge.
+    /// The next nodes that a router should select, and true if the edge to these nodes should lead
+    /// back to an earlier node (a loop).
     pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The expected bound on the score of an intent flow: an operator (`>=`, `>`, `<=`, `<`) and a
-    /// number.
+    /// The expected bound on the score of a flow that is selected by meaning: an operator (`>=`,
+    /// `>`, `<=`, `<`) and a number.
     pub score: Option<(Arc<str>, f64)>,
 }
 
@@ -446,7 +446,7 @@ pub enum Expect {
 }
 
 impl Program {
-    /// Fills [`Table::order`] of every table: enabled rules by priority, then source order.
+    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts them.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {

@@ -39,8 +39,8 @@ pub struct Normal {
     pub preds: Vec<NPred>,
     /// The conditions, deduplicated.
     pub conds: Vec<NCond>,
-    /// For each table of the program, its enabled rules in evaluation order. Rules whose condition
-    /// folded to false are left out.
+    /// For each table of the program, its rules in evaluation order. Rules that are `disabled`, or
+    /// whose condition folded to false, are left out.
     pub tables: Vec<Vec<NRoute>>,
     /// The normal forms of [`Program::values`](crate::hir::Program::values), in the same order.
     pub values: Vec<ExprId>,
@@ -87,16 +87,17 @@ pub struct QuantifierNesting {
     /// The length of the longest chain of dependent quantifiers that contains this quantifier.
     pub depth: u32,
     /// The levels (nesting depths) of the enclosing quantifiers whose elements the source text of
-    /// this quantifier reads.
+    /// this quantifier mentions. The normal form may no longer read them.
     pub reads: QuantifierLevels,
 }
 
 /// A set of quantifier levels (nesting depths), one bit for each. Levels from 63 on share the last
 /// bit, which is never cleared.
 ///
-/// A node that reads an element is evaluated once per element, and its work counts accordingly. The
-/// set contains the levels that the source text reads, even if constant folding removed a read.
-/// [`QuantifierNesting`], [`NExpr::Cond`] and [`NExpr::If`] therefore store it.
+/// The set describes the quantifiers whose elements a node reads, because the node is evaluated
+/// again for each of these elements. Constant folding may remove a read from the normal form. The
+/// work limits of decisions must not depend on that. So [`QuantifierNesting`], [`NExpr::Cond`] and
+/// [`NExpr::If`] store the levels that the source text reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct QuantifierLevels(u64);
 
@@ -141,8 +142,8 @@ pub enum TestKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NPred {
     pub ask: TestKind,
-    /// The modifiers of the operator, such as `ignoring case`. The quantity `none` never occurs,
-    /// because it is expressed as a negated `any`.
+    /// The modifiers of the operator, such as `ignoring case`. The modifier `none` (true if no
+    /// element of a list passes the test) never occurs: the normal form is a negated `any`.
     pub mode: TestMode,
     pub left: ExprId,
     pub right: Option<ExprId>,
@@ -179,8 +180,8 @@ pub enum NExpr {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition that the body is true for the element. The field `fails` has the condition
-        /// that the body is false.
+        /// The condition that the body is true for an element; `fails` is the condition that it is
+        /// false. If both are false, the body is unknown.
         holds: CondId,
         fails: CondId,
         level: u32,

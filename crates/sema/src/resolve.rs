@@ -18,7 +18,8 @@ pub enum Definition<'a> {
 }
 
 impl Definition<'_> {
-    /// True for a definition that is used without arguments, such as a `let`.
+    /// True for a definition that is used without arguments, such as a `let`. A message can then
+    /// suggest it in place of a misspelt field.
     pub fn is_value(&self) -> bool {
         matches!(self, Definition::Let { .. } | Definition::List { .. })
     }
@@ -100,7 +101,8 @@ pub fn cycle_error(members: &[&Ident]) -> Diagnostic {
         .help(message!("the cycle is {}; remove one of these references", chain.join(" → ")))
 }
 
-/// Builds the diagnostic for a declaration of a built-in name.
+/// Builds the diagnostic for a declaration of a built-in name. `what` is the kind of the built-in
+/// item in words, such as `function`.
 fn built_in_name_error(name: &Ident, what: Message) -> Diagnostic {
     Diagnostic::new(Code::Duplicate, name.span, message!("`{}` is a built-in {what}", name.node))
         .here(message!("declared again"))

@@ -1,7 +1,9 @@
 //! Access control for every request: only the user of this machine may use the studio. A page of
 //! another website in the same browser may know the port. But it does not know the token, and the
-//! browser sends another `Origin` header. In a DNS rebinding attack, the name of another site
-//! resolves to this machine, but the `Host` header shows the name.
+//! browser sends another `Origin` header.
+//!
+//! In a DNS rebinding attack, the name of another website resolves to this machine. The browser
+//! then sends that name as the `Host` header, so the request is refused.
 
 use crate::error::RequestError;
 use crate::language::with_language;

@@ -32,7 +32,8 @@ pub(crate) struct Statement {
     pub can_be_chosen: bool,
 }
 
-/// All statements that the decisions of a program can choose.
+/// All statements of a program that have a key, including those that no decision can end with, such
+/// as a `goto`.
 pub(crate) struct StatementKeys {
     pub statements: Vec<Statement>,
     by_key: HashMap<String, usize>,
@@ -88,7 +89,8 @@ impl StatementKeys {
         self.statements.len() - 1
     }
 
-    /// Returns the statement for a rule; `None` for a rule of a payload, which is not a statement.
+    /// Returns the statement that belongs to a rule id. `None` for a rule inside a `payload`: it
+    /// has an id too, but a decision cannot choose it.
     pub fn statement_of_rule(&self, id: RuleId) -> Option<&Statement> {
         self.rules.get(id.index()).copied().flatten().map(|index| &self.statements[index])
     }
@@ -97,7 +99,8 @@ impl StatementKeys {
         self.by_key.get(key).map(|index| &self.statements[*index])
     }
 
-    /// Returns the key of the statement that an entry (such as a table) chose.
+    /// Returns the key of the statement that a decision by `entry` (such as a table) chose. If
+    /// `chosen` is `None`, the decision chose no statement, and the key is `ENTRY/none`.
     pub fn chosen_key(&self, program: &Program, entry: &str, chosen: Option<Chosen>) -> String {
         match chosen {
             None => key(entry, NO_STATEMENT),

@@ -171,9 +171,11 @@ impl Project {
         stamps.iter().all(|(file, stamp)| self.file_stamp(file) == *stamp)
     }
 
-    /// Returns an error for a file that may not be read or written. Files of the saved rule set are
-    /// allowed. A draft can import any file in the folder, so a file that only drafts import must
-    /// be a rules file. The main file may be missing on disk.
+    /// Returns an error for a file that requests may not read or write. Files that the texts on
+    /// disk import are allowed, and the main file even if it does not exist.
+    ///
+    /// The unsaved texts could import any file of the folder. A file that only they import is
+    /// therefore allowed only if its name ends in `.rules`.
     fn check_access(&self, file: &str) -> Answer<()> {
         match self.snapshot(false).find_file(file) {
             Ok(_) => Ok(()),
@@ -212,8 +214,9 @@ impl Project {
         Ok(self.snapshot(true))
     }
 
-    /// Returns the analysis of the rule set with a different text for one file. The result is not
-    /// cached.
+    /// Returns the analysis of the rule set as if the file `file` had the text `text`. The other
+    /// files have the editor's unsaved texts if `draft` is true, otherwise the texts on disk. The
+    /// result is not cached.
     pub fn snapshot_with_text(&self, file: &str, text: &str, draft: bool) -> Arc<ProjectSnapshot> {
         let mut texts = if draft { self.lock_state().drafts.clone() } else { BTreeMap::new() };
         texts.insert(file.to_owned(), text.to_owned());
@@ -248,8 +251,8 @@ impl Project {
         String::from_utf8(bytes).map_err(|_| RequestError::invalid(message!("`{file}` is not UTF-8")))
     }
 
-    /// Writes the editor's text to the file on disk. Writes nothing, and returns an error, if the
-    /// file has changed since the client read it.
+    /// Writes the editor's text to the file on disk. If the file has changed since the client read
+    /// it, writes nothing and returns [`Saved::Changed`] with the differences.
     pub fn save(&self, save: Save) -> Answer<Saved> {
         let not_on_disk =
             || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));

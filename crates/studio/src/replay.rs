@@ -24,7 +24,8 @@ use tokio::sync::watch;
 pub(crate) struct MessageFile {
     pub description: Source,
     pub path: PathBuf,
-    /// Whether every line is known to be a logged decision.
+    /// Whether the file was given as a decision log. Every line must then be a logged decision. If
+    /// false, each line is either a message or a logged decision.
     pub is_log: bool,
 }
 
@@ -131,7 +132,9 @@ impl Replay {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a replay without results.
+    /// Creates a replay that has not yet decided any message. The pair contains the rules that
+    /// decide, and the older rules to compare with, if any. If `show_private` is false, responses
+    /// mask the values of private fields.
     pub fn new(
         id: usize,
         source: Arc<MessageFile>,

@@ -27,7 +27,8 @@ use std::sync::Arc;
 pub(crate) const TEMPLATE: &str = "report.html";
 /// Placeholder text in the template, which the JSON of the report replaces.
 const PLACEHOLDER: &str = "\"REPORT\"";
-/// Maximum number of replayed messages that coverage counts.
+/// Maximum number of replayed messages from which the coverage is counted, because each one is
+/// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;

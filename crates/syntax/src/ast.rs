@@ -97,9 +97,11 @@ pub enum StatementKind {
 }
 
 impl StatementKind {
-    /// Returns the keyword and the name of the statement, by which editing tools find it. The name
-    /// of an import is its path. The name is empty for a kind of statement that has none; a file or
-    /// table contains such a kind at most once.
+    /// Returns the keyword and the name of the statement. Editing tools find a statement by this
+    /// pair. The name of an import is its path.
+    ///
+    /// `input`, `settings` and `default` have no name, so their name here is empty. The keyword
+    /// alone identifies them, because a file or table contains each of them at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -135,7 +137,8 @@ pub struct Choice {
     /// A question that a language model answers to choose a branch. If present, the branches have
     /// no conditions.
     pub question: Option<Spanned<String>>,
-    /// Whether the choice and its reason should be shown to the user.
+    /// Whether the choice is marked `to_user`: the application should show the user the chosen
+    /// branch, and the reason why this branch was chosen.
     pub to_user: bool,
     pub branches: Vec<Branch>,
 }
@@ -189,7 +192,7 @@ pub enum Trigger {
         case: Option<Case>,
     },
     /// A trigger by meaning: the intent classifier compares the message with example sentences and
-    /// keywords: `intent [ examples ] keywords [ … ]`.
+    /// keywords: `intent [ examples ] keywords [ … ]`. Either list may be left out.
     Intent { examples: Option<Expr>, keywords: Option<Expr> },
 }
 
@@ -207,8 +210,9 @@ pub struct RouterCase {
     /// The condition after `when`. `None` for the `otherwise` case.
     pub condition: Option<Expr>,
     pub locals: Locals,
-    /// The nodes that run next: `next`, `next[0]`, node names or ids, or fields of the output that
-    /// contain node names.
+    /// The nodes that run next. `next` means all next nodes that the workflow declares for the
+    /// node, and `next[0]` the first of them. Node names, node ids, and fields of the output that
+    /// contain node names are also allowed.
     pub destinations: Vec<Expr>,
     pub loopback: Option<Span>,
     pub span: Span,
@@ -297,11 +301,14 @@ pub struct Test {
 /// An expected result: `expect refunds -> refund_handler(amount: 5) for "refund please", 5`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expectation {
-    /// The expected outcome: `ROUTE`, `TABLE.ROUTE`, `ROUTER`, `KIND.reject`, `default` or `none`.
-    /// Empty if the test expects only a target (`then`) or a score.
+    /// The expected outcome. `ROUTE`, `TABLE.ROUTE` or `default` is the chosen statement; `none`
+    /// means that no statement is chosen. `ROUTER` is the router that chooses the next nodes in
+    /// `then`. `KIND.reject` is a result of payload validation. Empty if the test expects only a
+    /// target (`then`) or a score.
     pub path: Vec<Ident>,
     /// The payload rules that must be violated: `expect KIND.reject "KIND.field.type" at "field"`.
-    /// Each element is a rule id and an optional path.
+    /// Each element has the id of a rule and, if given, the path at which the violation must be
+    /// reported.
     pub breaks: Vec<(Spanned<String>, Option<Spanned<String>>)>,
     /// The expected handler, or the expected next nodes, after `->`; `None` if no target is
     /// expected.
@@ -322,7 +329,8 @@ pub struct ExpectedThen {
     pub names: Vec<Ident>,
     pub args: Vec<(Ident, Expr)>,
     pub metadata: Vec<(Ident, Expr)>,
-    /// The span of the word `loopback`, if present.
+    /// The span of the word `loopback`, if present. The test then expects that the router sends the
+    /// output back in a loop.
     pub loopback: Option<Span>,
 }
 
@@ -396,7 +404,7 @@ pub enum ExprKind {
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// A value with its declared type: `x as number`.
+    /// A value that is read as a type: `x as number`. A value of another type counts as missing.
     As(Box<Expr>, TypeExpr),
     /// A range, `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {

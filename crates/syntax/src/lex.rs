@@ -56,7 +56,7 @@ pub enum TokenKind {
     #[token("=>")]
     #[token("→")]
     Arrow,
-    /// An operator, `=`, or a symbol that looks like an operator.
+    /// An operator symbol of this or another language, such as `<=` or `&&`; also `=`.
     #[regex(r"===|!==|==|!=|<=|>=|<>|=~|:=|&&|\|\||\?\?|\*\*|\.\.=|\.\.\.|\.\.|\+\+|\+=|-=")]
     #[regex(r"[<>+\-*/%=!?&|^~]")]
     Operator,

@@ -166,7 +166,9 @@ enum FileState {
     Done(Option<FileId>),
 }
 
-/// Returns the offset at which JSON or JSON lines begin. `None` if the text may be rules.
+/// Returns the offset at which the JSON begins if a file contains JSON or JSON lines instead of
+/// rules. The caller reports this mistake. `None` if the text does not begin with a JSON object or
+/// list.
 fn json_start(text: &str) -> Option<usize> {
     let start = text.find(|c: char| !c.is_whitespace() && c != '\u{feff}')?;
     let looks_like_json = text[start..].starts_with(['{', '[']);
@@ -309,7 +311,8 @@ impl ImportLoader<'_> {
     }
 
     /// Reads a list file: one element per line, without surrounding white space. Empty lines are
-    /// skipped. If the file cannot be read, reports an error and returns `None`.
+    /// skipped. The path in `list` is relative to the folder of the file `importer`. If the file
+    /// cannot be read, reports an error and returns `None`.
     fn load_list_file(&mut self, importer: &str, list: &Spanned<String>) -> Option<Vec<String>> {
         let read_text = || {
             let path =

@@ -156,10 +156,13 @@ struct ParsedAhead {
 }
 
 impl ParsedAhead {
-    /// Returns the tree node of the statement with these tokens, and the index of the token to
-    /// which positions in the node are relative. If the statement is not parsed yet, it is parsed
-    /// together with the next statements in `following`. Statements that may be nested too deep are
-    /// parsed alone. `None` if the statement has an error.
+    /// Returns the tree node of the statement that has the tokens `tokens` and that the grammar
+    /// rule `rule` matches. Also returns the index of the token to which positions in the node are
+    /// relative. `None` if the statement has an error.
+    ///
+    /// If the statement is not parsed yet, it is parsed together with the statements `following`
+    /// it, because one call of pest is cheaper than many. The long statements among them are not
+    /// parsed ahead, because they could be nested too deep.
     fn take_statement(
         &mut self,
         reader: &FileParser<'_>,
@@ -208,9 +211,9 @@ impl<'a> FileParser<'a> {
         statements
     }
 
-    /// Parses a statement; `following` are the statements after it in the file or table. `in_table`
-    /// is true inside a `table`, where fewer statements are allowed. Returns `None` after an error,
-    /// which is reported.
+    /// Parses a statement. Statements in `following`, which come after it in the file or table, may
+    /// be parsed in the same call of pest. `in_table` is true inside a `table`, where fewer kinds
+    /// of statement are allowed. Returns `None` after an error, which is reported.
     fn parse_statement(
         &mut self,
         raw: &RawStatement,
@@ -236,8 +239,8 @@ impl<'a> FileParser<'a> {
         kind.map(|kind| Statement { kind, span, docs, allows })
     }
 
-    /// Parses a statement, but not the doc comments before it. Returns `None` after an error, which
-    /// is reported.
+    /// Parses a statement, but not the doc comments before it. The parameters and the result are
+    /// the same as for `parse_statement`.
     fn parse_statement_kind(
         &mut self,
         raw: &RawStatement,
@@ -293,8 +296,9 @@ impl<'a> FileParser<'a> {
         kind.filter(|_| !in_table || word.is_allowed_in_table())
     }
 
-    /// Parses a statement with the grammar and builds its syntax tree. Returns `None` after an
-    /// error, which is reported.
+    /// Parses the statement with the tokens `tokens` by the grammar rule `rule`, and builds its
+    /// syntax tree. Statements in `following` may be parsed in the same call of pest. Returns
+    /// `None` after an error, which is reported.
     fn parse_with_grammar(
         &mut self,
         rule: Rule,
@@ -313,8 +317,8 @@ impl<'a> FileParser<'a> {
         kind
     }
 
-    /// Parses tokens with a grammar rule, and builds their syntax tree with `build`. Returns `None`
-    /// after an error, which is reported.
+    /// Parses `tokens` by a grammar rule, in a call of pest that parses nothing else. Builds the
+    /// syntax tree with `build`. Returns `None` after an error, which is reported.
     fn parse_alone<T>(
         &mut self,
         rule: Rule,
@@ -378,18 +382,19 @@ fn suppressed_code(comment: &str) -> Option<Option<Code>> {
     Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
 }
 
-/// Minimum of the limit on calls of grammar rules. Fifty million calls take about one second.
+/// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules
+/// in one parse. Fifty million calls take about one second.
 const MIN_CALL_LIMIT: usize = 50_000_000;
-/// Number of calls of grammar rules that each token of a long statement allows. The grammar needs
-/// far fewer.
+/// Maximum number of calls of grammar rules per token of a longer statement. The grammar needs far
+/// fewer.
 const CALLS_PER_TOKEN: usize = 1000;
 
-/// Raises pest's call limit to what a statement of `length` tokens can need. The grammar runs in
-/// linear time. The limit protects against a change that makes it slower than linear.
+/// Raises pest's limit on calls of grammar rules to what a statement of `length` tokens can need.
+/// The limit protects against a grammar that is slower than linear by mistake.
 ///
-/// pest keeps one limit for the whole process and copies it when a parse begins. This function
-/// therefore only raises the limit, and records a new value only after pest has it. Whatever other
-/// threads do, the limit is at least the value that this thread needs.
+/// All threads share this limit, and pest copies it when a parse begins. So this function never
+/// lowers the limit. It stores the new value in `CURRENT_LIMIT` only after pest has it, because a
+/// thread that reads the value there parses immediately.
 fn raise_call_limit(length: usize) {
     static CURRENT_LIMIT: AtomicUsize = AtomicUsize::new(0);
     static RAISE_LOCK: Mutex<()> = Mutex::new(());

@@ -80,8 +80,9 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub answers: Vec<LiteralAnswer>,
-    /// The literal ids to which [`LiteralAnswer`] refers, in groups; see
-    /// [`DecidingLiterals`](index_terms::DecidingLiterals).
+    /// Literal ids for the answers in `answers`, in groups. If the predicate of an answer is true,
+    /// the text contains at least one literal of each of its groups. The last id of a group has a
+    /// flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
@@ -110,7 +111,8 @@ impl Index {
 pub struct SubjectIndex {
     /// Operand whose value is the text, usually a slot.
     pub operand: Operand,
-    /// Id of the first literal in `scanner`. The scanner's other literals have the following ids.
+    /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
+    /// after it.
     pub first_literal: u32,
     /// Id of the attribute (a value that conditions test) whose value is the same text,
     /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
@@ -137,8 +139,9 @@ impl SubjectIndex {
     /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
 
-    /// True if the normalized text `prepared` equals the text in the message. Always false if
-    /// `needs_unchanged_text` is false, because then no predicate needs the result.
+    /// True if `prepared`, the form `form` of the message text `text`, equals `text`. Always false
+    /// if `needs_unchanged_text` is false, because no predicate needs the result then. Also false
+    /// for a form that may replace one character by several.
     #[inline]
     pub fn is_message_text(&self, form: &TextForm, prepared: &[u8], text: &str) -> bool {
         self.needs_unchanged_text && form.mode.maps_single_chars() && prepared == text.as_bytes()
@@ -223,10 +226,10 @@ pub struct TableIndex {
     /// Ids of this table's attributes. An attribute is a value of the message. A lookup of this
     /// value finds keys.
     pub attributes: Vec<u32>,
-    /// For a table with many subjects (scanned texts) and attributes (looked-up values): two lists
-    /// of ids for each message field. `subjects` and `attributes` then lack these ids. A message
-    /// has values for few fields, so a lookup reads the lists of these fields only. `None` for
-    /// other tables.
+    /// For a table with many scanned texts and looked-up values: for each message field, the ids of
+    /// its subjects (first list) and of its attributes (second list). `subjects` and `attributes`
+    /// then lack these ids. A message has values for few fields, so a lookup reads the lists of
+    /// these fields only. `None` for other tables.
     pub by_slot: Option<(PackedLists, PackedLists)>,
     /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
     pub linear_cost: f64,

@@ -3,7 +3,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`bytecode`] | instructions, lowering from the normal form, the verifier, the disassembler |
+//! | [`bytecode`] | instructions, lowering (translation of conditions), verifier, disassembler |
 //! | [`input`] | reads JSON text or `Serialize` values into slots, without building a tree |
 //! | [`index`] | finds candidate rules for a message: literals, attributes, bitmaps, cost model |
 //! | [`table_search`] | the search through tables, shared by all engines |

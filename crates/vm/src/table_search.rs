@@ -1,8 +1,8 @@
 //! The search through tables whose rules can jump to other tables with `goto`.
 //!
 //! The VM, the index, compiled code and live rules share the search through several tables. They
-//! differ only in how they search one table. The reference evaluator has its own search, which
-//! serves as an independent oracle.
+//! differ only in how they search one table. The reference evaluator has its own search, so that
+//! tests can compare the results of two independent implementations.
 
 use crate::bytecode::instr::Instr;
 use rulec_eval::decision::{Choice, Chosen};
@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// Result of a condition block instead of a table: whether the condition is true.
+    /// The code was the block of a single condition, not of a table: whether this condition is
+    /// true.
     Answer(bool),
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),
@@ -81,7 +82,8 @@ pub trait Searcher {
     /// Searches the table of a position, beginning at this position.
     fn search_from(&mut self, from: Self::Position) -> SearchResult<Self::Position, Self::Rule>;
 
-    /// True if the table was searched before in this decision and selected nothing.
+    /// True if the table was searched before in this decision and selected nothing. It is then not
+    /// searched again.
     fn is_exhausted(&self, table: TableId) -> bool;
 
     /// Records that the table selected nothing in this decision, so that it need not be searched

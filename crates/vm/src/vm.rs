@@ -93,9 +93,9 @@ impl<'a> Vm<'a, JsonMessage<'a>> {
 }
 
 impl<'a> Vm<'a, SlotValues<'a>> {
-    /// Prepares a decision over slot values that were read from a message before. `slots` has one
-    /// value for each slot of the program. The value is missing, or of a kind that the slot
-    /// accepts.
+    /// Prepares a decision over values that were read from a message before. `slots` has one value
+    /// for each slot (field that the program reads). The value is missing, or of a kind that the
+    /// slot accepts.
     #[inline(always)]
     pub fn over_slots(
         code: &'a Bytecode,
@@ -223,7 +223,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, evaluate).map_or(Tri::False, |result| (result == each.all).into())
     }
 
-    /// Evaluates a loop's condition for one element; true if the condition is true.
+    /// Evaluates a loop's condition for one element. Returns false if the condition is false or
+    /// unknown.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);
@@ -233,8 +234,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.eval_condition(each.body)
     }
 
-    /// Runs `visit` as the loop `each` over a list, so that the work of `visit` is counted once for
-    /// each element. `None` if the value is no list, or the list exceeds a limit.
+    /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,
+    /// work counts against the limits once for each element. `None`, without a call of `visit`, if
+    /// the value is no list, or the list exceeds a limit.
     fn run_loop<T>(&mut self, each: &Loop, list: Value<'a>, visit: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let loop_entry =
             self.arena.enter_quantifier(each.nest.depth, each.nest.reads.is_empty(), list.list_len()?)?;
@@ -257,8 +259,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     }
 
     /// Runs code from address `start` on, and returns the result of the condition or table that the
-    /// code evaluates. If `ONE` is true, the run also ends at address `stop`, the end of a single
-    /// route's code.
+    /// code evaluates. With `ONE`, only the code of one route is run, which ends at address `stop`.
+    /// If the run reaches this end, the route does not match, and the result is
+    /// [`SearchResult::Nothing`]. Without `ONE`, `stop` is ignored.
     fn run_blocks<const ONE: bool>(&mut self, start: usize, stop: usize) -> SearchResult<usize> {
         let chunk = self.chunk;
         let instrs = &*chunk.instrs;
@@ -314,8 +317,8 @@ impl<M> Drop for Vm<'_, M> {
     }
 }
 
-/// Returns the order of a value and an integer, like the function [`compare`]; `None` if they have
-/// no order.
+/// Returns the order of a value and the integer `int`, like the function [`compare`]; `None` if
+/// they have no order.
 #[inline(always)]
 fn compare_with_int(value: &Value<'_>, int: i64) -> Option<Ordering> {
     match value {

@@ -1,7 +1,7 @@
 //! Checks that a Rust type accepts the arguments that rules give to a handler, before any message
-//! arrives. The check deserializes the Rust type with serde, but from a sample value for each
-//! argument, because only the types of the arguments are known. If the Rust type asks serde for a
-//! kind of value that an argument does not have, the check fails.
+//! arrives. Only the types of the arguments are known then. So the check deserializes the Rust type
+//! with serde from a sample value for each argument. If the Rust type asks serde for a kind of
+//! value that an argument does not have, the check fails.
 
 use super::ArgsError;
 use rulec_base::message;

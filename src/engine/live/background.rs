@@ -58,8 +58,9 @@ impl LiveState {
         std::thread::Builder::new().name(name.to_owned()).spawn(move || work(&shared)).is_ok()
     }
 
-    /// Runs `work`. If `work` panics, calls `abort`, which ends the unfinished work in the writer's
-    /// state. Otherwise other threads would wait for a result that never comes.
+    /// Runs `work`, which is a merge or a compaction. If `work` panics, calls `abort`, which
+    /// changes the writer's state so that no merge or compaction counts as running. Without this,
+    /// other threads would wait forever.
     pub(super) fn run_or_abort<T>(&self, abort: fn(&mut Writer), work: impl FnOnce() -> T) -> T {
         let guard = scopeguard::guard((), |()| {
             abort(&mut self.lock_writer());
@@ -147,8 +148,8 @@ fn new_segment(base: &Rules, rules: Rules, routes: Vec<(Arc<Route>, SequenceNumb
     routes_by_key.is_empty().then(|| Segment::from_inserted_routes(rules, base, ordered))
 }
 
-/// Drops `old` after waiting up to 100 ms until no decision uses it. Otherwise the last decision
-/// that uses `old` would have to free the memory, which makes that decision slow.
+/// Drops `old`, after waiting up to 100 ms until no decision uses it. So this thread frees the
+/// memory. Otherwise the last decision that uses `old` would do this, which would make it slow.
 pub(super) fn drop_when_unshared<T>(old: Arc<T>) {
     #[cfg(test)]
     SOLE_OWNER_DROPS.set(SOLE_OWNER_DROPS.get() + usize::from(Arc::strong_count(&old) == 1));

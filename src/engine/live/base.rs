@@ -23,8 +23,8 @@ pub(super) struct Base {
     pub names: Vec<HashMap<Arc<str>, RuleId>>,
     pub edit_points: EditPoints,
     pub declarations: Declarations,
-    /// For each route of the last full compilation, how it uses undeclared message fields. Empty if
-    /// the rules declare `input`.
+    /// For each route of the last full compilation, the undeclared message fields that it reads,
+    /// with the kinds of value that it accepts in them. Empty if the rules declare `input`.
     pub uses: UsesByRoute,
     pub files: KeptFiles,
 }
@@ -62,8 +62,9 @@ impl Base {
 /// Compiles the rules of a main file for live rules. Also returns the declared input or, without a
 /// declaration, how often routes use each message field.
 ///
-/// Checks only the `test` blocks whose names satisfy `is_selected_test`, because older tests may
-/// expect decisions from before the edits.
+/// Checks only those `test` blocks for whose names `is_selected_test` is true. The caller selects
+/// the tests that the current edits add or replace. Older tests may expect decisions from before
+/// the edits.
 pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,

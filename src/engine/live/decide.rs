@@ -19,7 +19,8 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Calls `work` with one VM for each segment (group of routes compiled together), and with the
-/// number of the current thread.
+/// number of the current thread. The number selects the reference counter of the rules that the
+/// decision uses; see [`ThreadWorkspace::thread`].
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
@@ -43,8 +44,9 @@ fn with_segment_vms<T>(
 
 type SegmentVms<'s> = SmallVec<[Vm<'s, JsonMessage<'s>>; 4]>;
 
-/// True if edits since the last full compilation may affect decisions of the entry: if anything was
-/// edited, and the entry is a table of routes. Edits of all other entries cause a full compilation.
+/// True if edits since the last full compilation may affect decisions of the entry. If false, the
+/// base (the rule set as last compiled in full) can decide alone. Only tables of routes can have
+/// such edits: an edit of any other entry causes a full compilation.
 fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }

@@ -146,9 +146,11 @@ impl Declarations {
         }
     }
 
-    /// Checks the names and types of routes in one file, with the declarations at the indexes in
-    /// `needed`. `file` is the id of the text of the routes. Also returns the statement of the last
-    /// route, so that the caller need not clone the statement.
+    /// Checks the names and types of routes whose tables are in one file. `file` is the id of the
+    /// text of the routes. `needed` has the indexes of the declarations that the routes mention,
+    /// and `known` describes the message fields that other routes use. The routes are moved into
+    /// the check. The statement of the last route is returned, so that a caller with a single route
+    /// gets it back without a clone.
     fn check_routes(
         &self,
         routes: TableStatements<'_>,
@@ -189,10 +191,13 @@ impl Declarations {
         (CheckedRoutes { program, diagnostics, uses }, last_statement)
     }
 
-    /// Returns the statements of a temporary source file, in which routes are checked. They are the
-    /// routes at the top level, and the tables with the other routes. Settings of the file
-    /// `table_unit` come first, if `needed` has their indexes. Also returns the indexes of the
-    /// statements that declare these tables.
+    /// Returns the statements of a temporary source file, in which routes are checked. `needed` has
+    /// the indexes of the declarations that the routes mention. The result has, in this order:
+    /// - the settings of the file with the index `table_unit`, if they are in `needed`
+    /// - the routes that are outside any table
+    /// - for each table that has some of the routes, a `table` statement with these routes
+    ///
+    /// Also returns the indexes of the declarations of these tables.
     fn build_statements(
         &self,
         routes: TableStatements<'_>,
@@ -223,9 +228,10 @@ impl Declarations {
         (table_indexes, top_level)
     }
 
-    /// Returns the `settings` statement at index `at` as it applies to a route that is checked.
-    /// `None` unless the statement is in the file `table_unit`, which contains the route's table.
-    /// The spans of the result refer to `file`, the text of the route.
+    /// Returns those entries of the `settings` statement at index `at` that apply only to its own
+    /// file. The routes to check must be in this file: returns `None` if the file's index is not
+    /// `table_unit`, or if the statement has another keyword. The result gets the file id `file`,
+    /// as if it were in the text of the routes.
     fn settings_in_file(&self, at: u32, table_unit: usize, file: FileId) -> Option<Statement> {
         let Declaration { unit, statement, .. } = self.statements.get(at as usize)?;
         let StatementKind::Settings { entries } = &statement.kind else { return None };
@@ -256,7 +262,7 @@ impl Declarations {
 
     /// Checks several inserted routes of one file together, so that they can be compiled into one
     /// segment (a group of routes compiled together). `known` describes the message fields that
-    /// other routes use.
+    /// other routes use, because all routes must use a field alike.
     pub fn check_inserted(
         &self,
         base: &Rules,
@@ -281,8 +287,8 @@ impl Declarations {
         }
     }
 
-    /// Compiles a single route for a table (or for the top level). `known` describes the message
-    /// fields that other routes use.
+    /// Compiles the single route `parsed` for a table (or for the top level). `known` describes the
+    /// message fields that other routes use, because all routes must use a field alike.
     pub fn compile_route(
         &self,
         compiler: &Compiler,
@@ -336,7 +342,7 @@ impl Declarations {
 type TableStatements<'t> = Vec<(Option<&'t str>, Statement)>;
 
 /// Returns the last statement inside a `table` statement; `None` if the table is empty. Returns any
-/// other statement unchanged.
+/// other statement unchanged. So it takes a route out of a table that was built only to check it.
 fn innermost_statement(mut statement: Statement) -> Option<Statement> {
     match &mut statement.kind {
         StatementKind::Table { statements, .. } => statements.pop(),
@@ -349,8 +355,8 @@ pub(super) fn table_name(base: &Rules, table: TableId) -> Option<&str> {
     (table != TableId(0)).then(|| &*base.program().tables[table.index()].name)
 }
 
-/// The result of checking routes: the program, the diagnostics, and how the routes use message
-/// fields.
+/// The result of checking routes: the program, the diagnostics, and the undeclared message fields
+/// that the routes read, with the kinds of value that they accept.
 #[derive(Default)]
 pub(super) struct CheckedRoutes {
     program: Program,
@@ -359,8 +365,8 @@ pub(super) struct CheckedRoutes {
 }
 
 impl CheckedRoutes {
-    /// Compiles the checked routes into a rule set of their own, which decisions search together
-    /// with `base`.
+    /// Compiles the checked routes into a rule set of their own. Decisions search it together with
+    /// `base`, the rule set as last compiled in full.
     pub fn compile(self, compiler: &Compiler, base: &Rules) -> Result<Rules, Vec<Diagnostic>> {
         let CheckedRoutes { mut program, mut diagnostics, .. } = self;
         program.limits = base.program().limits;
@@ -371,8 +377,9 @@ impl CheckedRoutes {
     }
 }
 
-/// Returns the functions of the embedding program that the routes call. Functions that `base`
-/// already calls are taken from `base`.
+/// Returns the functions of the embedding program that the routes call. If the rules in `base` (the
+/// rule set as last compiled in full) declare all of them, they are taken from there. Otherwise
+/// they are linked, with a diagnostic for each function that is missing or has other types.
 fn link_hosts(
     compiler: &Compiler,
     base: &Rules,

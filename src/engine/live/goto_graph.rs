@@ -46,8 +46,9 @@ impl GotoGraph {
         *count -= 1;
     }
 
-    /// Checks that a jump from the table `from` to the table `to` may be added to the graph.
-    /// `without` is the jump that the new jump replaces, if any. It counts as already removed.
+    /// Checks that a jump from the table `from` to the table `to` may be added to the graph. If an
+    /// edit replaces a jump by this one, `without` is the old jump, and it counts as already
+    /// removed.
     ///
     /// # Errors
     /// If the jump would close a cycle, or make a chain of jumps too long.

@@ -79,8 +79,8 @@ fn test_name<'e>(edit: &'e ParsedEdit<'_>) -> Option<&'e str> {
     }
 }
 
-/// Applies edits of routes to the recompiled rules. Other threads made these edits during the
-/// recompilation, and they were logged.
+/// Applies the edits of routes in `log` to the recompiled rules. Other threads made these edits
+/// during the recompilation.
 fn replay_edits(writer: &mut Writer, compiler: &Compiler, log: &[Edit]) -> Result<(), EditError> {
     for edit in log {
         let edit = edit.parse_edit(writer.base().rules.sources())?;

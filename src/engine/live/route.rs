@@ -25,7 +25,8 @@ pub(super) struct Route {
     /// The table that the route jumps to, and the span of the jump. `None` if the route does not
     /// jump. The id is valid in the base (the rule set as last compiled in full).
     pub goto: Option<(TableId, Span)>,
-    /// How the route uses undeclared message fields. Routes with equal uses share one allocation.
+    /// The undeclared message fields that the route reads, with the kinds of value that it accepts
+    /// in them. Routes for which these are equal share one allocation.
     pub uses: Arc<RouteUses>,
     pub parsed: ParsedStatement,
 }

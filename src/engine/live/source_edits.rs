@@ -64,7 +64,8 @@ impl Loader for RecordingLoader<'_> {
 /// and the closing braces of tables.
 #[derive(Default)]
 pub(super) struct EditPoints {
-    /// For each route, the byte offset at which the previous statement ends.
+    /// For each route, the byte offset at which the previous statement ends. Comments that belong
+    /// to the route lie after this offset.
     previous_ends: Vec<u32>,
     /// For each table, the span of its closing brace; `None` for the first table, which is the top
     /// level.
@@ -233,9 +234,9 @@ fn format_statement(in_table: bool, text: &str) -> Cow<'_, str> {
     if in_table { indent_statement(text).into() } else { text.trim().into() }
 }
 
-/// Returns the replacements in a source text that replace a statement and its documentation
-/// comments by `text`. If `text` is `None`, they remove both. `previous_end` is the end of the
-/// previous statement. With `in_table`, the new statement is indented for a table.
+/// Returns replacements in a source text that replace a statement by `text`, and remove its
+/// documentation comments. If `text` is `None`, the statement is removed too. `previous_end` is the
+/// end of the previous statement. With `in_table`, the new statement is indented for a table.
 pub(super) fn replacement_splices(
     source: &str,
     previous_end: u32,
@@ -250,8 +251,8 @@ pub(super) fn replacement_splices(
     comments.map(|range| (range, String::new())).chain(std::iter::once((statement, text)))
 }
 
-/// Returns the insertion of a statement at the byte offset `at`: the closing brace of a table (with
-/// `in_table`), or the end of a file.
+/// Returns a replacement that inserts a statement at the byte offset `at`. This is the closing
+/// brace of a table (with `in_table`), or the end of a file.
 pub(super) fn append_splice(at: usize, in_table: bool, text: &str) -> Splice {
     (at..at, format!("\n{}\n", format_statement(in_table, text)))
 }

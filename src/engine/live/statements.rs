@@ -214,8 +214,8 @@ impl<'f> StatementEditor<'f> {
         }
     }
 
-    /// Returns the table of an edit. Checks that the edit's file and table exist, and that no
-    /// earlier edit changed the table.
+    /// Returns the `table` statement that an edit names; `None` if the edit is for the top level.
+    /// Checks that the edit's file and table exist, and that no earlier edit changed the table.
     fn find_unchanged_table(&self, edit: &ParsedEdit<'_>) -> Result<Option<LocatedStatement<'f>>, EditError> {
         if let Some(name) = edit.file.filter(|name| !self.files.iter().any(|file| file.name == *name)) {
             return Err(self.unknown_file_error(name));

@@ -35,14 +35,15 @@ use std::sync::Arc;
 /// The mutable state of live rules, which edits change. Decisions read immutable snapshots of it.
 pub(super) struct Writer {
     catalog: Catalog,
-    /// The segments (groups of routes compiled together) of inserted routes, oldest first. Segments
-    /// that a running merge compiles into a new base are not included, because the merge keeps
-    /// them.
+    /// The segments (groups of routes compiled together) of inserted routes, oldest first. While a
+    /// merge runs, the segments that it compiles into a new base are not here but in `background`,
+    /// in the state of the merge.
     added_segments: Vec<Arc<Segment>>,
     constraints: Constraints,
     revision: Revision,
     background: Background,
-    /// The edits of routes since a recompilation began; `None` if no recompilation runs.
+    /// The edits of routes since a recompilation of all rules began. They will be applied to its
+    /// result. `None` if no recompilation runs.
     edit_log: Option<Vec<Edit>>,
 }
 
@@ -92,8 +93,8 @@ pub(super) enum Completion {
 }
 
 impl Constraints {
-    /// Returns the counts of how routes use message fields. `None` if the rules declare `input`,
-    /// because no counts are needed then.
+    /// Returns counts of how routes use message fields, from which the types of the fields are
+    /// inferred. `None` if the rules declare `input`, which gives the types.
     fn uses(&mut self) -> Option<&mut CountedUses> {
         match &mut self.counted {
             CountedFields::Uses(uses) => Some(uses),
@@ -101,15 +102,17 @@ impl Constraints {
         }
     }
 
-    /// Subtracts the field uses of a removed route from the counts. Returns false if this changes
-    /// the inferred type of a field that other routes read. The counts are changed in both cases,
-    /// so a caller that does not remove the route must add the uses again.
+    /// Subtracts the field uses of a removed route (the fields that it reads, as which kinds of
+    /// value) from the counts. Returns false if this changes the inferred type of a field that
+    /// other routes read. The counts are changed in both cases, so a caller that does not remove
+    /// the route must add the uses again.
     fn remove_uses(&mut self, used: Option<&Arc<RouteUses>>) -> bool {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the field uses of a new route to the counts. If another route has equal uses, returns
-    /// the value of that route, so that both share it. Otherwise returns `used`.
+    /// Adds the field uses of a new route (the fields that it reads, as which kinds of value) to
+    /// the counts. Returns the allocation of an equal earlier value if there is one, so that the
+    /// routes share it. Otherwise returns `used`.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),
@@ -246,10 +249,12 @@ impl Writer {
         std::mem::replace(self, Writer { revision, background, edit_log, ..recompiled })
     }
 
-    /// Tries to apply an edit of a route without compiling other routes; returns `None` if that
-    /// worked. If the edit changes the inferred type of a field that other routes read, nothing is
-    /// applied. The result then contains all text changes, including the edit. The caller must
-    /// recompile everything with them.
+    /// Tries to apply an edit of a route without compiling other routes. Returns `None` if the edit
+    /// is applied.
+    ///
+    /// If the edit changes the inferred type of a field that other routes read, nothing is applied.
+    /// The result then has all edits of routes since the last full compilation, including this one.
+    /// The caller must recompile everything with them.
     fn try_apply(
         &mut self,
         compiler: &Compiler,

@@ -1,10 +1,11 @@
 //! Requirements that depend on another field's value, as `if` and `then` in a schema. For example,
 //! the config of a node depends on the node's type.
 //!
-//! The requirements are found by validating probe objects. For each allowed value of a field, a
-//! probe object contains that value and empty dicts, and no other fields. Suppose that a violated
-//! rule reads only that field and missing fields. Then every object with the value but without the
-//! missing fields violates the rule. So at least one of the missing fields is required.
+//! The requirements are found by validating probe objects. A probe has one allowed value of a
+//! field, and at most empty dicts in its other fields. Suppose that a probe violates a rule that
+//! reads only this field and fields that the probe lacks. Then any object with this value violates
+//! the rule, unless it has one of the lacking fields. So the schema requires at least one of them
+//! for this value.
 
 use super::super::reads::{FieldRead, FieldReads};
 use super::super::run::{self, FoundViolation};
@@ -101,8 +102,8 @@ impl VariantBuilder<'_, '_> {
         }
     }
 
-    /// Returns one schema with `if` and `then` for each allowed value of `field` that makes other
-    /// fields required.
+    /// Returns schemas for those allowed values of `field` that make other fields required. Each
+    /// has the value as `if`, and the required fields as `then`.
     fn field_variants(&self, object: &Object, field: &PayloadField, site: &ObjectPosition<'_>) -> Vec<Json> {
         let Some(Limits::OneOf(values)) = &field.limits else { return Vec::new() };
         let is_dict =
@@ -134,10 +135,10 @@ impl VariantBuilder<'_, '_> {
         values.iter().filter_map(build_variant).collect()
     }
 
-    /// Given a violated rule, returns the fields that would satisfy it: the rule requires at least
-    /// one of them. Also returns the dict that contains these fields, or `None` if the object
-    /// itself contains them. `dicts` are the dicts in the probe payload. The result is `None` if
-    /// the violation may depend on other fields.
+    /// Returns the fields that would satisfy a rule that a probe object violates: at least one of
+    /// them is required. `field` is the field whose value the probe sets, and `dicts` are its empty
+    /// dicts. The first part of the result is the name of the dict that must contain the fields, or
+    /// `None` if the object itself must. No result if the violation may depend on other fields.
     fn required_fields(
         &self,
         found: &FoundViolation,

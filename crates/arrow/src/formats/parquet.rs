@@ -36,8 +36,8 @@ const FOOTER_TAIL_BYTES: u64 = 8;
 /// Number of rows per row group, which is also the number of rows between two footers.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-/// Maximum number of magic numbers that are tried as the end of a truncated file. Data in the file
-/// may contain the bytes of a magic number.
+/// Maximum number of places that are tried as the end of the last complete footer in a truncated
+/// file. Each place ends with a magic number, but data may contain the same bytes by chance.
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
@@ -104,8 +104,9 @@ impl ChunkReader for FilePrefix {
     }
 }
 
-/// Reader that the library uses for a page header or for the end of a file. A page header is
-/// checked before the library receives it.
+/// Reader that the library gets for reading bytes from an offset. If a page header begins there,
+/// the first read checks the header before the library gets its bytes. For the end of the file,
+/// nothing is checked.
 struct CheckedHeader {
     /// File and offset of the page header, until it is read; then `None`.
     head: Option<(File, u64)>,

@@ -243,8 +243,8 @@ impl Code {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
-    /// True for codes that need the static analysis of `rulec check`. The compiler alone finds only
-    /// some of these mistakes, or none.
+    /// True for codes that need the static analysis of `rulec check`. If the compiler reports no
+    /// such code, the mistake may still exist.
     pub fn is_analysed(self) -> bool {
         matches!(
             self,

@@ -58,7 +58,8 @@ pub struct JsonError {
     /// How to correct the text; empty if no remedy is known.
     help: Message,
     path: String,
-    /// The keys in the message and the path; `None` if the error names none.
+    /// The keys of the JSON text that `message` and `path` contain, so that private keys can be
+    /// masked later. `None` if the error names none.
     keys: Option<Box<NamedKeys>>,
     line: usize,
     column: usize,
@@ -187,7 +188,7 @@ impl JsonError {
     }
 
     /// Creates the error from `refusal` if this reader stopped the parse, otherwise from
-    /// `serde_json`'s error.
+    /// `serde_json`'s error. `steps` are the path to the faulty value, innermost step first.
     pub(super) fn new(
         text: &str,
         error: &serde_json::Error,
@@ -405,7 +406,8 @@ fn number_start(text: &str, offset: usize) -> usize {
     offset - prefix.iter().rev().take_while(is_number_byte).count()
 }
 
-/// Returns the message and the remedy for a `serde_json` syntax error at byte `offset`.
+/// Returns the message and the remedy for a syntax error at byte `offset`. `original` is the
+/// message of `serde_json` without the position. If no remedy is known, the remedy is empty.
 fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
     let next_char = text.get(offset..).and_then(|rest| rest.chars().next());
     let (message, help) = match (original, next_char) {

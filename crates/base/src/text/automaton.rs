@@ -1,11 +1,11 @@
 //! An automaton that finds many literals in one pass over a text. Building it takes time
 //! proportional to the literals.
 //!
-//! The `aho-corasick` builder moves the states where a literal ends before the other states. For
-//! each state, the builder then follows the chain of moves. If nearly every state ends a literal,
-//! as with `w1`, `w2`, … `w40000`, the moves form one long cycle. Following this cycle from each
-//! state takes quadratic time. Dummy states at the start, where no literal ends, split the cycle
-//! into many short ones.
+//! To renumber its states, the `aho-corasick` builder swaps states, so that those where a literal
+//! ends come first. It then follows the chain of swaps from each state to find the new number. If
+//! nearly every state ends a literal, as with `w1`, `w2`, … `w40000`, the swaps form one long
+//! cycle. Following this cycle from each state takes quadratic time. Dummy states at the start,
+//! where no literal ends, split the cycle into many short ones.
 
 use std::ops::Range;
 
@@ -16,8 +16,8 @@ const NON_UTF8_BYTE: u8 = 0xff;
 /// Minimum number of literals for which dummy states are added. With fewer literals, building the
 /// automaton in quadratic time is still fast; see the module documentation.
 const MIN_LITERALS_FOR_DUMMY_STATES: usize = 1_000;
-/// Minimum length in bytes of a literal for which the automaton keeps failure transitions. To
-/// remove them, the builder follows the chain of failures from each state. For a literal that
+/// Minimum length in bytes of a literal for which the automaton is an NFA, not a DFA. To build a
+/// DFA, the builder follows the chain of failure transitions from each state. For a literal that
 /// repeats itself, such as `abab…`, that takes time quadratic in the length of the literal.
 const MIN_LENGTH_FOR_FAILURES: usize = 1_000;
 /// Number of literals per dummy state. More dummy states shorten the cycles of moves that the

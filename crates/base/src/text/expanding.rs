@@ -16,17 +16,19 @@ const EXPANDING_BLOCKS: [std::ops::RangeInclusive<char>; 3] =
 /// Minimum number of characters in an expansion that counts as long.
 const MIN_EXPANSION_CHARS: usize = 4;
 
-/// A character with a long expansion. Each array contains a text twice. Entry 0 keeps upper and
-/// lower case, for comparisons that respect case. Entry 1 is case-folded. All texts are in NFKC.
+/// A character that NFKC replaces by several characters, at least [`MIN_EXPANSION_CHARS`]. Their
+/// text, the expansion, is divided into `head` and the end. Each array has two forms of a text,
+/// both in NFKC. Entry 0 keeps upper and lower case, for comparisons that respect case; entry 1 is
+/// case-folded.
 pub(super) struct ExpandingChar {
     character: char,
     /// The start of the expansion, which is followed by `end`.
     pub head: [String; 2],
-    /// The end of the expansion. It begins at the last character that does not compose with
-    /// preceding characters. The text after the expansion may still compose with this end.
+    /// The end of the expansion, as it must be normalized together with the text that follows. It
+    /// begins at the last character that does not compose with preceding characters.
     pub end: String,
-    /// The two forms of `end`, for the usual case that the next character cannot compose with
-    /// `end`.
+    /// The end of the expansion in NFKC and in both cases, like `head`. It is used if the next
+    /// character of the text cannot compose with the end.
     pub plain_end: [String; 2],
 }
 

@@ -8,7 +8,8 @@ pub use set::NetworkSet;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// Parses a network. A single address is a network of one address.
+/// Parses a network; `None` if the text is no network. A single address is a network of one
+/// address.
 pub fn parse_network(text: &str) -> Option<IpNet> {
     match text.contains('/') {
         true => text.trim().parse().ok(),
@@ -34,11 +35,10 @@ pub fn is_in_network(address: &str, network: &str) -> Option<bool> {
 }
 
 /// Returns the addresses at the edges of a network: its first two, its last, and the address after
-/// its last. The analysis of rules tries these addresses. For an IPv4 network, their IPv6 forms are
-/// included. `None` if the text is no network.
+/// its last. For an IPv4 network, their IPv6 forms are included. `None` if the text is no network.
 ///
-/// The edges of several networks, with `0.0.0.0` and `::`, represent all addresses: an address lies
-/// in the same networks as the greatest edge that is not above the address.
+/// The analysis of rules needs to try only these addresses, with `0.0.0.0` and `::`. Any other
+/// address lies in the same networks as the greatest of them that is below it.
 pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     let network = parse_network(network)?;
     let (first, last) = (network.network(), network.broadcast());

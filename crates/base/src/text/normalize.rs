@@ -52,8 +52,8 @@ impl TextMode {
         !self.fold && matches!(self.form, NormalizationForm::None)
     }
 
-    /// True if this mode only folds single characters, or changes nothing. So one character stays
-    /// one character, and a character that does not fold stays the same.
+    /// True if this mode only folds single characters, or changes nothing. Each character then
+    /// stays one character, so a keyword can be compared with a text character by character.
     pub const fn maps_single_chars(self) -> bool {
         !self.full && matches!(self.form, NormalizationForm::None)
     }
@@ -135,9 +135,9 @@ impl TextMode {
         self.prepare_nfkc(previous, &text[rest_start..], out);
     }
 
-    /// Appends the end of `previous`, the preceding expanding character (a character with a long
-    /// NFKC form), followed by `text`. Both are prepared together. `text` contains no expanding
-    /// character.
+    /// Appends the end of the expansion of `previous` and then `text`, normalized and folded as one
+    /// text. `previous` is the expanding character (with a long NFKC form) before `text`, if any.
+    /// `text` itself contains no expanding character.
     fn prepare_nfkc(self, previous: Option<&ExpandingChar>, text: &str, out: &mut String) {
         if text.is_empty() {
             out.push_str(previous.map_or("", |expansion| &expansion.plain_end[usize::from(self.fold)]));
@@ -203,9 +203,8 @@ impl NormalizationForm {
 
 /// True for common letters that every normalization form keeps and that never compose with a
 /// preceding character. The quick check for normalized text takes dozens of nanoseconds per
-/// character, so it skips these letters. The check then sees the marks around a skipped letter next
-/// to each other. So it may miss that a text is normalized, but it never accepts a text that is
-/// not.
+/// character, so the caller leaves out these letters. The check may then report that a normalized
+/// text is not normalized. It never accepts a text that is not normalized.
 fn is_inert(c: char) -> bool {
     matches!(c,
         '\0'..='\u{9f}' | 'À'..='ı' // Latin

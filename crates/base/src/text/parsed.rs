@@ -50,7 +50,8 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
 
 /// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
 pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
-    /// Guard of the outermost call. The guard clears the cache on drop, even if the work panics.
+    /// Clears the cache on drop, even if the work panics. The bool is true for the outermost call,
+    /// which created the cache. An inner call leaves the cache to the outermost one.
     struct ClearCacheOnDrop(bool);
     impl Drop for ClearCacheOnDrop {
         fn drop(&mut self) {

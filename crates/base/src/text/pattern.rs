@@ -50,9 +50,10 @@ thread_local! {
 }
 
 /// Returns a compiled expression with its number of automaton states, from the cache of this thread
-/// if possible. Returns `None` if the expression does not compile. The reference evaluator uses
-/// this function, because it keeps no state between evaluations. The function also compiles
-/// expressions from messages, because the size of the cache is bounded.
+/// if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides its size
+/// limit. Returns `None` if the expression does not compile. The reference evaluator uses this
+/// function, because it keeps no state between evaluations. The function also compiles expressions
+/// from messages, because the size of the cache is bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,
@@ -157,8 +158,9 @@ pub struct LazyRegex {
 }
 
 impl LazyRegex {
-    /// Prepares an expression; returns an error if it does not compile. An expression that may come
-    /// near the size limit is compiled at once, others on first use.
+    /// Prepares an expression; returns an error if it does not compile. If `ignore_case` is true,
+    /// it is compiled as if it began with `(?i)`. An expression that may come near the size limit
+    /// is compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {

@@ -17,8 +17,8 @@ const STATE_BYTES: usize = 64;
 /// estimate accepts must compile.
 const SIZE_SAFETY_FACTOR: usize = 4;
 
-/// True if the syntax alone shows that the expression compiles. A valid expression fails to compile
-/// only if it is too large.
+/// True if the syntax alone shows that the expression compiles, so that it can be compiled later
+/// without a check. A valid expression fails to compile only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
     count_states(hir) <= REGEX_SIZE_LIMIT / STATE_BYTES / SIZE_SAFETY_FACTOR
 }

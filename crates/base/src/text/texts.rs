@@ -28,9 +28,9 @@ struct TextSlot {
 
 /// The length that marks an empty slot.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
-/// Minimum number of slots for which a table may be half full. A smaller table is at most a quarter
-/// full, which takes fewer comparisons but more cache. Measured in benches/notes/decision-cost.md,
-/// "Late hits and misses at 100 to 1,000 routes".
+/// Number of slots from which a table may be half full. A table with fewer slots is at most a
+/// quarter full. This takes fewer comparisons, but more of the processor's cache. Measured in
+/// benches/notes/decision-cost.md, "Late hits and misses at 100 to 1,000 routes".
 const MIN_SPARSE_SLOTS: usize = 1 << 10;
 /// Maximum length of a text that fits into two words. Not tuned: two words have sixteen bytes.
 const MAX_SHORT_BYTES: usize = 16;

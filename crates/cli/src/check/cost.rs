@@ -13,8 +13,8 @@ use rulec_base::text::to_one_line;
 use rulec_config::Settings;
 use serde::Serialize;
 
-/// Prints the worst-case cost of decisions if requested. Returns the number of tables whose cost
-/// exceeds the allowed maximum.
+/// Prints the worst-case cost of decisions if `--cost` requests it. Returns the number of tables
+/// whose cost exceeds the maximum that `--max-cost` or the settings allow.
 pub fn report_costs(
     args: &Args,
     compiled: &Compiled,

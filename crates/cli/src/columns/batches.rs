@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a run computes the results of its messages. Plain decisions (without explanation or intent
-/// flow) are made directly on columns. Workers compute all other results from JSON messages. Also
-/// has the function that creates the output columns of the workers.
+/// flow) are made directly on columns. Workers compute all other results from JSON messages, and
+/// write them to columns that `answers` creates.
 pub struct AnswerMode<'a> {
     /// The rules and the entry (a table or router) that decide, if each message needs only a plain
     /// decision. Such decisions are made directly on columns. `None` if workers compute the results
@@ -328,9 +328,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process all input, and writes the results. `next_job` reads the next
-/// batch of the input; `messages` converts rows to JSON messages, and is `None` if the input is
-/// lines.
+/// Lets the worker threads process all input, and writes the results. `states` has one element for
+/// each thread. `next_job` reads the next batch of the input. `messages` converts rows to JSON
+/// messages; it is `None` if the input is lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
@@ -441,8 +441,9 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Lines(lines))
     }
 
-    /// Converts each row to a JSON message, which the worker then processes. `first_row` is the
-    /// number of the first row in the batch.
+    /// Converts each row to a JSON message with `messages`, and lets the worker process the
+    /// message. `first_row` is the number of the first row in the batch. Returns the results as
+    /// JSON lines. Without `messages`, returns nothing.
     fn answer_rows(
         &mut self,
         part: &Part,

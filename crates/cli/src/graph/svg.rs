@@ -110,7 +110,7 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
     }
 }
 
-/// Returns the SVG path of an edge, and the position of the edge's label.
+/// Returns the SVG path of an edge, and the x and y of the edge's label, in pixels.
 fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {
@@ -162,9 +162,9 @@ fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
     (placed, max_row_width + 3 * NODE_GAP, top)
 }
 
-/// Returns the row of each node, by a breadth-first search: the row below the node from which the
-/// search first reaches the node. Each node that earlier searches have not reached starts a search
-/// in row 0.
+/// Returns the row of each node, by the index of the node. A breadth-first search starts at each
+/// node that no earlier search has reached, and puts this node into row 0. A node that the search
+/// first reaches from row `n` gets row `n + 1`.
 fn node_rows(drawing: &Drawing) -> Vec<usize> {
     let mut rows = vec![None; drawing.nodes.len()];
     let mut targets = vec![Vec::new(); drawing.nodes.len()];
@@ -196,7 +196,8 @@ fn display_width(text: &str) -> usize {
     text.chars().map(|c| if c < '\u{1100}' { 1 } else { 2 }).sum()
 }
 
-/// Splits a word that is longer than a line. Wide characters count as two columns.
+/// Splits a word that is longer than a line into parts that each fit on a line. Wide characters
+/// count as two columns.
 fn split_long_word(word: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(word);
     std::iter::from_fn(move || {

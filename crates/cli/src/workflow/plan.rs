@@ -20,11 +20,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// The payload kind (name of a `payload` statement) whose rules judge a plan.
+/// The payload kind (name of a `payload` statement) whose rules validate a plan.
 const PLAN_KIND: &str = "create_workflow_plan";
-/// The payload kind (name of a `payload` statement) whose rules judge a request to run a plan.
+/// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
 const RUN_KIND: &str = "execute_workflow";
-/// The id that the plan gets as a workflow. A run has no other workflow.
+/// The workflow id of the plan in its run, which has no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
 /// Options for plans, which are workflows that a language model wrote as JSON.
@@ -53,7 +53,7 @@ pub struct PlanArgs {
     trace: bool,
 }
 
-/// The result of a run, with the attempts in the order in which they ended.
+/// The result of a run, with the attempts to run its nodes, in the order in which they ended.
 #[derive(Serialize)]
 struct PlanReport<'a> {
     #[serde(flatten)]
@@ -153,7 +153,9 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     Ok(judges)
 }
 
-/// Judges the request to run the plan with this input. Returns the rejection, if there is one.
+/// Validates the request to run the plan with this input, by the rules of the payload kind
+/// [`RUN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules have no
+/// such kind.
 fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
     let judges = coordinator.judges();
     judges.get(RUN_KIND)?;
@@ -214,7 +216,8 @@ fn with_limits_and_saving(
 /// practically unlimited, and a point in time plus a year cannot overflow.
 const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
-/// Reads the progress of a saved run of this plan.
+/// Reads the progress of a saved run of this plan, as the engine saved it. Fails if the nodes or
+/// edges of the saved plan differ from this plan.
 fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
     let mut saved = Json::Object(read_object(path)?);
     let shape = |plan: &Json| {

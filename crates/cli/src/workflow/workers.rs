@@ -42,7 +42,8 @@ pub struct Allowed {
     allow_loop: Option<u64>,
 }
 
-/// Registers the allowed node types. A plan with a node of another type is refused.
+/// Registers the allowed node types. `hosts` are the hosts that `HTTP` nodes may call; if there are
+/// none, this type is not allowed. A plan with a node of another type is refused.
 pub fn allow(
     builder: CoordinatorBuilder,
     plan: &Json,
@@ -73,8 +74,8 @@ pub fn allow(
     Ok(builder)
 }
 
-/// Checks that the type of each node, and of the body of each loop, is allowed. The error names the
-/// node and the option.
+/// Checks that the type of each node, and of the body of each loop, is allowed. `HTTP` nodes are
+/// allowed if there are `hosts` to call. The error names the node and the option that allows it.
 fn check_types(plan: &Json, allowed: &Allowed, hosts: &[String]) -> Result<(), CliError> {
     for node in plan["nodes"].as_array().into_iter().flatten() {
         for kind in [&node["type"], &node["config"]["body"]["type"]] {

@@ -58,7 +58,7 @@ impl Fixture {
         self.expr(path, ExprKind::Slot(SlotId(id as u32)), Ty::from_kinds(kinds))
     }
 
-    /// Builds an argument of a handler.
+    /// Builds an argument of a handler. An `optional` argument is left out if its value is missing.
     pub fn arg(&mut self, name: &str, value: Expr, optional: bool) -> Argument {
         self.program.values.push(value);
         let value = ValueId(self.program.values.len() as u32 - 1);

@@ -1,6 +1,6 @@
-//! Orders the operands of `and` and `or`: those that call host functions are evaluated last. All
-//! other operands stay in source order. The order decides only whether a host function is called,
-//! never the result.
+//! Orders the operands of `and` and `or`: those that call host functions (functions of the
+//! embedding program) are evaluated last. All other operands stay in source order. The order
+//! decides only whether a host function is called, never the result.
 
 use rulec_base::broken_invariant;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Part, Program};
@@ -54,11 +54,11 @@ impl HostCallFacts {
     }
 }
 
-/// The operands of an `and` or `or`, in source order.
+/// The operands of an `and` or `or`. The function that returns the list says in which order.
 pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 
-/// Returns the operands of an `and` or `or`. An operand that is itself an `and` or `or` of the same
-/// kind is replaced by its own operands.
+/// Returns the operands of an `and` or `or`, in source order. An operand that is itself an `and` or
+/// `or` of the same kind is replaced by its own operands.
 pub fn flatten_operands(cond: &Cond) -> Operands<'_> {
     fn flatten<'a>(cond: &'a Cond, operands: &mut Operands<'a>) {
         let (CondKind::And(parts) | CondKind::Or(parts)) = &cond.kind else {

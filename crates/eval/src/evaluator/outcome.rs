@@ -1,4 +1,5 @@
-//! Evaluates the outcome of a chosen rule: the arguments of a handler, or the next nodes.
+//! Evaluates the outcome of a chosen rule: the arguments of a handler, or the workflow nodes that
+//! run next.
 
 use super::{Evaluator, Observer};
 use rulec_lang::value::Value;
@@ -28,8 +29,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     }
 
     /// Returns the ids of the nodes that a router selects. The message's field `next` lists the ids
-    /// of all next nodes. If that field is missing, destinations are returned as the author wrote
-    /// them.
+    /// of all nodes that may run next. If that field is missing, a destination such as `next[0]` is
+    /// returned as this text instead of an id.
     pub fn eval_next_nodes(&mut self, outcome: &Outcome) -> Vec<String> {
         let Outcome::Next { destinations, next, .. } = outcome else { return Vec::new() };
         let next = self.eval_expr(self.program.value(*next)).elements();

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 /// The progress of the search for one decision.
 struct SearchState {
-    /// Rules whose `goto` led to the current table, outermost first.
+    /// Rules whose `goto` led to the current table, in the order in which the search took them.
     path: SmallVec<[RuleId; 4]>,
     /// For each table, whether its search has begun. A table is not searched twice: if its first
     /// search had chosen a statement, the decision would have ended.
@@ -64,7 +64,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         chosen
     }
 
-    /// Returns the enabled rules of a table, in evaluation order.
+    /// Returns the rules of a table that the author has not disabled, in evaluation order.
     fn enabled_rules(&self, id: TableId) -> impl Iterator<Item = (RuleId, &'a Rule)> + use<'a, O> {
         let program = self.program;
         let order = program.tables[id.index()].order.iter();

@@ -278,7 +278,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the lines of a condition at this depth. An `and` has lines only for its operands.
+    /// Adds a condition's lines, indented `depth` levels. An `and` has lines only for its operands.
     fn push_condition(&mut self, node: &TraceNode, depth: usize) {
         match node.kind {
             NodeKind::And | NodeKind::AllUsable if node.note.is_none() => {
@@ -358,7 +358,7 @@ impl TreeRenderer {
         }
     }
 
-    /// Adds the list elements on which a `count` in `operands` evaluated its condition.
+    /// Adds the list elements on which each `count` evaluated its condition, `depth` levels deep.
     fn push_counted_elements(&mut self, operands: &[Operand], depth: usize) {
         for elements in operands.iter().filter_map(|operand| operand.elements.as_ref()) {
             self.push_elements(elements, depth);
@@ -400,8 +400,8 @@ fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item =
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
 
-/// Adds the values of a test to the notes of its line, without the value named `shown_name`. For an
-/// unknown result, adds the reason in place of the missing values.
+/// Adds the values of a test, except `shown_name` (shown in the line already), to the line's notes.
+/// For an unknown result, adds the reason in place of the missing values.
 fn add_value_notes(line: &mut TreeLine, node: &TraceNode, shown_name: Option<&str>, language: Language) {
     let is_not_shown =
         |operand: &&Operand| Some(operand.text.as_str()) != shown_name && operand.text != node.text;

@@ -116,7 +116,7 @@ fn skipped_conditions(trace: &TableTrace, language: Language) -> Option<Message>
     shown.reduce(|one, other| message!("{one}; {other}"))
 }
 
-/// Returns the chosen route and the routes whose `goto` led to it, outermost first.
+/// Returns the chosen route, after the routes whose `goto` led to it, in the order of the search.
 fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
     let chosen = table.routes.iter().find(|route| route.chosen);
     let inner = chosen.and_then(|route| route.table.as_deref());
@@ -193,7 +193,8 @@ fn collect_conditions_with_result<'a>(
     }
 }
 
-/// Returns the source text of a test; a condition after `unless` gets the word `unless` back.
+/// Returns the source text of a test. For the condition of an exception, the text does not contain
+/// the word `unless`, so this function adds it.
 fn test_text(node: &TraceNode) -> String {
     let text = escape_and_truncate(&node.text, 72);
     if node.kind == NodeKind::Unless { format!("unless {text}") } else { text }
@@ -211,7 +212,8 @@ fn true_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the text that an operator found, if the node is a test or refers to a test by its name.
+/// Returns the text that a test found in a value, such as the matching keyword. The node is the
+/// test, or refers to it by a name; `None` for any other node.
 fn found_text(node: &TraceNode) -> Option<&str> {
     node.found.as_deref().or_else(|| match node.children.as_slice() {
         [child] if child.result == Mark::True => found_text(child),

@@ -14,8 +14,8 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 
-/// The analysis of a message. Serializes to an object with these fields; `lexicons`, `fields` and
-/// `exceeded` are left out if they are empty.
+/// The analysis of a message. Serializes to an object with these fields. If `lexicons`, `exceeded`
+/// or the `fields` of an entity are empty, they are left out.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RequestAnalysis {
     /// The name of the intent; `None` if no intent is clear enough.

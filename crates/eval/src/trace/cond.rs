@@ -16,7 +16,8 @@ use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
 
 impl<'a> TracedEvaluator<'a, '_> {
-    /// Builds the node of an evaluated condition.
+    /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
+    /// `frame` has the recorded results of its parts.
     pub(super) fn build_cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: StepFrame<'a>) -> TraceNode {
         let StepFrame { shows_let, conds, operands, values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
@@ -137,7 +138,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Adds to `node` the reasons why a predicate is unknown, or the text that the predicate's
-    /// operator found.
+    /// operator found. `values` are the values of the predicate's operands, in the same order. A
+    /// text that may be private is not added.
     fn add_test_details(
         &mut self,
         predicate: &'a Predicate,

@@ -18,7 +18,8 @@ use rulec_sema::hir::{
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to `listed` the values to show for an operand: the operand's own value, and the fields
-    /// and elements that the operand reads. A literal is not added.
+    /// and elements that the operand reads. A literal is not added. If the operand is a `count`,
+    /// `elements` has the list elements that were evaluated; otherwise it is `None`.
     pub(super) fn add_shown_operands(
         &mut self,
         expr: &'a Expr,
@@ -292,7 +293,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         Some(message!("{} counts as missing: {}", self.source_text(expr.span), exceeded.to_message()))
     }
 
-    /// Explains why a field or element is missing.
+    /// Explains why the field or element that `expr` reads from the value of `base` is missing.
     fn explain_missing_field(&mut self, base: &'a Expr, expr: &'a Expr) -> Message {
         if let Some(reason) = self.explain_not_found(expr) {
             return reason;
@@ -315,7 +316,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Explains why a host function, or a function that analyses the message text, returned no
-    /// value.
+    /// value. `expr` is the call of the function `id` with these `args`.
     fn explain_missing_call_result(&mut self, id: ExternId, args: &'a [Expr], expr: &'a Expr) -> Message {
         // The function is not called if an argument is missing.
         if let Some(missing_arg) = args.iter().find(|arg| self.eval_unrecorded(arg).is_missing()) {
@@ -478,7 +479,8 @@ fn kinds_with_article(kinds: KindSet) -> Message {
     }
 }
 
-/// True if the source text of a constant is a name, not a literal.
+/// True if the source text of a constant is a name, not a literal. The trace then shows the value,
+/// because the source text does not contain it.
 fn is_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
         && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')

@@ -40,7 +40,8 @@ impl<'a> PrivacyMask<'a> {
         !self.show_private && (self.reads.is_private(expr) || self.is_hidden(Part::Expr(expr)))
     }
 
-    /// True if the value of the expression is private, or may contain a private value.
+    /// True if the value of the expression is private, or may contain a private value. The trace
+    /// then shows no text that was found in the value. Always false if private values are shown.
     pub(super) fn reads_private(&mut self, expr: &Expr) -> bool {
         !self.show_private && (self.reads.reads_private(expr) || self.is_hidden(Part::Expr(expr)))
     }
@@ -72,14 +73,16 @@ impl<'a> PrivacyMask<'a> {
         self.reads.expr_type(expr)
     }
 
-    /// Converts the value of an expression to an operand of the trace, masked and truncated.
+    /// Converts the value of an expression to an operand of the trace, masked and truncated. `text`
+    /// is the name that the trace shows with the value.
     pub(super) fn masked_operand(&mut self, text: String, value: Value<'_>, expr: &Expr) -> Operand {
         let private = self.is_private(expr);
         let ty = self.expr_type(expr);
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Returns a handler's arguments with the private parts masked. Nothing is truncated.
+    /// Returns the arguments with which `outcome` calls a handler, with the private parts masked.
+    /// Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,
         outcome: &Outcome,
@@ -112,8 +115,9 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(slot.name(), value, private, &ty)
     }
 
-    /// Converts a value of type `ty` to an operand of the trace, and truncates it. Masks the whole
-    /// value if `private`, otherwise its private fields.
+    /// Converts a value of type `ty` to an operand of the trace, and truncates it. `text` is the
+    /// name that the trace shows with the value. Masks the whole value if `private`, otherwise its
+    /// private fields.
     pub(super) fn to_operand(&self, text: String, value: Value<'_>, private: bool, ty: &Ty) -> Operand {
         let mut operand = Operand { text, ..Operand::default() };
         if value.is_missing() {
@@ -140,7 +144,7 @@ pub fn mask_message(program: &Program, message: &Json) -> Json {
     program.message_privacy().mask(message.clone())
 }
 
-/// Masks the values from `@private` fields in a handler's arguments.
+/// Masks the values from `@private` fields in the arguments with which `outcome` calls a handler.
 pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, Json>) -> Map<String, Json> {
     PrivacyMask::new(program, false).mask_arguments(outcome, arg_values)
 }

@@ -35,7 +35,8 @@ pub(super) struct TraceRecorder<'a, 's> {
     pub(super) slots: Vec<SlotId>,
     /// The `let`s whose parts the trace already shows under the current route.
     shown_lets: Vec<LetId>,
-    /// For each host call that failed so far, whether the error text may contain a private value.
+    /// For each host function call (a call of the embedding program) that failed so far, whether
+    /// the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
@@ -285,8 +286,10 @@ impl<'a> TracedEvaluator<'a, '_> {
         })
     }
 
-    /// Records an evaluated element of a quantifier. The trace shows only the first elements and
-    /// the one that decided the result; others are counted.
+    /// Records an evaluated element of a quantifier, for which the quantifier's condition was
+    /// `truth`. The trace shows only the first elements and the one that decided the result; others
+    /// are counted. `frame` has the recorded steps of the condition; `None` if they were not
+    /// recorded.
     fn record_element(&mut self, var: &'a Var, element: Value<'a>, truth: Tri, frame: Option<StepFrame<'a>>) {
         let Some((_, body, deciding_result)) = self.observer.frame.quantifier_parts(var) else { return };
         if frame.is_none() {
@@ -310,7 +313,8 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Records the value of an operand. Also records the fields and elements that the trace shows
-    /// for the operand.
+    /// for the operand. `elements` has the list elements that a `count` evaluated; `None` for any
+    /// other operand.
     fn record_operand(&mut self, expr: &'a Expr, value: Value<'a>, elements: Option<Elements>) {
         if self.observer.frame.is_operand() {
             return;

@@ -91,9 +91,9 @@ impl FlowRunner {
         &self.matcher
     }
 
-    /// Finds the flow for `text` and executes it. A language model receives the text and the
+    /// Finds the flow for `text` and executes it. A language model receives only the text and the
     /// `history` before it, oldest first. The endpoint's placeholders are filled from `arguments`
-    /// and the conversation's `context`, which no model receives.
+    /// and from `context`, the context of the conversation.
     pub async fn handle(
         &self,
         text: &str,

@@ -79,7 +79,8 @@ impl ModelError {
 }
 
 impl ModelError {
-    /// Replaces each text that comes from the model by the result of `quote`.
+    /// Replaces each text that comes from the model by the result of `quote`. The caller masks
+    /// secrets in these texts and truncates them in this way.
     pub(super) fn map_model_texts(mut self, quote: impl Fn(&str) -> String) -> ModelError {
         match &mut self {
             ModelError::NoCall { text }

@@ -93,7 +93,8 @@ impl StreamedResponse {
         }
     }
 
-    /// True if at least a part of the model's reason has arrived.
+    /// True if at least a part of the model's reason was passed to the caller. If false, the caller
+    /// has yet to receive the reason from the complete response.
     pub(super) fn has_reason(&self) -> bool {
         self.reason.has_text
     }

@@ -18,8 +18,8 @@ pub(super) const MAX_DEFINITION_DEPTH: usize = 16;
 /// Where the fields of an expression's value are declared, if this is known.
 #[derive(Clone, Debug)]
 pub(super) enum FieldsSource<'a> {
-    /// The value has the type in the third part, which declares the fields. The first two parts are
-    /// the kind and path of the symbol to which the type belongs.
+    /// The type of the value declares its fields. Contains the kind and the path of the symbol to
+    /// which the type belongs, and the type.
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),
@@ -137,8 +137,9 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Resolves the name after a dot. `fields_source` is where the fields of the value before the
-    /// dot are declared.
+    /// Resolves the name after a dot, or the key in brackets. `fields_source` is where the fields
+    /// of the value before it are declared. `span` is the position of the name; `None` for a key,
+    /// whose use is not recorded.
     pub(super) fn resolve_member(
         &mut self,
         fields_source: FieldsSource<'a>,
@@ -212,8 +213,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Looks up the field `name` of a value whose type is the group. Returns where the fields of
-    /// `name` itself are declared, and the symbol of `name` if there is one.
+    /// Looks up the field `name` of a value whose type is the group called `group`. Returns where
+    /// the fields of `name` itself are declared, and the symbol of `name` if there is one.
     fn field_of_group(&self, group: &'a str, name: &'a str) -> (FieldsSource<'a>, Option<SymbolId>) {
         let items = self.groups.get(group).map(|group| group.body.iter()).into_iter().flatten();
         let mut fields = items.filter_map(|item| match &item.kind {
@@ -247,7 +248,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Replaces a type name by the declaration of the named type, if there is one.
+    /// If the fields are declared by a named type, returns the declaration of this type as their
+    /// source. Otherwise returns `fields_source` unchanged.
     fn follow_type_name(&self, mut fields_source: FieldsSource<'a>) -> FieldsSource<'a> {
         for _ in 0..MAX_DEFINITION_DEPTH {
             let FieldsSource::Typed(.., TypeExpr { kind: TypeKind::Name(name), .. }) = &fields_source else {

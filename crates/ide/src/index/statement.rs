@@ -251,7 +251,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Calls `resolve_inner` with the parameters of a declaration in scope.
+    /// Calls `resolve_inner` with the parameters of a declaration in scope. `owner` is the path of
+    /// the declaration, with which the path of each parameter begins.
     pub(super) fn with_params_in_scope(
         &mut self,
         owner: &[&'a str],
@@ -319,7 +320,8 @@ impl<'a> IndexBuilder<'a> {
     }
 
     /// Resolves a field to which a test gives a value. The field belongs to the input message, or
-    /// to the payload that the test validates.
+    /// to the payload that the test validates. `validated_payload` is the kind of this payload;
+    /// `None` if the test decides a message.
     fn resolve_given(&mut self, path: &'a [Ident], validated_payload: Option<&str>) {
         let names: Vec<&str> = path.iter().map(|part| part.node.as_str()).collect();
         if let (Some(kind), ["payload", field, ..]) = (validated_payload, names.as_slice()) {
@@ -378,8 +380,8 @@ impl<'a> IndexBuilder<'a> {
         self.resolve_entries(&then.metadata);
     }
 
-    /// Returns the node called `name` in a workflow that uses the router; `None` if there is no
-    /// such node.
+    /// Returns the node called `name` in a workflow that uses the router called `router`. `None` if
+    /// there is no such node, or if no router is given.
     fn find_node(&self, router: Option<&str>, name: &str) -> Option<SymbolId> {
         let mut workflows = self.workflows_by_router.get(router?)?.iter();
         workflows.find_map(|workflow| self.find_symbol(DeclarationKind::Node, &[workflow, name]))
@@ -425,8 +427,9 @@ impl<'a> IndexBuilder<'a> {
         self.scope.truncate(outer_scope_len);
     }
 
-    /// Resolves a router destination. If the destination begins with the parameter of the router,
-    /// it is a value. Any other destination names a node of a workflow that uses the router.
+    /// Resolves a router destination. A destination that begins with the parameter of the router is
+    /// an expression, which computes the ids of nodes. Any other destination names a node of a
+    /// workflow that uses the router.
     fn resolve_destination(&mut self, destination: &'a Expr, router: &'a Router) {
         let mut root = destination;
         while let ExprKind::Field(base, _) | ExprKind::Index(base, _) = &root.kind {

@@ -18,8 +18,9 @@ pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
     write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
 }
 
-/// Writes a predicate of the rules as a JSON condition; `None` if the JSON format has no such
-/// condition.
+/// Writes a predicate of the rules as a JSON condition. `None` if the JSON format has no such
+/// condition; `Some(Err)` if there is a special reason, such as a regular expression that Python
+/// lacks.
 fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     if let (None, false) = (test.op, test.negated) {
         let (left, ty) = step(program, &test.left)?;
@@ -125,8 +126,8 @@ fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
-/// Returns the JSON condition that compares the length of a step's output. `None` if the JSON
-/// format has no such condition.
+/// Returns the JSON condition that compares the length of the step's output `inner` with `right`.
+/// `spelling` is the operator, such as `>=`. `None` if the JSON format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, family) = step(program, inner)?;
     let right = match length_of(right) {

@@ -41,7 +41,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
-    /// Writes a condition as JSON; `None` if the JSON format has no such condition.
+    /// Writes a condition as JSON. `None` if the JSON format has no such condition; `Some(Err)` if
+    /// a part of it cannot be written, with the reason.
     fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
@@ -60,8 +61,9 @@ impl<'p> ConditionWriter<'p> {
         }
     }
 
-    /// Writes a conjunction as JSON. The rules have one condition on the type of the last error and
-    /// one on the number of errors of this type. In JSON, both together are one `ErrorCondition`.
+    /// Writes the operands of an `and` as JSON. In the rules, the type of the last error and the
+    /// number of errors of this type are two conditions. In JSON they are one `ErrorCondition`, so
+    /// this function joins them.
     fn write_all(&self, parts: &[Cond]) -> Written<Json> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
@@ -144,8 +146,9 @@ impl<'p> ConditionWriter<'p> {
         self.write_context(op, test, right)
     }
 
-    /// Converts a predicate to a JSON condition, if the predicate reads a field of `ctx`. `None` if
-    /// the JSON format has no such condition.
+    /// Writes a predicate that reads a field of `ctx` as a JSON condition. `op` is the predicate's
+    /// operator, and `right` is its right side. `None` if it reads no such field, or if the JSON
+    /// format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
             return kind.is_none().then(|| Ok(json!({"type": "ErrorCondition", key: count})));
@@ -237,9 +240,9 @@ fn suffix(op: Op) -> Option<&'static str> {
     SUFFIXES.iter().find(|(known, _)| *known == op).map(|(_, suffix)| *suffix)
 }
 
-/// Writes a predicate on the message text as JSON; `None` if the JSON format has no such condition.
-/// `op` is the predicate's operator, and `right` is its right side. `ignores_case` says whether the
-/// predicate ignores case.
+/// Writes a predicate on the message text as JSON. `op` is the predicate's operator, and `right` is
+/// its right side. `ignores_case` says whether the predicate ignores case. `None` if the JSON
+/// format has no such condition; `Some(Err)` if Python has no such regular expression.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;
     match (op, value, test.mode.quantity) {

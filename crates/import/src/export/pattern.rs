@@ -51,8 +51,8 @@ fn python_candidates(pattern: &str) -> Vec<String> {
 }
 
 /// True if the Python expression `candidate`, translated to the `regex` crate's syntax, means the
-/// same as `pattern`. `written` returns the text of the translation to compare, such as its
-/// anchored form.
+/// same as `pattern`. `written` converts the translation to the text that is compared with
+/// `pattern`, for example by adding an anchor.
 fn has_same_meaning(
     candidate: &str,
     pattern: &str,

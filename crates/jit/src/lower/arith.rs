@@ -1,7 +1,7 @@
-//! Value blocks that compute with numbers are compiled to arithmetic in registers. The VM computes
-//! all other value blocks. The VM also computes a compiled block if the block reads a point in time
-//! or a decimal at run time. A value in registers has a *tag*, which identifies its type, and a
-//! *payload*, the data.
+//! A value block is a block of bytecode that computes a value. Value blocks that compute with
+//! numbers are compiled to arithmetic in registers. The VM computes all other value blocks. The VM
+//! also computes a compiled block if the block reads a point in time or a decimal at run time. A
+//! value in registers has a *tag*, which identifies its type, and a *payload*, the data.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -74,8 +74,8 @@ fn inline_size(chunk: &Chunk, block: &Code, sizes: &[Option<u32>]) -> Option<u32
     Some(sum)
 }
 
-/// Returns the tag (type marker) of a constant, and the first eight bytes of its payload (data).
-/// `None` if the constant does not fit into registers.
+/// Returns the tag (type marker) of the constant with the index `id`, and the first eight bytes of
+/// its payload (data). `None` if the constant does not fit into registers.
 pub(super) fn register_constant(chunk: &Chunk, id: u32) -> Option<(TagSet, u64)> {
     Some(match chunk.consts.get(id as usize)?.value() {
         Known::Missing => (TagSet::MISSING_ONLY, 0),
@@ -174,7 +174,8 @@ impl Body<'_, '_, '_> {
     }
 
     /// Emits jumps to `slow_block`, which are taken if an operand has a type for which the operator
-    /// has no inline code. Returns false if it emitted no jump.
+    /// has no inline code. Returns false if it emitted no jump. The caller must fill `slow_block`
+    /// only if there is a jump.
     fn emit_operand_guards(&mut self, op: Op, left: Scalar, right: Scalar, slow_block: Block) -> bool {
         let mut is_emitted = false;
         for side in [left, right] {
@@ -192,8 +193,8 @@ impl Body<'_, '_, '_> {
         is_emitted
     }
 
-    /// Emits a jump to `slow_block` for values with this tag (type). Returns false, and emits
-    /// nothing, if the value cannot have the tag.
+    /// Emits a jump to `slow_block`, which is taken if the value has this tag (type). Returns
+    /// false, and emits nothing, if the value cannot have the tag.
     fn emit_tag_guard(&mut self, value: Scalar, tag: u8, slow_block: Block) -> bool {
         let is_possible = value.tags.has(tag);
         if is_possible {
@@ -252,8 +253,8 @@ impl Body<'_, '_, '_> {
         Scalar { tags: TagSet::ALL, tag, bits }
     }
 
-    /// Emits code that clears all but the first byte of a value's payload if the value is a bool,
-    /// because a bool has one byte. Returns the payload.
+    /// Emits code that clears all but the first byte of a value's payload if the value is a bool. A
+    /// bool has only one byte; the bytes after it are arbitrary. Returns the payload.
     fn clear_unused_bytes(&mut self, tags: TagSet, tag: Value, bits: Value) -> Value {
         if !tags.has(layout::BOOL_TAG) {
             return bits;
@@ -430,8 +431,8 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// Merges the possible tags (types) of each register where two control flow paths meet. If only one
-/// path has set a register, the register may be missing: on the other path its variable is zero,
+/// Merges the possible tags (types) of each register where two control flow paths meet. A register
+/// that only one path has set may be missing: on the other path, its tag variable is zero, which is
 /// the tag of a missing value.
 fn merge_tags(a: &HashMap<Reg, TagSet>, b: &HashMap<Reg, TagSet>) -> HashMap<Reg, TagSet> {
     let merged = |register: &Reg| match (a.get(register), b.get(register)) {

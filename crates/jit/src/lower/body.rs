@@ -41,7 +41,8 @@ enum SlotsAddress {
     /// The address is in this SSA value of the function.
     InValue(Value),
     /// The address is in a register that is reserved for it. `Some` is the previous value of the
-    /// register, which the function must restore when it returns.
+    /// register, which the function must restore when it returns. `None` in a function that only
+    /// compiled code calls: it leaves the register unchanged.
     Pinned(Option<Value>),
 }
 
@@ -151,7 +152,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         params
     }
 
-    /// Begins a function that the engine calls from Rust, and returns the function's parameters.
+    /// Begins a function that the engine calls from Rust, and returns the function's parameters. If
+    /// `PINS_SLOTS` is true, also emits code that loads the address of the slot values into the
+    /// reserved register. Functions that only compiled code calls find the address there.
     pub fn begin_outermost_function(&mut self) -> Vec<Value> {
         let params = self.begin_function();
         if PINS_SLOTS {
@@ -246,8 +249,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a part of a slot's value, such as its tag. The offset is in bytes from
-    /// the address of the first slot's value. `None` if it does not fit into 32 bits.
+    /// Returns the offset of a part of a slot's value. The offset is in bytes from the address of
+    /// the first slot's value. `field` is the offset of the part in the value, such as 0 for the
+    /// tag. `None` if the result does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }

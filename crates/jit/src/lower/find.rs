@@ -15,7 +15,8 @@ use rulec_base::text::TextMode;
 use rulec_base::text::fold::{CaseEquals, case_equals};
 use rulec_vm::bytecode::pools::KeywordMatcher;
 
-/// Number of bytes that one vector holds. Not tuned: Cranelift has no wider vectors.
+/// Number of bytes in one vector. The search compares two vectors, thirty-two positions, at once.
+/// Not tuned: Cranelift has no wider vectors.
 const VECTOR_BYTES: usize = 16;
 /// Maximum length in bytes of a keyword that is searched inline.
 const MAX_KEYWORD_BYTES: usize = 32;
@@ -65,8 +66,8 @@ impl<'w> Needle<'w> {
     }
 }
 
-/// The part of a comparison that remains after the first sixteen of thirty-two positions: the
-/// values for the second sixteen positions, and the Cranelift blocks in which the code continues.
+/// The data with which `emit_hit_comparison` continues after the first sixteen of thirty-two
+/// positions: the start and the mask of the second sixteen, and the blocks to which the code jumps.
 #[derive(Clone, Copy)]
 struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
@@ -124,7 +125,8 @@ impl Body<'_, '_, '_> {
         true
     }
 
-    /// Emits a search of a text for one keyword.
+    /// Emits a search of a text for one keyword. The code jumps to `helper_block` if the text is
+    /// too short for vectors. It also does so if a text that is not ASCII must be searched again.
     fn emit_find_one(
         &mut self,
         text: TextInMemory,
@@ -242,8 +244,8 @@ impl Body<'_, '_, '_> {
         self.b.ins().brif(remaining.second_bits, remaining.hits, &arguments, remaining.next, &[]);
     }
 
-    /// Emits a jump to `yes` if a text of at least sixteen bytes has only ASCII characters, else to
-    /// `no`.
+    /// Emits a jump to `yes` if a text has only ASCII characters, else to `no`. Precondition: the
+    /// text has at least sixteen bytes.
     fn emit_ascii_test(&mut self, text: TextInMemory, yes: Block, no: Block) {
         let [loop_block, next, advance_block] = [(); 3].map(|()| self.b.create_block());
         let last_start = self.b.ins().iadd_imm(text.length, -(VECTOR_BYTES as i64));

@@ -105,8 +105,8 @@ struct NumberTests {
 }
 
 impl Body<'_, '_, '_> {
-    /// Emits a comparison of a value with an integer constant. The result is unknown if the value
-    /// is not a number.
+    /// Emits a comparison of a value with the integer constant `int`. The result is unknown if the
+    /// value is not a number.
     pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
         self.emit_number_comparison(
             source,

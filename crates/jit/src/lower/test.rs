@@ -125,9 +125,9 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Emits code that uses the result in a memo cell (a cached result) if the cell is valid.
-    /// Otherwise the code computes the result and stores it in the cell. `emit_evaluation` emits
-    /// the computation.
+    /// Emits code that uses the result in the memo cell (cached result) with the index `cell`, if
+    /// the cell is valid. Otherwise the code computes the result and stores it in the cell.
+    /// `emit_evaluation` emits the computation.
     fn emit_memoized(
         &mut self,
         cell: usize,
@@ -160,7 +160,8 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    /// Lowers a predicate: to inline code if possible, else to a call of the VM.
+    /// Lowers the predicate with the index `id`: to inline code if possible, else to a call of the
+    /// VM.
     pub fn lower_pred(&mut self, id: u32, targets: TestTargets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed_error("no predicate"))?;
@@ -176,8 +177,9 @@ impl Body<'_, '_, '_> {
         self.emit_tri_branch(result, targets);
     }
 
-    /// Emits inline code for a predicate; returns false if there is none. For all values, the code
-    /// must give the same result as the VM. The code may call the VM in rare cases.
+    /// Emits inline code for the predicate `pred`, which has the index `id`; returns false if there
+    /// is none. For all values, the code must give the same result as the VM. The code may call the
+    /// VM in rare cases.
     fn emit_inline_pred(&mut self, id: u32, pred: &Pred, targets: TestTargets) -> Result<bool, JitError> {
         match (pred.left, pred.check) {
             (Operand::Slot(slot), PredCheck::Equals(_) | PredCheck::Keywords(_) | PredCheck::Members(_)) => {
@@ -201,8 +203,8 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Lowers a comparison of two values that may be numbers. Returns false if there is no inline
-    /// code for the comparison.
+    /// Lowers the predicate `pred`, which has the index `id`, if it compares two values that may be
+    /// numbers. Returns false if there is no inline code for the comparison.
     fn lower_number_comparison(
         &mut self,
         id: u32,

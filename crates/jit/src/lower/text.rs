@@ -1,6 +1,7 @@
 //! Tests of a slot's text. Inline code compares texts for equality, with prefixes and with short
 //! lists, several bytes at once. Other searches call a helper with the address of the compiled
-//! keywords. If a text mode normalizes texts, a text is normalized as in the VM, once per decision.
+//! keywords. If a test normalizes texts, a helper normalizes the slot's text with the VM's
+//! function. The normalized text is kept for the other tests of the decision.
 
 use super::body::{AnyHelpers, Body, TestTargets};
 use super::{JitError, malformed_error};
@@ -22,7 +23,8 @@ const MAX_INLINE_TEXT_BYTES: usize = 32;
 const MAX_INLINE_ITEMS: usize = 8;
 
 impl Body<'_, '_, '_> {
-    /// Emits a test whether a slot (message field) equals a constant text.
+    /// Emits a test whether a slot (message field) equals a constant text. `string` is the index of
+    /// the text among the texts of the bytecode.
     pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: TestTargets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed_error("no text"))?;
@@ -51,8 +53,8 @@ impl Body<'_, '_, '_> {
         self.emit_short_text_comparison(slot, false, &[text.as_bytes()], targets);
     }
 
-    /// Emits a test whether a message field's text equals one of some short texts. If `is_prefix`,
-    /// the test is whether the field's text begins with one of them.
+    /// Emits a test whether a message field's text equals one of the short texts `words`. If
+    /// `is_prefix`, the test is whether the field's text begins with one of them.
     fn emit_short_text_comparison(
         &mut self,
         slot: u32,
@@ -122,8 +124,9 @@ impl Body<'_, '_, '_> {
         combined
     }
 
-    /// Emits a comparison of the length of a slot's text in characters with a constant. For values
-    /// other than texts, the VM evaluates the predicate.
+    /// Emits a comparison of two numbers: the length of a slot's text in characters, and the
+    /// constant `length`. Inline code decides if the number of bytes is sufficient. Otherwise, and
+    /// for values other than texts, the VM evaluates the predicate with the index `id`.
     pub fn emit_length_comparison(
         &mut self,
         id: u32,
@@ -159,8 +162,9 @@ impl Body<'_, '_, '_> {
         self.emit_vm_test(id, targets);
     }
 
-    /// Lowers a predicate on a slot whose value is usually a text. Returns false if there is no
-    /// inline code for the predicate.
+    /// Lowers the predicate `pred`, with the index `id`, if it compares or searches texts. The
+    /// predicate tests the value of a slot. Returns false if there is no inline code for the
+    /// predicate.
     pub fn lower_text_pred(
         &mut self,
         id: u32,
@@ -200,8 +204,10 @@ impl Body<'_, '_, '_> {
         Ok(true)
     }
 
-    /// Emits a test whether a slot's value, if it is a list, contains a keyword. Returns a new
-    /// block to which the code jumps if the value is a text. `None` if the slot never has a text.
+    /// Emits a jump for each type that a slot's value may have. For a text, the code jumps to a new
+    /// block, which this function returns: there, the caller emits the search. `None` if the slot
+    /// never has a text. For a list, the emitted code tests whether a keyword is one of the
+    /// elements.
     fn emit_list_test(
         &mut self,
         id: u32,
@@ -266,8 +272,9 @@ impl Body<'_, '_, '_> {
         self.emit_bool_branch(is_true, targets);
     }
 
-    /// Lowers an `in` predicate with a constant list. Short texts and integers are compared inline.
-    /// Returns false if there is no inline code for the predicate.
+    /// Lowers an `in` predicate with a constant list, which has the index `index` among the lists
+    /// of the bytecode. Short texts and integers are compared inline. Returns false if there is no
+    /// inline code for the predicate.
     fn lower_membership(
         &mut self,
         id: u32,

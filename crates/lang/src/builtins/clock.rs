@@ -10,7 +10,8 @@ use std::ops::RangeInclusive;
 use time::{Date, Month, OffsetDateTime, UtcOffset};
 
 /// Returns the time in the time zone that the second argument names. Without a second argument,
-/// returns the time at its own UTC offset.
+/// returns the time at its own UTC offset. `None` for an unknown time zone, or if the first
+/// argument is not a time.
 fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     match *args {
         [Value::DateTime(time)] => Some(time),
@@ -22,8 +23,9 @@ fn to_local_time(args: &[Value<'_>]) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns a clock or calendar field of a time as an int. If the second argument names a time zone,
-/// the time is first converted to that zone.
+/// Returns a clock or calendar field of a time as an int, as `field` computes it. If the second
+/// argument names a time zone, the time is first converted to that zone. Missing if the conversion
+/// fails.
 pub(super) fn clock_field<'a>(args: &[Value<'a>], field: impl Fn(OffsetDateTime) -> i32) -> Value<'a> {
     to_local_time(args).map_or(Value::Missing, |time| Value::Int(field(time).into()))
 }
@@ -79,7 +81,8 @@ pub(super) fn time_of_day<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a>
 }
 
 /// Returns the result of `convert` if the first argument is a time, or a text with date and time.
-/// Returns the result of `read` for any other text.
+/// Returns the result of `read` for any other text. `None` for other values, and for an unknown
+/// time zone in the second argument.
 fn clock_text(
     args: &[Value<'_>],
     read: fn(&str) -> Option<ClockText>,
@@ -134,8 +137,9 @@ fn read_time_of_day(text: &str) -> Option<ClockText> {
     (is_valid && parts.next().is_none()).then_some(ClockText::Time([hour, minute, second]))
 }
 
-/// Returns the days before and after a date, or the seconds before and after a time of day. Empty
-/// for a text that is not in the form that `date` and `time` return.
+/// Returns the days before and after a date, or the seconds before and after a time of day. The
+/// analysis of rules uses these texts to find messages just below or above a constant. Empty for a
+/// text that is not in the form that `date` and `time` return.
 pub fn neighbouring_clock_texts(text: &str) -> Vec<String> {
     let clock_text = read_date(text).or_else(|| read_time_of_day(text));
     let neighbours = match clock_text.filter(|clock_text| clock_text.to_string() == text) {

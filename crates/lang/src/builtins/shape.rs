@@ -13,7 +13,8 @@ fn dict_entries<'a>(dict: Value<'a>) -> Option<Vec<(&'a str, Value<'a>)>> {
     Some(dict.entries()?.collect())
 }
 
-/// Returns a list with the result of `map_entry` for each entry of a dict.
+/// Returns a list with the result of `map_entry` for each entry of a dict; missing for other
+/// values.
 pub(super) fn map_entries<'a>(
     args: &[Value<'a>],
     arena: &'a Arena,
@@ -73,7 +74,7 @@ pub(super) fn decimals<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     list.elements().map_or(Value::Missing, |elements| arena.build_list(elements.map(decimal)))
 }
 
-/// Returns the last element of a list if `last`, else the first.
+/// Returns the last element of a list if `last`, else the first. Missing for an empty list.
 pub(super) fn first_or_last<'a>(args: &[Value<'a>], last: bool) -> Value<'a> {
     let [list] = args else { return Value::Missing };
     let Some(length) = list.list_len() else { return Value::Missing };

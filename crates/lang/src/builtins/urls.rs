@@ -11,8 +11,8 @@ use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 use url::{Host, Url};
 
-/// Returns the host in lower case, without a trailing dot and without the brackets of an IPv6
-/// address, so that `in_network` accepts every address.
+/// Returns the host of a URL in lower case, without a trailing dot. The brackets of an IPv6 address
+/// are removed, so that `in_network` accepts every address.
 pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| {
         Some(match url.host()? {
@@ -23,17 +23,18 @@ pub(super) fn url_host<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     })
 }
 
-/// Returns the scheme in lower case.
+/// Returns the scheme of a URL, such as `https`, in lower case.
 pub(super) fn url_scheme<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| Some(url.scheme().into()))
 }
 
-/// Returns the path with `.` and `..` resolved and decoded; see [`decode_path`].
+/// Returns the path of a URL with `.` and `..` resolved and decoded; see [`decode_path`].
 pub(super) fn url_path<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     url_part(args, arena, |url| (!url.cannot_be_a_base()).then(|| decode_path(url.path()).into()))
 }
 
-/// Returns the decoded first value of a key in the query.
+/// Returns the value of a key in the query of a URL, decoded. If the key occurs several times,
+/// returns the first value. The second argument is the key.
 pub(super) fn url_query<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
     let [_, Value::Str(key)] = *args else { return Value::Missing };
     url_part(args, arena, |url| {
@@ -63,15 +64,16 @@ fn is_web_scheme(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss" | "ftp")
 }
 
-/// True if a slash or backslash follows the scheme. The standard ignores tabs and line breaks.
+/// True if a slash or backslash follows the scheme and its colon. Tabs and line breaks before the
+/// slash are skipped, because the standard ignores them.
 fn has_slash_after_scheme(url: &str) -> bool {
     let rest = url.split_once(':').map_or("", |(_, rest)| rest);
     rest.trim_start_matches(['\t', '\n', '\r']).starts_with(['/', '\\'])
 }
 
-/// Decodes the percent-encoded characters of a path. Separators (`%2F`, `%5C`), control characters
-/// and bytes that are not UTF-8 stay encoded, because decoding them would change the path's
-/// segments.
+/// Decodes the percent-encoded characters of a path, segment by segment. A segment stays encoded if
+/// decoding gives a separator (from `%2F` or `%5C`), a control character, or invalid UTF-8. A
+/// decoded separator would change the path's segments.
 fn decode_path(path: &str) -> String {
     let mut decoded = String::with_capacity(path.len());
     for (position, segment) in path.split('/').enumerate() {

@@ -216,7 +216,8 @@ pub(super) fn similarity<'a>(args: &[Value<'a>], arena: &'a Arena) -> Value<'a> 
     }
 }
 
-/// True if `similarity` may compare two texts with these numbers of characters.
+/// True if two texts with these numbers of characters are within the limits for `similarity`.
+/// Otherwise records the exceeded limit.
 pub fn within_budget_similarity(a: usize, b: usize, arena: &Arena) -> bool {
     let (longer, work) = (a.max(b) as u64, (a as u64).saturating_mul(b as u64));
     arena.allows(Limit::SimilarityCharacters, longer)

@@ -30,9 +30,10 @@ pub enum FindingKind {
     DuplicateNode,
     /// The workflow's start node does not exist.
     UnknownStart,
-    /// A processor or a router is assigned to a node that does not exist.
+    /// A processor or a router is assigned to a node that does not exist. A processor does the work
+    /// of a node; a router selects the receivers of its output.
     UnknownNode,
-    /// A node has no processor, or the factory of its processor failed.
+    /// A node has no processor, or the program's function that creates the processor failed.
     NoProcessor,
     /// A node lists a next node that does not exist.
     UnknownNext,
@@ -41,26 +42,27 @@ pub enum FindingKind {
     /// A route names an index in `next` that the node does not have. Such a route selects every
     /// next node.
     MissingTarget,
-    /// A parallel node is a direct child of a parallel node.
+    /// A parallel node is a child (a next node) of another parallel node.
     NestedParallel,
     /// The nodes of a cycle wait for each other. No edge of the cycle is declared a loop-back (an
     /// edge that no node waits for).
     CycleWithoutLoopBack,
-    /// A loop has no exit: it has only one next node, or only loop-backs.
+    /// A loop has no exit. A router has a loop-back, but its node has only one next node, or every
+    /// route is a loop-back.
     LoopWithoutExit,
-    /// A join (a node that waits for several inputs) has an incoming edge that can never deliver
-    /// one.
+    /// A join (a node that waits for several inputs) has an incoming edge over which no input can
+    /// ever arrive.
     JoinNeverFills,
     /// A join (a node that waits for several inputs) waits for branches of which only one can run.
     ExclusiveJoin,
     /// No path leads from the start to a node.
     Unreachable,
-    /// A route names a node that is not among the next nodes, so no node waits for the output that
-    /// it sends there.
+    /// A route names a target that is not among the next nodes of the router's node. The target
+    /// therefore does not wait for outputs of that node.
     UnlistedTarget,
     /// A node lists the same next node twice.
     RepeatedNext,
-    /// A parallel node has no children.
+    /// A parallel node has no children (next nodes).
     EmptyParallel,
     /// A parallel node has a router; the router is never called.
     IdleRouter,
@@ -188,7 +190,8 @@ impl Finding {
         }
     }
 
-    /// True if the fault lies in a route of the node's router.
+    /// True if the fault lies in a route of the node's router. The diagnostic about the fault then
+    /// also marks the router.
     pub fn is_about_routes(&self) -> bool {
         use FindingKind::*;
         let kinds = [

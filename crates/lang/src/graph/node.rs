@@ -104,8 +104,8 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Creates a node with the possible results of its router. `parallel` means that the node runs
-    /// its next nodes in parallel.
+    /// Creates a node. `parallel` means that the node runs its next nodes in parallel. `routes` are
+    /// the possible results of its router; `None` if it has no router.
     pub fn new(id: NodeId, next: Vec<NodeId>, parallel: bool, routes: Option<Arc<[Route]>>) -> Vertex {
         let loop_back_routes =
             routes.iter().flat_map(|routes| &**routes).filter(|route| route.loopback && !parallel);
@@ -169,7 +169,8 @@ impl Route {
         self
     }
 
-    /// Returns the nodes that the route selects for this output.
+    /// Returns the nodes that the route selects for this output. `next` are the next nodes of the
+    /// router's node.
     pub fn resolve(&self, next: &[NodeId], output: &Value) -> Vec<NodeId> {
         self.expand_targets(next, |path| {
             let field = path.iter().try_fold(output, |value, name| value.get(name));
@@ -181,8 +182,8 @@ impl Route {
         })
     }
 
-    /// Returns the nodes that the route may select for any output. Targets that are read from the
-    /// output are assumed to be next nodes.
+    /// Returns the nodes that the route may select for any output. `next` are the next nodes of the
+    /// router's node. Targets that are read from the output are assumed to be next nodes.
     pub fn possible(&self, next: &[NodeId]) -> Vec<NodeId> {
         self.expand_targets(next, |_| next.to_vec())
     }

@@ -148,8 +148,8 @@ fn within_budget_globs(patterns: Value<'_>, arena: &Arena) -> bool {
     is_allowed(patterns) && patterns.elements().is_none_or(|mut elements| elements.all(is_allowed))
 }
 
-/// Returns the maximum number of times that a search reads the text when the right operand comes
-/// from the message.
+/// Returns the maximum number of times that a search for `keywords` reads the text. The keywords
+/// come from the message, so no matcher was compiled for them.
 fn max_text_passes(search: Search, keywords: Value<'_>, mode: TestMode) -> u64 {
     // If a match can still be rejected, the search resumes after each rejected match, and may read
     // the text again.

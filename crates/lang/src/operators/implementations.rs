@@ -78,7 +78,8 @@ orders! {
     greater_equal is_ge;
 }
 
-/// True if an element is identical to `searched`. A text in `searched` is prepared only once.
+/// True if an element is identical to `searched`. Texts are compared after preparation by `mode`,
+/// such as case folding. The text in `searched` is prepared only once.
 fn has_element<'a>(
     mut elements: impl Iterator<Item = Value<'a>>,
     searched: Value<'_>,

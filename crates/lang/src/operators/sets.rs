@@ -31,8 +31,8 @@ pub struct ConstantSet {
     /// The texts that are times, in nanoseconds since the epoch.
     times: FastSet<i128>,
     bools: [bool; 2],
-    /// Whether some element is in no other field, such as a decimal, null or a list. A value that
-    /// is not found must then be compared with the elements.
+    /// Whether the list has elements (such as decimals, nulls or lists) that no other field
+    /// contains. A value that is not found must then be compared with the elements.
     others: bool,
     /// The networks; `None` if an element is not a valid network.
     networks: OnceLock<Option<NetworkSet>>,

@@ -42,8 +42,9 @@ pub enum RightOperand {
     Kinds(KindSet),
     /// The right operand has the same kind as the left operand, or both are numbers of any kind.
     Same,
-    /// The operands are compared as texts, because at least one of them is known to be a text.
-    /// Operands that may both be numbers or times use [`RightOperand::Same`].
+    /// The operands are compared as texts. Both may be texts, and at least one of them is always a
+    /// text. For two numbers, times or versions, an operator has another form with
+    /// [`RightOperand::Same`].
     SomeText,
     /// The left operand is a list. The right operand has the type of its elements.
     Element,
@@ -138,8 +139,9 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// True if the operator searches the prepared text. A regular expression searches the
-    /// unprepared text and handles case itself.
+    /// True if the operator searches a prepared text: case-folded and Unicode-normalized as the
+    /// modifiers and settings require. A regular expression searches the unprepared text and
+    /// handles case itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
@@ -175,8 +177,8 @@ pub struct OpInfo {
     pub cost: Cost,
     pub implementation: Implementation,
     pub search: Option<Search>,
-    /// Words for this operator in other languages. An error about such a word suggests the
-    /// operator's spelling.
+    /// Other words for this operator, such as `eq` from programming languages, or `等于` from
+    /// Chinese. An error about such a word suggests the operator's spelling.
     pub foreign: &'static [&'static str],
     /// One sentence about the operator, for the reference page and the editor.
     pub doc: Message,
@@ -393,8 +395,8 @@ pub fn operators_accepting(accepts_modifier: impl Fn(AcceptedModifiers) -> bool)
     }
 }
 
-/// Returns the reserved words, which cannot be plain names in an expression: the words of
-/// operators, modifiers and block forms.
+/// Returns the reserved words, which cannot be plain names in an expression: the words of operators
+/// and modifiers, `if`, `then`, `else`, `true` and `false`.
 pub fn reserved_words() -> impl Iterator<Item = &'static str> {
     TABLE
         .iter()

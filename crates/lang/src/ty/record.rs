@@ -15,7 +15,8 @@ pub struct Field {
     pub private: bool,
 }
 
-/// The fields of a record type, in declaration order. Names are added only by `RecordType::push`.
+/// The fields of a record type, in declaration order. After the first lookup of a name, fields may
+/// be added only by `RecordType::push`, which also updates the index of names.
 #[derive(Clone, Debug, Default)]
 pub struct RecordType {
     pub fields: Vec<Field>,

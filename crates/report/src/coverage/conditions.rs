@@ -144,9 +144,9 @@ impl OwnerWalk<'_, '_> {
         part.parts().into_iter().for_each(|inner| self.visit_part(inner));
     }
 
-    /// True for a condition that is counted: a predicate, a quantifier, or a `let` that names a
-    /// value. Other conditions, such as `and`, combine counted conditions and have no counts of
-    /// their own.
+    /// True for a condition that is counted: a predicate, a quantifier, or the name of a `let` that
+    /// is defined as a value. Other conditions, such as `and`, combine counted conditions and have
+    /// no counts of their own.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } => true,
@@ -198,7 +198,8 @@ impl OwnerWalk<'_, '_> {
     }
 }
 
-/// Returns the spans of the conditions that authors wrote in payload and group statements.
+/// Returns the spans of the conditions that authors wrote in `payload` statements, and in `group`
+/// statements, which payloads include. Other conditions of payloads are derived from field types.
 fn written_condition_spans(statements: &[Statement]) -> Vec<Span> {
     let mut spans = Vec::new();
     for statement in statements {

@@ -91,8 +91,8 @@ impl Coordinator {
         validate_plan(&self.judges(), &plan).map_err(|feedback| PlanError(Message::verbatim(feedback)))
     }
 
-    /// Stores a plan as a new workflow and runs it. The error is the reason why the plan is
-    /// invalid.
+    /// Stores a plan as a new workflow and runs it. Returns the report of the run, which is never
+    /// `None`. The error is the reason why the plan is invalid.
     async fn start_plan(&self, plan: Result<Plan, PlanError>) -> Result<Option<RunReport>, String> {
         let plan = plan.and_then(|plan| self.admit_plan(plan)).map_err(|error| error.to_string())?;
         let run = {
@@ -124,7 +124,8 @@ impl Coordinator {
     }
 
     /// Applies a recovery decision (how to continue after a node's failure) that arrives while the
-    /// plan is not running. Resumes the run, unless the decision aborts it.
+    /// plan is not running. Resumes the run, unless the decision aborts it. Returns the report of
+    /// the run, which is never `None`.
     async fn recover_run(&self, kind: &str, payload: &Json) -> Result<Option<RunReport>, String> {
         let run = self.find_run(payload)?;
         let recovery = RecoveryAction::from_payload(kind, payload).ok_or("the payload says no recovery")?;

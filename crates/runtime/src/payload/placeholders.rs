@@ -9,7 +9,8 @@ use std::fmt::Write;
 pub(super) struct PlaceholderScope<'s> {
     /// Function that returns the output of an earlier node by the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
-    /// Ids of all nodes of the workflow that contains the placeholders.
+    /// Ids of all nodes of the workflow that contains the placeholders. A path such as
+    /// `fetch.output` refers to an output only if its first part is such an id.
     pub ids: Vec<&'s str>,
     /// Maps from the names of placeholders to values. If several maps contain a name, the first one
     /// applies.

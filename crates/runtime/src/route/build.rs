@@ -161,8 +161,8 @@ impl RouterBuilder {
 
     /// Registers the handler of all targets that have no handler of their own. [`Request::handler`]
     /// is the target's name. A policy that is set for such a target applies when this handler is
-    /// called for that target. This handler cannot be a fallback, because fallbacks are found by
-    /// their registered names.
+    /// called for that target. A policy cannot name this handler as a fallback (the handler to call
+    /// after a failure), because fallbacks are found by their registered names.
     pub fn otherwise<F, Fut>(mut self, function: F) -> Self
     where
         F: Fn(Request) -> Fut + Send + Sync + 'static,
@@ -314,8 +314,9 @@ fn no_handler_problem(target: &str, handlers: &HandlerMap) -> Problem {
     Problem::NoHandler { target: target.to_owned(), near: similar_handler(target, handlers) }
 }
 
-/// Checks rules against the handlers. Installs `guard` in the rules, so that it checks all later
-/// edits.
+/// Checks rules against the handlers, and returns them ready for use by a router. `entry` names the
+/// table where decisions start; `None` means the routes outside any table. Installs `guard` in the
+/// rules, so that it checks all later edits.
 pub(super) fn validate_rules(
     live: LiveRules,
     entry: Option<&str>,

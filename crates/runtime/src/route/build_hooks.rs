@@ -46,7 +46,10 @@ impl RouterBuilder {
 
     /// Adds a hook that sees each outcome before the caller gets it. A value that the hook returns
     /// becomes the reply; null keeps the outcome. If the hook fails, the outcome has the hook's
-    /// failure as its result. The counts and the decision log have the handler's own result.
+    /// failure as its result.
+    ///
+    /// The hook has no effect on the router's statistics and the decision log. They always contain
+    /// the result of the handler itself.
     pub fn after<F, Fut>(mut self, hook: F) -> Self
     where
         F: Fn(Finished) -> Fut + Send + Sync + 'static,

@@ -62,7 +62,8 @@ impl std::error::Error for TypedError {
 
 /// The failures of one scope, such as a conversation, since its last reply.
 struct ScopeFailures {
-    /// Sequence number of the scope's last failure, counted over all scopes.
+    /// Sequence number of the scope's last failure, counted over all scopes. The scope with the
+    /// smallest number is removed if there are too many.
     order: u64,
     last_type: String,
     last_handler: String,
@@ -135,8 +136,9 @@ impl FailureMemory {
         })
     }
 
-    /// Returns the message with the failures of `scope` in the field `ctx`. A field that the
-    /// message has already is kept. The message is unchanged if its `ctx` is not an object.
+    /// Returns the message with the recorded failures of `scope` (such as one conversation) added
+    /// to its object `ctx`. Fields that `ctx` already has keep their values. If `ctx` is not an
+    /// object, or the scope has no failures, returns the message unchanged.
     pub fn add_to(&self, message: Arc<Json>, scope: &str) -> Arc<Json> {
         if self.scope_count.load(Ordering::Acquire) == 0 {
             return message;
@@ -156,8 +158,10 @@ impl FailureMemory {
         Arc::new(changed)
     }
 
-    /// Records how a handler ended. A reply removes the failures of the scope. An outcome that is
-    /// no failure of a handler, such as a missing permission, changes nothing.
+    /// Records how `handler`, called for a message of this scope, ended. A reply removes the
+    /// failures of the scope. A failure is counted with the type `error_type`. If this is `None`,
+    /// its type is the kind of the outcome, such as `timed_out`. An outcome that is no failure of a
+    /// handler, such as a missing permission, changes nothing.
     pub fn record(&self, scope: &str, outcome: &HandlerOutcome, error_type: Option<&str>, handler: &str) {
         let route = match outcome {
             HandlerOutcome::Handled(_) => return self.forget(scope),

@@ -203,8 +203,8 @@ fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> Handl
     }
 }
 
-/// A running handler call. Dropping the value adds the call to the statistics. The result is
-/// `cancelled` unless another result was set before.
+/// A running handler call, which is counted in the router's statistics when this value is dropped.
+/// The counted result is `cancelled`, unless `finish` has replaced it by the result of the call.
 struct CountedCall<'r> {
     stats: &'r RouterCounters,
     handler: &'r str,

@@ -22,8 +22,9 @@ pub struct Request {
     /// The arguments of the handler call, as the route defines them. A required argument without a
     /// value is null.
     pub args: Arc<Map<String, Json>>,
-    /// Paths of the decimals in `args`. Code that converts `args` keeps all digits at these paths.
-    /// Not part of the stable API.
+    /// Paths of those numbers in `args` that are decimals. A conversion of `args` to values of
+    /// another language, such as Python, must keep all digits of these numbers. Not part of the
+    /// stable API.
     #[doc(hidden)]
     pub exact_args: DecimalPaths,
     /// The constants that the rules give after the route's target, such as `{ type: "listing" }`.

@@ -192,6 +192,8 @@ impl DecisionLog {
 
     /// Queues a decision for the log. `result` is the word for the handler's result in the log
     /// line. If the queue is full or closed, drops the decision and counts it. Never waits.
+    /// `outcome` is unchanged in the end; it is only mutable so that it can be copied without its
+    /// reply.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
         let Some(queue) = &self.inner.queue else { return };

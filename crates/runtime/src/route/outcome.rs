@@ -61,7 +61,7 @@ pub struct Attempt {
     pub attempts: u32,
     /// The result of the handler's last call, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
-    /// The handler's error or panic message.
+    /// The handler's error or panic message; `None` if it ended in another way, such as a timeout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -222,8 +222,8 @@ impl Router {
     /// the call fails if another caller has replaced the shadow rules.
     ///
     /// # Errors
-    /// If there are no shadow rules, if they have another generation, or if the edited rules no
-    /// longer pass the checks of [`Router::swap`].
+    /// If there are no shadow rules, if they have another generation, or if they no longer pass the
+    /// checks of [`Router::swap`]. They passed these checks before, but may have been edited since.
     pub fn promote(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let shadow = self.shared.shadow.load_full().ok_or(SwitchError::NoShadow)?;
@@ -241,8 +241,8 @@ impl Router {
     /// [`RouterBuilder::keep`](super::RouterBuilder::keep) sets their number.
     ///
     /// # Errors
-    /// If no rule set of this generation is kept, or if the edited rules no longer pass the checks
-    /// of [`Router::swap`].
+    /// If no rule set of this generation is kept, or if the rule set no longer passes the checks of
+    /// [`Router::swap`]. It passed these checks before, but may have been edited since.
     pub fn roll_back(&self, generation: u64) -> Result<Swapped, SwitchError> {
         let mut previous = self.lock_switching();
         let Some(rules) = previous.get(generation) else {

@@ -161,8 +161,9 @@ impl RouterCounters {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts one message by its route and its result. `result` is a word that
-    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns, or `cancelled`.
+    /// Counts one message by its route and its result. `route` is `None` if no route was selected.
+    /// `result` is a word that [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns, or
+    /// `cancelled`.
     pub fn count_message(&self, table: &str, route: Option<&str>, result: &str, latency: Duration) {
         let counters = &mut *self.lock_counters();
         counters.messages.add_result(result, latency);

@@ -95,8 +95,8 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Returns another receiver of the states of the watched files. It does not depend on the
-    /// states that other receivers have read.
+    /// Returns one more receiver of the states of the watched files. A state that one receiver has
+    /// read is still new to the others.
     pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
         self.status.clone()
     }
@@ -240,8 +240,8 @@ impl WatchedFiles {
     }
 }
 
-/// True if the main file is blank. Live rules may be empty, but a blank file is probably a file
-/// that is still being written.
+/// True if the file `main` is blank. Rules without statements are valid, but a blank main file is
+/// probably still being written, so it is refused.
 fn is_blank(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
@@ -286,7 +286,8 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
 /// Digests of the files when they were last read. A file has changed if its digest differs.
 #[derive(Default)]
 struct FileDigests {
-    /// The loader of the files; `None` if the folder of the files was not found.
+    /// The loader of the files. `None` if the folder of the files was not found; then the files
+    /// count as changed, so that they are read again.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }

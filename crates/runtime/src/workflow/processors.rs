@@ -177,7 +177,8 @@ pub struct Vote {
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
     pub approved: bool,
-    /// Number of votes. If the input has no votes and no voters are named, 1.
+    /// Number of votes. It is 1 if no voters are named and the input has no text fields; such an
+    /// input counts as one vote in favour.
     pub total_votes: usize,
     /// Number of votes in favour.
     pub yes_votes: usize,
@@ -199,6 +200,7 @@ pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
 }
 
 /// Counts the votes of these voters; see [`Vote::voters`]. A voter who gives no text votes against.
+/// The result is approved if the fraction of votes in favour is at least `threshold`.
 pub fn vote_of(voters: &[String], input: &Value, threshold: f64) -> VoteDecision {
     let votes = voters.iter().map(|voter| match &input[voter.as_str()] {
         Value::Object(output) => output.get(VOTE_FIELD).and_then(Value::as_str).unwrap_or_default(),

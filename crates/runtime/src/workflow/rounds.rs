@@ -21,16 +21,18 @@ pub(super) fn read_round(input: &Value, field: &str) -> i64 {
 pub(super) struct RoundCounter {
     /// The number of the current round, by node, for each loop that is still running.
     current: BTreeMap<NodeId, i64>,
-    /// Names of the fields into which this counter has written round numbers. The value of such a
-    /// field no longer comes from the caller of the workflow.
+    /// Names of the fields into which this counter has written round numbers. A later loop must not
+    /// read such a field as its first round number: it is the count of an earlier loop, not a value
+    /// from the workflow's caller.
     written: BTreeSet<String>,
 }
 
 impl RoundCounter {
-    /// Sets the round number in a node's input before the node runs. `field` names the input field
-    /// for this number. Inside a loop, writes the number of the current round to the field. At the
-    /// start of a loop, the count begins with the number in the input. If this counter wrote that
-    /// number for an earlier loop, the number is first reset to 1.
+    /// Writes the round number into the field `field` of a node's input, before the node runs. If
+    /// the node's loop is already running, this is the number of the current round. Otherwise a new
+    /// loop starts, and its first number is the one that the workflow's caller gave in this field.
+    /// It is 1 if the caller gave none, or if this counter has written the field for an earlier
+    /// loop.
     pub(super) fn enter_node(&mut self, node: &NodeId, field: &str, input: &mut Value) {
         match self.current.get(node) {
             Some(round) => write_round(input, field, *round),

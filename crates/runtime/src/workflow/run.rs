@@ -391,7 +391,8 @@ impl Run {
 }
 
 impl ExecutionPlan {
-    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value.
+    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value
+    /// in the error's text, such as `output`.
     fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
         let (size, limit) = (json_size(&value), self.byte_limit);
         if size <= limit {

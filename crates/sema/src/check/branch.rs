@@ -114,7 +114,7 @@ impl Visit<'_, '_> {
     }
 }
 
-/// True if each match of an expression starts at the start of the text. If an expression is
+/// True if the regular expression can match only from the start of a text. If the expression is
 /// computed, only its first part decides. `fold` is true if the expression ignores case.
 fn is_anchored(expression: &Expr, fold: bool) -> bool {
     let starts_at_start = |pattern: &str| {

@@ -1,4 +1,5 @@
-//! Checks calls of built-in functions, host functions and `def`s. The body of a `def` is inlined.
+//! Checks calls of built-in functions, `def`s, and host functions (of the embedding program). The
+//! body of a `def` is inlined.
 
 use super::constant::{constant_expr, list_expr};
 use super::decimal::number_kinds;
@@ -280,8 +281,9 @@ impl<'a> Checker<'a> {
         Ok(args)
     }
 
-    /// Checks that an argument has the type of its parameter. If the value may also be of another
-    /// kind, wraps it in a typed read, which makes a value of another kind missing.
+    /// Checks that `arg` has the type of the parameter `param`; `function` is named in messages. If
+    /// the value may also be of another kind, wraps it in a typed read, which makes a value of
+    /// another kind missing.
     pub(super) fn check_argument(
         &mut self,
         function: &str,
@@ -397,8 +399,8 @@ struct Substitution<'s> {
     sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     copied_nodes: u64,
-    /// The predicates whose right operand was substituted and must be checked again. Each item has
-    /// the predicate's operator, mode, left operand and right operand.
+    /// Predicates whose right operand contained a parameter. As it is now perhaps a constant, it
+    /// must be checked. Each item has operator, mode, left and right operand.
     substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.

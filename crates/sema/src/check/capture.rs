@@ -14,14 +14,15 @@ use std::sync::Arc;
 /// The prefix of a regular expression that ignores case.
 const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
-/// Returns the regular expression that a call of `capture` runs: the expression in the source text,
-/// with a prefix if the file ignores case.
+/// Returns the regular expression that a call of `capture` runs. It is `written`, the expression in
+/// the source text. If `ignore_case`, a prefix that makes it ignore case is added.
 pub(super) fn effective_pattern(written: &str, ignore_case: bool) -> String {
     format!("{}{written}", if ignore_case { CASE_INSENSITIVE_PREFIX } else { "" })
 }
 
 /// True if every match of the regular expression includes the group, so that `capture` returns a
-/// text.
+/// text. `group` is the argument of `capture`; `None` means the first group, or the whole match if
+/// the expression has no groups.
 pub(super) fn always_captures(pattern: &str, group: Option<Value<'_>>) -> bool {
     let Ok(hir) = text::parse_cached(pattern, false) else { return false };
     let groups = text::capture_groups(&hir);
@@ -41,8 +42,9 @@ fn is_group(group: &text::Group<'_>, wanted: Value<'_>) -> bool {
 }
 
 impl Checker<'_> {
-    /// Checks the regular expression and the group of a call. In a file that ignores case, adds the
-    /// prefix for ignoring case, because the operator `matches` also ignores case there.
+    /// Checks the regular expression and the group of a call. If `ignore_case` (a setting of the
+    /// file), adds the prefix that makes the expression ignore case, as the operator `matches` does
+    /// in that file.
     pub(super) fn check_capture(&mut self, args: &mut [Expr], ignore_case: bool) -> Checked<()> {
         let [_, pattern, group @ ..] = args else { return Ok(()) };
         let span = pattern.span;

@@ -48,7 +48,8 @@ impl<'a> Checker<'a> {
         if unique.len() == entries.len() { Ok(map) } else { Err(AlreadyReported) }
     }
 
-    /// Converts a constant text to a version if `wanted_kinds` contains only the kind version.
+    /// Converts a constant text to a version if `wanted_kinds`, the kinds that the operator or
+    /// function accepts at this place, contain only the kind version.
     pub(super) fn constant_as_version(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         let Some(Value::Str(text)) = expr.as_const().map(Const::value) else { return Ok(expr) };
         if wanted_kinds != KindSet::VERSION {
@@ -117,8 +118,8 @@ impl<'a> Checker<'a> {
         Ok(list_expr(times, list.span))
     }
 
-    /// Converts a constant text to a date-time if `wanted_kinds` contains the kind date-time but
-    /// not the kind text.
+    /// Converts a constant text to a date-time if `wanted_kinds`, the kinds that the operator or
+    /// function accepts at this place, contain date-time but not text.
     pub(super) fn constant_as_datetime(&mut self, expr: Expr, wanted_kinds: KindSet) -> Checked<Expr> {
         if !wanted_kinds.has(Kind::DateTime) || wanted_kinds.has(Kind::String) {
             return Ok(expr);
@@ -223,7 +224,8 @@ pub(super) fn nested_size(json: &Json, limit: u64) -> u64 {
     size
 }
 
-/// True if lists and records in the constant are nested more than `levels` levels deep.
+/// True if lists and records in the constant are nested more than `levels` levels deep, which is an
+/// error.
 pub(super) fn is_deeper(json: &Json, levels: usize) -> bool {
     let exceeds_levels = |part: &Json| levels == 0 || is_deeper(part, levels - 1);
     match json {

@@ -30,8 +30,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds an empty table of rules for a statement such as a `choice`. Reports an error if the
-    /// name is already used or reserved.
+    /// Adds an empty table of rules for a statement such as a `choice`, and returns its id. `docs`
+    /// is the statement's doc comment. If the name is already used or reserved, reports an error
+    /// but still adds the table.
     pub(super) fn new_table(&mut self, kind: TableKind, name: &str, span: Span, docs: &str) -> TableId {
         let existing_span = self.entries.get(name).and_then(|id| self.program.tables[id.index()].span);
         if let Some(first) = existing_span {
@@ -346,8 +347,9 @@ pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }
 
-/// Builds the condition that `cond` is usable: all values that `cond` reads are present. The
-/// operand of a presence test may be missing. For `a ?? b`, only the result must be present.
+/// Builds the condition that `cond` is usable: all values that `cond` reads are present. Two reads
+/// are exempt. The operand of `is present` or `is missing` may be missing, and for `a ?? b` only
+/// the result must be present.
 fn usable_condition(cond: &Cond) -> Cond {
     let mut reads = Vec::new();
     collect_values_read(Part::Cond(cond), &mut reads);

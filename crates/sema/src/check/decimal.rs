@@ -129,9 +129,9 @@ impl Checker<'_> {
         Some(self.with_type_origin(diagnostic.help(help), float))
     }
 
-    /// Converts arguments of functions on numbers. If one argument of `min` or `max` is a decimal,
-    /// the constants among the others become decimals. For `sum`, the list's elements become
-    /// decimals if the list may contain decimals.
+    /// Converts arguments of functions on numbers; an omitted argument is `None`. If one argument
+    /// of `min` or `max` is a decimal, the constants among the others become decimals. For `sum`,
+    /// the list's elements become decimals if the list may contain decimals.
     pub(super) fn convert_to_decimals(
         &mut self,
         function: Function,
@@ -207,7 +207,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.label(computed.span, computed.ty.to_message()).help(help));
     }
 
-    /// True if a value may be a float that a computation has rounded.
+    /// True if a value may be a float that a computation has rounded. A test whether it equals
+    /// another number is then unreliable.
     fn is_rounded(&self, expr: &Expr) -> bool {
         if !expr.ty.kinds.overlaps(KindSet::FLOAT) {
             return false;
@@ -257,7 +258,8 @@ pub(super) fn elements_as_decimals(list: Expr) -> Expr {
     Expr { optional, ..Expr::call(Function::Decimals, vec![list], Ty::list(Ty::DECIMAL), span) }
 }
 
-/// True for a number in the rules, and for arithmetic on such numbers.
+/// True for a number in the rules, and for arithmetic on such numbers. Their digits are in the
+/// source text, so they can be computed exactly as decimals.
 fn is_numeric(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(constant) => {
@@ -270,7 +272,8 @@ fn is_numeric(expr: &Expr) -> bool {
     }
 }
 
-/// True if arithmetic or a function such as `sum` computes the number.
+/// True if arithmetic or a function such as `sum` computes the number. A float may then have lost
+/// digits, so it must not become a decimal.
 fn is_computed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Op(Op::Coalesce, left, right) => {

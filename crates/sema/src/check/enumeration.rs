@@ -53,7 +53,7 @@ impl<'a> Checker<'a> {
 
     /// Reports an error if a predicate compares an enumeration with a constant text that none of
     /// the enumeration's values equals, contains or matches. `right_expr` is the right operand in
-    /// the source.
+    /// the source; `None` if it comes from an argument of a `def`.
     pub(super) fn check_enumeration(
         &mut self,
         (op, mode): (Op, TestMode),

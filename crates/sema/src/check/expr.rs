@@ -95,8 +95,8 @@ impl<'a> Checker<'a> {
         Ok(if op == Op::Or { CondKind::Or(parts) } else { CondKind::And(parts) })
     }
 
-    /// Checks `if C then a else b`. The type of the expression contains the types of both `a` and
-    /// `b`.
+    /// Checks `if C then a else b`. The type of the whole expression is the smallest type that
+    /// contains the types of `a` and `b`.
     fn check_conditional(&mut self, [cond, then, other]: &'a [ast::Expr; 3], span: Span) -> Checked<Expr> {
         let cond = self.check_cond(cond);
         let (then, other) = (self.check_value(then), self.check_value(other));
@@ -205,7 +205,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True if a condition may be unknown for some message that satisfies the `input` declaration.
+    /// True if a condition may be unknown (neither true nor false) for some message that satisfies
+    /// the `input` declaration. It can be unknown only if a value that it reads is missing.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
@@ -307,8 +308,8 @@ impl<'a> Checker<'a> {
         Var { id, name: name.into(), kinds }
     }
 
-    /// If `expr` reads an undeclared field, narrows the type of this field to `kinds`. Otherwise
-    /// does nothing.
+    /// If the value of `expr` comes from an undeclared field, narrows the type of this field to
+    /// `kinds`. Otherwise does nothing. `reason` explains the narrowing in later diagnostics.
     pub(super) fn narrow_field(&mut self, expr: &Expr, kinds: KindSet, reason: &NarrowingReason) {
         if !self.fields.is_narrowing_pass() {
             return;

@@ -146,10 +146,10 @@ impl InferredType {
         self.kinds = remaining_kinds;
     }
 
-    /// Returns the first use in `overloaded` that accepts incomparable kinds, such as texts and
-    /// lists, while another statement leaves only comparable ones. Also returns the use in that
-    /// statement, which narrows the field. The second use is `None` if the existing program narrows
-    /// the field; its rules accept `existing_kinds`.
+    /// Returns the first use that accepts incomparable kinds, such as texts and lists, although the
+    /// field's final type has only comparable ones. Also returns the use in another statement that
+    /// excluded the other kinds; `None` if the existing program excluded them. The rules of that
+    /// program accept `existing_kinds`.
     fn first_narrowed_use(&self, existing_kinds: KindSet) -> Option<(&FieldUseSite, Option<&FieldUseSite>)> {
         if !is_one_family(self.kinds) {
             return None;
@@ -167,7 +167,7 @@ impl InferredType {
     }
 }
 
-/// True if all kinds are comparable with each other: a single kind, or kinds of numbers.
+/// True if values of these kinds can be compared with each other: one kind, or numbers only.
 fn is_one_family(kinds: KindSet) -> bool {
     let is_other_number = |kind: Kind| kinds.has(Kind::Int) && matches!(kind, Kind::Float | Kind::Decimal);
     kinds.iter().filter(|kind| !is_other_number(*kind)).count() == 1
@@ -300,7 +300,8 @@ impl MessageFields {
         }
     }
 
-    /// Narrows an undeclared field to these kinds, or reports a conflict.
+    /// Narrows an undeclared field to `kinds`. Reports a conflict if an earlier use of the field
+    /// excludes all of these kinds. `reason` says in diagnostics why this use narrows the field.
     pub(super) fn narrow_kinds(
         &mut self,
         path: &[impl PathSegment],
@@ -399,9 +400,9 @@ impl MessageFields {
         self.statement += 1;
     }
 
-    /// Returns the id of the slot for a path and the kinds to which reads of the path convert the
-    /// value. The path starts at the message, or at the value of the binding `root`. Adds the slot
-    /// if it is new; `private` says whether a new slot is private.
+    /// Returns the id of the slot that reads the field at `path` and converts it to `kinds`. The
+    /// path starts at the message, or at the value of the binding `root`. Adds the slot if it is
+    /// new; `private` says whether a new slot is private.
     pub(super) fn intern_slot(
         &mut self,
         root: Option<&BindingRoot>,

@@ -106,8 +106,9 @@ impl<'a> Checker<'a> {
         self.setting_uses.by_table.insert(table, self.setting_uses.current.get());
     }
 
-    /// Warns if a definition depends on settings that differ between its file and the file that
-    /// uses it. Each file gets one warning for a definition.
+    /// Warns if the definition `name` depends on settings that differ between its own file and the
+    /// file that uses it. `declared` is the span of the definition, and `span` is the use. Each
+    /// file gets one warning for a definition.
     pub(super) fn warn_other_settings(&mut self, name: &'a str, declared: Span, span: Span) {
         let used = self.setting_uses.by_definition.get(name).copied().unwrap_or(0);
         self.setting_uses.current.set(self.setting_uses.current.get() | used);

@@ -165,8 +165,9 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the mode in which a flow compares a message with its patterns. The mode combines the
-    /// words that the author wrote with the settings of the file.
+    /// Returns the mode in which a flow compares a message with its patterns. `matching` is the
+    /// word for the mode in the source, such as `exact`. `case` says whether the flow ignores case;
+    /// `None` if the author did not write it. The settings of the file then decide.
     fn match_mode(&mut self, matching: &Ident, case: Option<Case>, file: FileId) -> Checked<PatternMode> {
         let Some((_, operator)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
             let mode_names = MATCH_MODES.iter().map(|(word, _)| *word);

@@ -11,8 +11,8 @@ use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 
 impl Checker<'_> {
-    /// Warns if `side` is an integer and `constant` is a fraction, or a list that contains a
-    /// fraction.
+    /// Warns if `side`, one operand of a comparison, is an integer and `constant`, the other
+    /// operand, is a fraction. Also warns if `constant` is a list that contains one.
     pub(super) fn warn_fraction(&mut self, side: &Expr, constant: &Expr) {
         let ty = if side.ty.kinds == KindSet::LIST { side.ty.element() } else { side.ty.clone() };
         if ty.kinds != KindSet::INT {

@@ -125,8 +125,8 @@ impl Checker<'_> {
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.
-/// Such arguments are time zones, versions, names of hash functions, numbers of buckets, and texts
-/// with a date or a time of day.
+/// The result of the call may then be missing. Such arguments are time zones, versions, names of
+/// hash functions, numbers of buckets, and texts with a date or a time of day.
 pub(super) fn may_be_invalid(function: Function, param: &str, arg: &Expr) -> bool {
     let must_be_valid = match (function, param) {
         (_, "zone") | (Function::Bucket, "hash" | "of") | (Function::Version, _) => true,

@@ -95,7 +95,8 @@ impl<'a> Checker<'a> {
 }
 
 /// Builds the message for two operands of types that the operator accepts, but not in this
-/// combination.
+/// combination. `written` is the operator in the source text. `quantity` is its modifier `any`,
+/// `all` or `none`, if it has one.
 fn pair_message(
     row: &OpInfo,
     written: &str,

@@ -281,7 +281,7 @@ impl<'a> Checker<'a> {
         Ok((left, right))
     }
 
-    /// Checks `a + b`, `a ?? b` or `-a`.
+    /// Checks `a + b`, `a ?? b` or `-a`. `right` is the second operand; `None` for `-a`.
     pub(super) fn check_arithmetic(
         &mut self,
         op: &Spanned<Op>,
@@ -388,8 +388,9 @@ fn result_type(outcome: OperatorResult, left: &Ty, right: Option<&Ty>) -> Ty {
 }
 
 /// Returns the kinds that the left and right operand may have in this form of an operator. A form
-/// is a pair of operand kinds that the operator accepts. `None` if the right operand does not fit
-/// the form.
+/// is a pair of operand kinds that the operator accepts. `quantity` is the operator's modifier
+/// `any`, `all` or `none`, if it has one. Returns `None` if the right operand does not fit the
+/// form.
 fn kinds_in_form(
     form: &OperatorForm,
     left: &Ty,

@@ -257,8 +257,9 @@ impl<'a> Checker<'a> {
         read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty)
     }
 
-    /// Builds an expression that reads the same field as the slot `id`, but converts the value to
-    /// the type `wanted_type`.
+    /// Builds an expression that reads the same field as the slot `id`, but converts it to the type
+    /// `wanted_type`. `value` is the existing read of the slot, which shows whether the result may
+    /// be missing.
     fn reread_slot(&mut self, id: SlotId, wanted_type: Ty, value: &Expr, span: Span) -> Expr {
         let slot = self.fields.slot(id).clone();
         let slot = self.fields.intern_slot(slot.root.as_ref(), &slot.path, wanted_type.kinds, slot.private);
@@ -395,7 +396,8 @@ impl<'p> ConstantPath<'p> {
     }
 }
 
-/// True for `True` and `False` as other languages write them.
+/// True for `True` and `False` as other languages write them, which certainly mean `true` and
+/// `false`. They can be corrected without asking the author.
 fn is_capital_bool(name: &str) -> bool {
     matches!(name, "True" | "TRUE" | "False" | "FALSE")
 }

@@ -173,7 +173,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Limits the total memory of all regular expressions, before any of them is compiled.
+    /// Reports an error if all regular expressions together would need more memory than the limit.
+    /// Runs before any of them is compiled.
     pub(super) fn check_regex_memory(&mut self) {
         let patterns = &self.program.patterns;
         let (total_size, max_size) =
@@ -301,7 +302,8 @@ pub fn regex_too_large(span: Span) -> Diagnostic {
         ))
 }
 
-/// True if a condition or value contains a parameter of a `def`.
+/// True if a condition or value contains a parameter of a `def`. Whether it is constant is then
+/// known only when a call replaces the parameter by its argument.
 fn has_parameter(part: Part<'_>) -> bool {
     matches!(part, Part::Expr(Expr { kind: ExprKind::Param(_), .. }))
         || part.parts().into_iter().any(has_parameter)

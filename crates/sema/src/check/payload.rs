@@ -180,8 +180,8 @@ impl<'a> Checker<'a> {
         self.program.tables.truncate(counts_before.2);
     }
 
-    /// Lowers the body of a payload, or of a group that is checked alone. The names `payload` and
-    /// `decision` are in scope.
+    /// Lowers `body`, the body of a payload, or of `group` if a group is checked alone. The names
+    /// `payload` and `decision` are in scope. Returns the schema of the object.
     fn lower_body(&mut self, name: &ast::Ident, body: &'a [Item], group: Option<&ast::Group>) -> hir::Object {
         let groups: Vec<Arc<str>> = group.iter().map(|group| group.name.node.as_str().into()).collect();
         let PayloadState { copies, too_large, .. } = self.payload;
@@ -217,7 +217,8 @@ impl<'a> Checker<'a> {
         object
     }
 
-    /// Brings a named value into scope. `place` is the path of the value in the validated object.
+    /// Brings `binding`, a named value, into scope. `place` is the path of the value in the
+    /// validated object.
     fn bind_path(&mut self, place: ObjectPath, binding: Binding) {
         self.scope.push(Binding { place: Some(place), ..binding });
     }
@@ -279,7 +280,8 @@ impl<'a> Checker<'a> {
         self.scope.truncate(scope);
     }
 
-    /// Reports a rule with the same name and path as an earlier rule.
+    /// Reports a rule with the same name and path as an earlier rule. `rules` maps names and paths
+    /// of the earlier rules to spans; the rule is added.
     fn report_duplicate_rule(
         &mut self,
         rule: &'a ast::RuleItem,

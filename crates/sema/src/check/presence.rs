@@ -26,7 +26,7 @@ const MAX_STEPS: u64 = 2 * MAX_NODES;
 
 impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
-    /// `condition` is true.
+    /// `condition` is true. Without a condition, only the contract is known.
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
         let known_conditions = condition.into_iter().collect();
         let mut proof =
@@ -52,8 +52,8 @@ enum Goal<'g> {
     /// The value of this expression. A known condition proves it by reading an equal expression,
     /// because equal expressions have equal values.
     Value(&'g Expr),
-    /// That the regular expression (second) matches in the text (first). Such a match proves that
-    /// `capture` returns a text.
+    /// A match of the regular expression (second entry) in the text (first entry). Such a match
+    /// proves that `capture` returns a text.
     Match(&'g Expr, &'g str),
 }
 
@@ -125,7 +125,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` if a known condition tests that the regular expression matches.
+    /// True for a call of `capture` whose result is present: a known condition tests that the
+    /// regular expression matches, and each match includes the group.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());
@@ -149,8 +150,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True if the condition may be unknown even if the message satisfies the `input` contract and
-    /// all known conditions are true.
+    /// True if the condition may be unknown (neither true nor false) where all conditions in
+    /// `known_conditions` are true. Assumes a message that satisfies the `input` contract.
     fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
@@ -313,7 +314,8 @@ impl<'p> PresenceProof<'p> {
     }
 }
 
-/// True if a member of a value may be missing, or may have another kind than `kinds`.
+/// True if the field `name` of a value of the type `base` may be missing, or may have another kind
+/// than `kinds`.
 fn member_is_optional(base: &Ty, name: &str, kinds: KindSet) -> bool {
     field_of_type(base, name)
         .map_or(true, |field| field.optional || !field.ty.kinds.is_subset(kinds.with_accepted_kinds()))
@@ -333,7 +335,8 @@ fn is_presence_test(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::IsMissing | Op::IsPresent))
 }
 
-/// True for a nonzero constant, by which every number can be divided.
+/// True for a nonzero constant. A division by it has a result for every number, while a division by
+/// zero is missing.
 pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     match divisor.as_const().map(Const::value) {
         Some(Value::Decimal(number)) => number != Decimal::ZERO,

@@ -33,7 +33,8 @@ pub(super) fn typed_read(expr: Expr, wanted_type: &Ty) -> Expr {
     Expr { kind: ExprKind::Read(Box::new(expr), wanted_type.kinds), ty: wanted_type.clone(), optional, span }
 }
 
-/// Returns the kinds that the elements of a value may have, if the value is a list.
+/// Returns the kinds that the elements of a value may have. These are all kinds if the value may be
+/// something other than a list.
 pub(super) fn element_kinds(ty: &Ty) -> KindSet {
     if ty.kinds == KindSet::LIST { ty.element().kinds } else { KindSet::ALL }
 }

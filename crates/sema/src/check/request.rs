@@ -1,6 +1,7 @@
 //! Request analysis: the declarations `intent`, `entity` and `lexicon`, and the values of
 //! `request.…`. Each use becomes a call of a built-in function with the message text as its
-//! argument. Cost, caching and explanation then work as for host functions.
+//! argument. The engines then treat it like a call of a function of the embedding program, with the
+//! same rules for cost, caching and explanation.
 
 mod fields;
 

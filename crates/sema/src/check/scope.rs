@@ -52,7 +52,7 @@ impl Scope {
     }
 
     /// Returns the name of the innermost value in scope whose type has this field; `None` if there
-    /// is none.
+    /// is none. A help text then suggests `NAME.FIELD`.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());

@@ -124,7 +124,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Lowers the target of a route or a `default`. `condition` is the condition of the route.
+    /// Lowers the target of a route or a `default` in the table `source_table`. `condition` is the
+    /// condition of the route; `None` for a `default`. It may prove that arguments are present.
     fn lower_target(
         &mut self,
         target: &'a Target,
@@ -171,8 +172,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the keyword of the choice, router, workflow, flow or payload with this name. `None`
-    /// for a table or an unknown name.
+    /// Returns the keyword of the choice, router, workflow, flow or payload with this name, to
+    /// explain why `goto` cannot lead to it. `None` for a table or an unknown name.
     fn other_entry_keyword(&self, name: &str) -> Option<Message> {
         self.statements().find_map(|statement| match &statement.kind {
             StatementKind::Choice(choice) if choice.name.node == name => Some(message!("choice")),

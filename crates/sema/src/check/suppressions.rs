@@ -63,8 +63,9 @@ impl Suppressions {
         suppression.inspect(|index| self.used[*index] = true).is_some()
     }
 
-    /// Returns a warning for each suppression that suppressed nothing. If `is_analysed`, checks
-    /// suppressions of codes that only the rule analysis reports; otherwise all others.
+    /// Returns a warning for each suppression that suppressed nothing. Some codes are reported only
+    /// by the rule analysis, a separate step after the check. If `is_analysed`, returns the
+    /// warnings for these codes, otherwise for all others.
     pub fn unused_suppressions(&self, is_analysed: bool) -> impl Iterator<Item = Diagnostic> {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);

@@ -124,7 +124,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks a value against the type of its field, and writes the value into the message of a
-    /// test.
+    /// test at `path`. If `ty` is `None`, the field has no declared type, and every value fits.
     fn write_given_value(
         &mut self,
         message: &mut Map<String, Json>,
@@ -175,7 +175,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reads the expected verdict on a payload: its outcome, such as `reject`, and the rules that
-    /// the payload violates. `kind` is the index of the payload kind.
+    /// the payload violates. `kind` is the index of the declared `payload` in the program.
     fn read_verdict(
         &mut self,
         expect: &'a Expectation,
@@ -339,7 +339,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True for the name of a rule, and for `default` and `none`.
+    /// True for the name of a rule, and for `default` and `none`. Any other name that a test
+    /// expects may be the name of a table.
     fn is_rule_name(&self, name: &Ident) -> bool {
         matches!(name.node.as_str(), "default" | "none")
             || self.program.rules.iter().any(|rule| *rule.name == *name.node)

@@ -23,7 +23,8 @@ impl<'p> TouchedPaths<'p> {
         TouchedPaths { paths: paths.into_iter().map(|path| &path[..]).collect(), prefixes }
     }
 
-    /// True if a path is in the set, or is a prefix or an extension of a path in the set.
+    /// True if a path is in the set, or is a prefix or an extension of a path in the set. The field
+    /// at such a path is used, at least in part.
     fn touches(&self, path: &[Arc<str>]) -> bool {
         self.prefixes.contains(path) || (0..=path.len()).any(|end| self.paths.contains(&path[..end]))
     }

@@ -165,7 +165,8 @@ fn find_remedy(op: Op, text: &str) -> Option<(ForeignPattern, Remedy)> {
     })
 }
 
-/// True for `%refund%`, `%refund` and `refund%`, but not for `50%` and `%2F`.
+/// True if a text seems to contain `%` as the wildcard of SQL: `%refund%`, `%refund` and `refund%`,
+/// but not `50%` and `%2F`.
 fn has_percent_wildcard(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
     let (first, last) = (text.strip_prefix('%'), text.strip_suffix('%'));
@@ -193,7 +194,8 @@ fn has_anchor(text: &str) -> bool {
     letters > 1 && (starts || ends)
 }
 
-/// True for `hello|hi`: words without spaces around the bars.
+/// True if a text seems to list alternatives of a regular expression: words with `|` between them
+/// and without spaces around it, such as `hello|hi`.
 fn is_list_of_alternatives(text: &str) -> bool {
     let is_word = |part: &str| {
         part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))

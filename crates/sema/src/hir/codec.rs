@@ -29,10 +29,10 @@ impl_codec_for_ids! {
     BindingId u32::read;
 }
 
-/// Implements the binary encoding of a program. When an id is read, it must be below the length of
-/// the vector that it indexes, but this vector may be read later. So the lengths are stored before
-/// the program. They are confirmed only after the whole program is read. Until then, no id is used
-/// as an index.
+/// Implements the binary encoding of a program. Every id must be below the length of the vector
+/// that it indexes, but an id may be read before its vector. So the lengths of all vectors are
+/// stored before the program, and each id is compared with a stored length. Only after the whole
+/// program is read are the lengths themselves checked. Until then, no id is used as an index.
 macro_rules! impl_codec_for_program {
     ($($part:ident)*) => {
         impl Codec for Program {

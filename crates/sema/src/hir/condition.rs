@@ -65,7 +65,7 @@ impl Codec for Condition {
 
 impl Program {
     /// Returns the lengths of the program's vectors, with which a reader checks ids. `files` is the
-    /// number of source files.
+    /// number of source files, to which spans refer by id.
     pub fn table_counts(&self, files: usize) -> TableCounts {
         TableCounts::default()
             .with_count(IndexedTable::File, files)
@@ -79,7 +79,7 @@ impl Program {
     }
 
     /// Encodes the conditions of all rules and drops their trees. `files` is the number of source
-    /// files.
+    /// files, with which the decoder checks the file ids in spans.
     pub fn pack_conditions(&mut self, files: usize) {
         let mut writer = Writer::new();
         let mut byte_ranges: Vec<Range<u32>> = Vec::with_capacity(self.rules.len());

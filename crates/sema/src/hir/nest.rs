@@ -27,8 +27,8 @@ struct NodeFacts {
 }
 
 impl QuantifierFacts {
-    /// True if a node reads no variable of an enclosing quantifier, so that its value is the same
-    /// for all elements.
+    /// True if a node reads no variable of an enclosing quantifier. Its value is then the same for
+    /// all elements, so an engine may compute it only once.
     pub fn is_closed(&mut self, part: Part<'_>) -> bool {
         self.facts_of(part).free_variables.is_empty()
     }
@@ -38,9 +38,9 @@ impl QuantifierFacts {
         self.facts_of(part).free_variables
     }
 
-    /// Returns the length of the longest chain of dependent quantifiers that contains a quantifier
-    /// with this body. `enclosing` is the number of outer quantifiers on which the quantifier
-    /// depends.
+    /// Returns the length of the longest chain of nested quantifiers that contains a quantifier
+    /// with this body. In a chain, each quantifier reads the element of a quantifier around it.
+    /// `enclosing` is the number of outer quantifiers in the chain.
     pub fn quantifier_depth(&mut self, enclosing: u32, body: &Cond) -> u32 {
         enclosing.saturating_add(1).saturating_add(self.facts_of(Part::Cond(body)).longest_chain)
     }
@@ -170,7 +170,8 @@ impl QuantifierDepths {
     }
 }
 
-/// Returns the nesting depth of quantifiers in a node, the bodies of its `let`s included.
+/// Returns the nesting depth of quantifiers in a node. A use of a `let` counts as its body; entry
+/// `i` of `let_depths` is the depth in the body of the `let` with index `i`.
 fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>) -> u32 {
     let own_depth = match part {
         Part::Let(id) => let_depths.get(id.index()).copied().unwrap_or_default(),

@@ -28,19 +28,21 @@ pub struct BindingRoot {
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub name: Arc<str>,
-    /// The rank by which a service orders payloads for execution, lowest first. Payload kinds
-    /// without a rank come last.
+    /// The rank by which the program that executes payloads orders them, lowest first. Payload
+    /// kinds without a rank come last.
     pub rank: Option<i64>,
-    /// Whether payloads of other kinds are dropped if a payload of this kind is executed first.
+    /// Whether a payload of this kind, when it is selected to be executed, drops all waiting
+    /// payloads of other kinds.
     pub interrupts: bool,
-    /// Whether the other payloads must wait for an external answer, if a payload of this kind is
-    /// executed first.
+    /// Whether all waiting payloads, after a payload of this kind was executed, wait for an answer
+    /// to it from outside, such as from the user.
     pub suspends: bool,
     pub internal: bool,
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
     /// because a value is missing.
     pub strict: bool,
-    /// The name of the `payload` statement to use instead if a payload of this kind is rejected.
+    /// The name of the `payload` statement to use instead if a payload of this kind is rejected;
+    /// `None` if the author names none.
     pub fallback: Option<Arc<str>>,
     /// The schema of the payload's fields.
     pub object: Object,
@@ -88,7 +90,7 @@ pub struct Each {
     pub key: Option<BindingId>,
     pub element: BindingId,
     /// The condition after `when`, which tests one element. If it is false, the requirements are
-    /// not evaluated for that element.
+    /// not evaluated for that element. `None` applies them to all elements.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
@@ -152,8 +154,9 @@ pub struct Requirement {
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
-    /// Whether the value must be a text that compiles as a condition. The condition of `rule` is
-    /// true for every text; a text violates the requirement only if it does not compile.
+    /// Whether this is a rule with `compiles`: the value must be a text that compiles as a
+    /// condition. The condition of `rule` then only selects the texts; compiling a text decides
+    /// whether it violates the requirement.
     pub compiles: bool,
     /// Whether a field declaration makes the requirement, not a rule that the author wrote.
     pub of_field: bool,

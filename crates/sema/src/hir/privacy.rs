@@ -1,5 +1,5 @@
-//! Finds expressions whose values come from `@private` fields of the message, directly or through
-//! named values, elements of lists, and bindings of payload rules.
+//! Finds expressions whose values come from `@private` fields, directly or indirectly. A value can
+//! come through a `let`, an element of a list, or a binding (named value) in payload rules.
 
 use super::{
     BindingId, Expr, ExprKind, Let, LetId, Object, Part, Payload, Program, Shape, Slot, Term, VarId,
@@ -72,7 +72,8 @@ impl<'p> PrivateReads<'p> {
         }
     }
 
-    /// True if the expression reads a private value, or a value that contains one.
+    /// True if the expression reads a private value, or a value that contains one. Its value must
+    /// then be masked in texts for people.
     pub fn reads_private(&mut self, expr: &Expr) -> bool {
         self.part_reads_private(Part::Expr(expr))
     }
@@ -103,9 +104,9 @@ impl<'p> PrivateReads<'p> {
         slot.private || self.declared_type(slot).1
     }
 
-    /// True if a slot may contain private elements that no declared type shows. Such a slot reads a
-    /// list or dict of a named value in payload rules, other than the payload itself. False if the
-    /// program declares no private field.
+    /// True if a slot may contain private elements although no declared type shows them. Such a
+    /// slot reads a list or dict of a named value in payload rules: of these values, only the
+    /// payload has a declared type. False if the program declares no private field.
     fn may_hold_private(&self, slot: &Slot) -> bool {
         let exists = || !self.payloads.is_empty() || self.input.is_some_and(|input| !is_public(input));
         let containers = KindSet::LIST.union(KindSet::DICT);
@@ -149,9 +150,9 @@ impl<'p> PrivateReads<'p> {
         }
     }
 
-    /// Returns the type that decides which parts of the expression's value are private. The
-    /// checker's type of the expression may lack this information: a typed read, for example, drops
-    /// the fields.
+    /// Returns a type of the expression that shows which parts of its value are private. The type
+    /// that the checker gave the expression may not show them. For example, the checker forgets the
+    /// fields of a record that is read by `as`.
     pub fn expr_type(&self, expr: &Expr) -> Ty {
         let derived = match &expr.kind {
             ExprKind::Var(id) => {

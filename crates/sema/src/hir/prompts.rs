@@ -23,7 +23,7 @@ pub struct PromptTemplate {
     pub default: &'static str,
     /// The placeholders that the template may contain, without braces.
     pub placeholders: &'static [&'static str],
-    /// Whether the template must contain the first placeholder.
+    /// Whether a template must contain the first entry of `placeholders`. All others are optional.
     pub needs_first: bool,
     get: fn(&Prompts) -> &Option<Arc<str>>,
     set: fn(&mut Prompts) -> &mut Option<Arc<str>>,
@@ -48,19 +48,19 @@ macro_rules! prompt_templates {
 }
 
 prompt_templates! {
-    /// The section that lists the intent flows.
+    /// The section of a prompt that lists the flows that a language model selects by meaning.
     FLOW_PROMPT flow_prompt true ["flows", "tool"]
         "### Intent Flows\nWhen user intent matches one of the following, call {tool} tool with the corresponding \
         flow_id:\n{flows}\n";
-    /// The section that asks the question of a choice.
+    /// The section of a prompt that asks the question of a choice which a language model makes.
     CHOICE_PROMPT choice_prompt true ["question", "branches", "tool"]
         "### Question\n{question}\n\nAnswer it by calling the tool {tool} with the branch that fits. \
          A message that is a JSON object holds what is known.\n";
     /// The description of the tool that answers a choice.
     CHOICE_TOOL choice_tool false ["question", "branches"] "Answers the question: {question}";
-    /// The description of the tool's parameter for the branch.
+    /// The description of the chosen branch, a parameter of the tool that answers a choice.
     CHOICE_BRANCHES choice_branches false ["branches", "question"] "One of:\n{branches}";
-    /// The description of the tool's parameter for the reason.
+    /// The description of the reason, a parameter of the tool that answers a choice.
     CHOICE_REASON choice_reason false ["question"] "Why, in a sentence or two for the user.";
 }
 

@@ -18,8 +18,8 @@ pub const MAX_NODES: u64 = 100_000;
 pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {
-    /// Measures a node with every `let` expanded. `lets[i]` is the measure of the body of the `let`
-    /// with index `i`.
+    /// Returns the size of a node with every `let` expanded. `lets[i]` is the size of the body of
+    /// the `let` with index `i`.
     pub fn new(part: Part<'_>, lets: &[Measure]) -> Measure {
         let mut measure = Measure::default();
         measure.add(part, 1, lets);

@@ -128,8 +128,8 @@ pub enum ExprKind {
     /// A parameter of a `def`, by its index. Occurs only inside the body of the `def`; calls
     /// substitute the argument.
     Param(u32),
-    /// A field of a value that an expression computes. A field of the message or of a binding is an
-    /// [`ExprKind::Slot`] instead.
+    /// A field of a value that an expression computes. A field of the message, or of a binding (a
+    /// named value in payload rules), is an [`ExprKind::Slot`] instead.
     Field(Box<Expr>, Arc<str>),
     /// An element `list[i]` or an entry `dict[key]`.
     Index(Box<Expr>, Box<Expr>),
@@ -190,8 +190,8 @@ impl Const {
     }
 }
 
-/// True if a value survives a round trip through JSON as an element of a list. Date-times, versions
-/// and decimals have no JSON form of their own.
+/// True if a value is the same after it was written to JSON as an element of a list and read again.
+/// Date-times, versions and decimals are not, because JSON writes them as texts or numbers.
 fn is_json_exact(value: Value<'_>) -> bool {
     match value {
         Value::DateTime(_) | Value::Version(_) | Value::Decimal(_) => false,

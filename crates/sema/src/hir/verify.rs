@@ -28,10 +28,10 @@ impl Program {
     }
 }
 
-/// Verifies a whole program. The bindings (named values) of a payload have ids from 0, and its
-/// rules may read only these. So `table_limits` and `value_limits` store for each table and each
-/// value how many bindings it may read: only ids below this number. With 0, only the message may be
-/// read.
+/// Verifies a whole program. A payload rule may read named values (bindings), whose ids start at 0
+/// for each payload. For each table and each value, `table_limits` and `value_limits` store a
+/// limit: only bindings with ids below the limit may be read. A limit of 0 allows only reads of the
+/// message.
 struct Verifier<'p> {
     program: &'p Program,
     lets: Vec<Measure>,
@@ -269,7 +269,8 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 
-/// True for an `and` of presence tests, which is true or false but never unknown.
+/// True for an `and` of presence tests, which is never unknown. Each condition of a branch has such
+/// a test, which decides whether the condition is used or skipped.
 fn is_presence_conjunction(cond: &Cond) -> bool {
     let is_presence_test =
         |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
@@ -313,7 +314,8 @@ fn limit_bindings(values: &mut [u32], value: ValueId, bindings: u32) {
     *binding_limit = bindings.min(*binding_limit);
 }
 
-/// Verifies that no field is declared twice, because the message reader counts required fields.
+/// Verifies that no field is declared twice. The message reader finds missing fields by counting
+/// the required fields, which needs distinct names.
 fn verify_distinct_fields(record: &RecordType) -> Verified {
     let mut names = HashSet::new();
     ensure(record.fields.iter().all(|field| names.insert(&field.name)), "a field is declared twice")?;

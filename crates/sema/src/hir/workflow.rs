@@ -80,9 +80,10 @@ impl Node {
 
 impl Workflow {
     /// Returns the size of the workflow, to compare with [`MAX_GRAPH_SIZE`]: an upper bound for the
-    /// number of its nodes and edges. Each node adds 1 and the number of its next nodes. Each
-    /// target that its router names adds the number of next nodes, because one target may select
-    /// all of them. A node without next nodes counts each target once.
+    /// number of its nodes and edges. Each node adds 1 and the number of its next nodes.
+    ///
+    /// A node with a router adds more for each target in the router's rules: the number of its next
+    /// nodes, because one target may select all of them, but at least 1.
     pub fn size(&self, program: &Program) -> usize {
         let count_targets =
             |table: TableId| -> usize {

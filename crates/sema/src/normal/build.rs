@@ -123,7 +123,8 @@ pub struct NormalBuilder<'a> {
     levels: HashMap<VarId, u32>,
     depth: u32,
     quantifier_facts: QuantifierFacts,
-    /// The number of enclosing quantifiers on which the current node may depend.
+    /// The number of enclosing quantifiers that count for the nesting depth of the current node. A
+    /// quantifier that reads no element of an enclosing quantifier starts the count again.
     enclosing_quantifiers: u32,
     /// Whether the current node needs two conditions: one for "the node is true", and one for "the
     /// node is false". This is the case for a condition that is used as a value.
@@ -280,8 +281,8 @@ impl<'a> NormalBuilder<'a> {
         (level, nest, result)
     }
 
-    /// Calls `build` as if the node were outside every quantifier, and restores the quantifier
-    /// depth afterwards.
+    /// Calls `build` to build the body of a `let`. The body is outside every quantifier, even if
+    /// the use of the `let` is inside, so `build` counts no enclosing quantifier.
     fn build_outside<T>(&mut self, build: impl FnOnce(&mut Self) -> T) -> T {
         let enclosing = std::mem::take(&mut self.enclosing_quantifiers);
         let result = build(self);
@@ -380,7 +381,8 @@ impl<'a> NormalBuilder<'a> {
         polarities
     }
 
-    /// Runs `build` with the flag `needs_both_polarities` as given, and then restores the flag.
+    /// Runs `build` with the field `needs_both_polarities` set to this value, and then restores the
+    /// field.
     fn with_needs_both_polarities<T>(
         &mut self,
         needs_both_polarities: bool,
@@ -396,8 +398,8 @@ impl<'a> NormalBuilder<'a> {
         items.iter().map(|item| self.build_expr(item)).collect()
     }
 
-    /// Builds an expression that reads the value of `inner` as one of `kinds`. Omits a read that
-    /// has no effect.
+    /// Builds an expression that has the value of `inner` if its kind is one of `kinds`, and is
+    /// otherwise missing. If `inner` is known to have no other kind, returns `inner` itself.
     fn build_typed_read(&self, inner: ExprId, kinds: KindSet) -> NExpr {
         match self.normal.expr(inner) {
             NExpr::Read(deeper, others) if others.is_subset(kinds) => NExpr::Read(*deeper, *others),

@@ -4,8 +4,8 @@
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
-/// The cost of each condition and value, indexed by id. The cost of a node is the maximum of its
-/// own cost and the costs of its children.
+/// The class of cost (from a comparison of scalars to a call of the program) of each condition and
+/// value, indexed by id. The most expensive part of a node determines its class.
 #[derive(Default)]
 pub(super) struct CostTable {
     exprs: Vec<Cost>,

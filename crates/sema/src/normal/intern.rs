@@ -6,7 +6,8 @@ use std::hash::{BuildHasher, Hash};
 /// Gives equal values the same id: the index in the vector that stores the value.
 #[derive(Default)]
 pub(super) struct ValueIds {
-    /// The hash and the id of each value. The hash is stored because a value may be a long list.
+    /// The hash and the id of each value. Because of the stored hash, growing the table does not
+    /// hash the values again; a value may be a long list.
     table: HashTable<(u64, u32)>,
     hasher: foldhash::fast::RandomState,
 }

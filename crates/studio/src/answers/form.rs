@@ -62,7 +62,7 @@ impl ComparedTexts {
 }
 
 /// Returns the form fields for a record type. `parent_path` is the path of the record in the
-/// message; empty for the message itself.
+/// message; empty for the message itself. `compared` gives the texts that the form suggests.
 pub(crate) fn record_fields(
     record: &RecordType,
     parent_path: &str,

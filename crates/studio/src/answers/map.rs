@@ -102,7 +102,7 @@ struct MapBuilder<'k> {
     rules: &'k Rules,
     /// For each rule, how the engine finds it (such as by an index key).
     access_paths: HashMap<RuleId, HowFound>,
-    /// Tables that have an index.
+    /// Tables for which the engine has an index, which finds the rules that a message may match.
     indexed_tables: BTreeSet<TableId>,
     /// Worst-case number of evaluation steps of each statement, by table name and statement name.
     statement_steps: HashMap<(String, String), u64>,

@@ -9,8 +9,10 @@ use rulec::payload::Judge;
 use rulec::{JsonError, Rules};
 use serde_json::Value as Json;
 
-/// Returns the message of a request: the parsed `text`, or the message of a replay row with private
-/// values unmasked. The inner error describes invalid JSON. `entry` is the table or payload kind
+/// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
+/// of a replay. Values of private fields are not masked, because the server needs them to decide
+/// the message. `Err` means that the replay or its row cannot be read. `Ok(Err(mistake))` describes
+/// invalid JSON in `text`, which the page shows at its place. `entry` is the table or payload kind
 /// that decides; the error shows none of its private keys.
 pub(crate) fn request_message(
     studio: &Studio,

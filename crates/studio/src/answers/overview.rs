@@ -1,5 +1,5 @@
-//! Answers requests about the entries of a rule set (its tables, payload kinds and workflows), and
-//! about messages that the user saved under a name.
+//! Answers requests about the entries of a rule set (its tables, declared `payload`s and
+//! workflows), and about messages that the user saved under a name.
 
 use super::form::{self, ComparedTexts};
 use super::to_entry_kind;

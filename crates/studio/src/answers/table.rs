@@ -152,7 +152,8 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
 }
 
 /// Returns the cells of a row (`None` for an empty cell), and the texts of the conjuncts (operands
-/// of an `and`) that fit no column.
+/// of an `and`) that fit no column. `columns` is the number of columns; `column_indexes` finds the
+/// column of a field.
 fn row_cells(
     conjuncts: &[Conjunct],
     column_indexes: &HashMap<&str, usize>,

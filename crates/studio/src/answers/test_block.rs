@@ -67,8 +67,9 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     })
 }
 
-/// Returns candidate messages for the test, the most complete one first. Each comes with the
-/// expected statement in rule syntax.
+/// Returns candidate messages for the test, those with the most fields first. Each comes with the
+/// expected statement in rule syntax. The caller takes the first candidate with which the test
+/// passes.
 fn candidate_messages(
     snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,
@@ -121,7 +122,8 @@ fn reads_field(explanation: &Explanation, name: &str) -> bool {
         .any(|field| field.text == name || field.text.split(['.', '[']).next() == Some(name))
 }
 
-/// Returns the statement that the test expects, in rule syntax.
+/// Returns the statement that the test expects, in rule syntax: the one named `requested_name`, or
+/// the chosen one if this is `None`.
 fn expected_statement(entry: Entry<'_>, explanation: &Explanation, requested_name: Option<&str>) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
     let chosen_name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
@@ -165,7 +167,9 @@ fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
     }
 }
 
-/// Returns a name for the test that no other test has.
+/// Returns a name for the test that no other test has: `requested_name`, followed by a number if it
+/// is taken. Without a requested name, the name is made from the message's text and the expected
+/// statement.
 fn unused_test_name(rules: &Rules, requested_name: Option<&str>, message: &Json, expected: &str) -> String {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     let short_text: String =

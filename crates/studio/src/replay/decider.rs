@@ -94,14 +94,15 @@ impl<'k> ReplayDecider<'k> {
         }
     }
 
-    /// Returns the key of the statement that a decision log names as chosen.
+    /// Returns the key of the statement that a logged decision chose. `table` and `route` are the
+    /// names in the log. `None` for `route` means that no statement was chosen.
     pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NO_STATEMENT))
     }
 }
 
-/// Returns the name of the flow that the classifier finds for a message by meaning; `None` if no
-/// flow is clear enough.
+/// Returns the name of the flow that the intent classifier selects for the field `text` of a
+/// message. `None` if no flow's example sentences are similar enough to the text.
 fn matched_intent(matcher: &FlowMatcher, message: &Json) -> Option<String> {
     let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
     match matcher.search_intent(text).0 {

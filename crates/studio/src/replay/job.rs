@@ -92,7 +92,9 @@ struct ReplayJob<'r> {
 }
 
 impl<'r> ReplayJob<'r> {
-    /// Decides every line of the file; returns false if the replay was cancelled.
+    /// Decides every line of the file. A line that names no entry is decided by `entry`, such as a
+    /// table. Returns false if the replay was cancelled, and an error if the rules do not compile
+    /// or the file cannot be read.
     fn run(replay: &'r Replay, entry: &'r str) -> Result<bool, Message> {
         let not_compiled = |_| message!("the rules do not compile");
         let to_decider = |snapshot: &'r crate::snapshot::ProjectSnapshot| {
@@ -289,8 +291,9 @@ struct DecidedMessage<'d> {
     elapsed: Option<u64>,
 }
 
-/// True if the two results differ in the chosen statement or in a part that a service acts on. Also
-/// true if `older` is `None`.
+/// True if the row of a message must be marked as changed: the chosen statement differs, or a part
+/// that a service acts on. Also true if the older rules could not decide the message (`older` is
+/// `None`).
 fn is_different_result(older: Option<&MessageResult>, newer: &MessageResult) -> bool {
     older.is_none_or(|older| older.answer != newer.answer || older.key != newer.key)
 }

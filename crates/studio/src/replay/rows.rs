@@ -178,7 +178,8 @@ impl Replay {
         })
     }
 
-    /// Returns the rules that mask private values; `None` if nothing is masked.
+    /// Returns the rules, which define the private values that must be masked. `None` if nothing is
+    /// masked: the replay shows private values, or the rules have no private fields.
     fn masking_rules(&self) -> Option<&Rules> {
         let rules = self.snapshot.analysis.rules.as_ref()?;
         (!self.show_private && !rules.program().message_privacy().is_public()).then_some(rules)
@@ -211,7 +212,8 @@ impl Replay {
         (masked, masked_message)
     }
 
-    /// Masks the names of private fields that an error message quotes, unless the replay shows
+    /// Masks private keys in an error about a line's JSON, because such an error quotes keys. The
+    /// keys of a `@private` dict may be secret. Returns the error unchanged if the replay shows
     /// private values.
     pub(super) fn masked_error(&self, error: JsonError) -> JsonError {
         match &self.snapshot.analysis.rules {

@@ -111,7 +111,8 @@ impl Replay {
         statement_counts
     }
 
-    /// Returns the tables in `entered`, and all tables that `goto`s reach from them.
+    /// Returns the tables that messages of the replay can reach: the tables in `entered`, by which
+    /// messages are decided, and all tables that `goto`s reach from them.
     fn reached_tables(&self, entered: &BTreeSet<&str>) -> BTreeSet<String> {
         let mut reached: BTreeSet<String> = entered.iter().map(|name| (*name).to_owned()).collect();
         let Some(rules) = &self.snapshot.analysis.rules else { return reached };
@@ -134,7 +135,8 @@ impl Replay {
         reached
     }
 
-    /// Returns the reason why no message of this replay chose a statement.
+    /// Returns the reason, as text, why no message of this replay chose the given statement: a
+    /// finding of the rule analysis, or else a general sentence.
     fn never_chosen_reason(&self, statement: &crate::keys::Statement) -> String {
         let Some(rules) = &self.snapshot.analysis.rules else { return String::new() };
         let program = rules.program();
@@ -186,7 +188,8 @@ pub(super) fn row_time(row: &Row, by_time: bool) -> f64 {
     if by_time { row.time } else { row.place.number as f64 }
 }
 
-/// True if at least 90% of the rows have a time.
+/// True if at least 90% of the rows have a time, so that the timeline uses times. Otherwise it uses
+/// line numbers, because rows without a time would be missing in it.
 pub(super) fn has_times(rows: &[Row]) -> bool {
     let timed_rows = rows.iter().filter(|row| !row.time.is_nan()).count();
     timed_rows > 0 && timed_rows * 10 >= rows.len() * 9

@@ -7,16 +7,17 @@ use rulec_base::span::{Span, Spanned};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Payload {
     pub name: Ident,
-    /// The rank of the payload (`rank 3`). If several payloads are pending, the one with the lowest
-    /// rank runs first.
+    /// The rank of the payload (`rank 3`). An agent may propose several payloads at once. The
+    /// accepted payloads are then carried out one after another, in the order of ascending rank.
     pub rank: Option<Spanned<i64>>,
-    /// Whether the payload is marked `interrupts`: if a payload of this kind runs first, pending
-    /// payloads of other kinds are dropped.
+    /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
+    /// waiting payloads of other kinds are dropped.
     pub interrupts: bool,
-    /// Whether the payload is marked `suspends`: if a payload of this kind runs first, the other
-    /// pending payloads wait for an external answer.
+    /// Whether the payload is marked `suspends`: after a payload of this kind is announced, the
+    /// other payloads wait until the application supplies an answer.
     pub suspends: bool,
-    /// Whether the payload is marked `internal`: it is never published to subscribers.
+    /// Whether the payload is marked `internal`: events about payloads of this kind are not
+    /// delivered to subscribers.
     pub internal: bool,
     /// Whether the payload is marked `strict`: a rule that cannot be evaluated, because a value is
     /// missing, then rejects the payload.

@@ -33,18 +33,19 @@ pub(super) fn statement_events(
     builder.events
 }
 
-/// Returns the layout events for ` {` after the head of a table.
+/// Returns the layout events for ` {` after the head of a table. `brace` is the token of the `{`.
 pub(super) fn opening_brace_events(brace: usize) -> Vec<LayoutEvent> {
     vec![LayoutEvent::Glue { next: brace, space: true }, LayoutEvent::Token(brace)]
 }
 
-/// Returns the layout events for ` {}` after the head of a table.
+/// Returns the layout events for ` {}` after the head of a table. `brace` is the token of the `{`,
+/// and the next token is the `}`.
 pub(super) fn empty_braces_events(brace: usize) -> Vec<LayoutEvent> {
     [opening_brace_events(brace), vec![LayoutEvent::Token(brace + 1)]].concat()
 }
 
-/// Returns a list with an entry for each token of the range. For an opening bracket, the entry is
-/// the index of its closing bracket; other entries have no meaning.
+/// Returns a list with one entry for each token of `tokens`. The entry of an opening bracket is the
+/// index of its closing bracket. All other entries are `tokens.end` and must not be used.
 fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     let mut closing_brackets = vec![tokens.end; tokens.len()];
     let mut open_brackets = Vec::new();
@@ -156,7 +157,7 @@ impl LayoutBuilder<'_> {
 
     // --- Queries ---------------------------------------------------------------------------------
 
-    /// True if the bracket opens an index, as in `list[0]`.
+    /// True if the bracket at the token `open` opens an index, as in `list[0]`, and not a list.
     pub(super) fn is_index(&self, open: usize) -> bool {
         !self.gaps.has_space(open, self.brackets_are_lists)
             && self.gaps.token_kind(open - 1).is_some_and(TokenKind::ends_operand)
@@ -195,8 +196,8 @@ impl LayoutBuilder<'_> {
     }
 
     /// True if the token begins a quantifier such as `any x in …: …`, or an `if … then … else …`.
-    /// Both extend to the end of the range, so no operator after them belongs to the outer
-    /// expression.
+    /// Such an expression extends to the index `end`, where the whole condition or value ends. So
+    /// an operator after the token is inside this expression.
     fn extends_to_end(&self, token: usize, end: usize) -> bool {
         self.is_word(token, &["if"]) || self.quantifier_colon(token, end).is_some()
     }
@@ -318,7 +319,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for `where a = …, b = …` or `for "x", 5`.
+    /// Adds the layout events for a word and the comma-separated parts after it: the definitions of
+    /// `where a = …, b = …`, or the values of `for "x", 5` in a test.
     fn add_locals(&mut self, range: Range<usize>) {
         self.add_token(range.start);
         self.begin_group(false);
@@ -378,8 +380,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Returns the opening brace of `any { … }`, `all { … }` or `none { … }` if the block is the
-    /// whole operand. A trailing comma or semicolon is allowed.
+    /// Returns the token of the opening brace if the operand is a block: `any { … }`, `all { … }`
+    /// or `none { … }`. `None` for other operands. A trailing comma or semicolon is allowed.
     fn block_at_end(&self, operand: Range<usize>) -> Option<usize> {
         let open = operand.start + 1;
         let is_block = self.is_word(operand.start, &["any", "all", "none"])
@@ -425,8 +427,8 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for `if C then a else b`. Returns false if one of the words is
-    /// missing.
+    /// Adds the layout events for `if C then a else b`. Adds nothing and returns false if one of
+    /// the words is missing.
     fn add_conditional(&mut self, range: Range<usize>) -> bool {
         let (mut depth, mut words) = (0, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {

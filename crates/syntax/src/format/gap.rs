@@ -5,7 +5,8 @@ use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;
 use unicode_width::UnicodeWidthStr;
 
-/// Where a line may break. The position decides about blank lines and the indentation of comments.
+/// The position of a line break. It determines whether a blank line is kept, and how comments
+/// before the break are indented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BreakKind {
     /// A line break after an opening bracket.
@@ -123,15 +124,15 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if a word is used as a keyword: it is not a field after a dot and not a key before a
-    /// colon.
+    /// True if the token at `index` is a word that can be a keyword here: it is not a field after a
+    /// dot, and not a key before a colon.
     pub(super) fn is_plain_word(&self, index: usize) -> bool {
         self.token_kind(index) == Some(TokenKind::Word)
             && (index == 0 || self.token_kind(index - 1) != Some(TokenKind::Dot))
             && !self.is_key(index)
     }
 
-    /// True for the name of a field, entry or argument that is followed by a colon.
+    /// True if the token at `index` is the name of a field, entry or argument before a colon.
     pub(super) fn is_key(&self, index: usize) -> bool {
         let can_be_key =
             matches!(self.token_kind(index), Some(TokenKind::Word | TokenKind::Quoted | TokenKind::String));
@@ -139,7 +140,8 @@ impl<'a> Gaps<'a> {
         can_be_key && self.token_kind(after_name) == Some(TokenKind::Colon)
     }
 
-    /// True if the token can be the last token of a value, such as a name or a closing bracket.
+    /// True if the token at `index` can be the last token of a value, such as a name or a closing
+    /// bracket. A `+` or `-` after it is then usually a binary operator.
     fn ends_value(&self, index: usize) -> bool {
         let Some(kind) = self.token_kind(index) else { return false };
         kind.ends_operand()
@@ -210,16 +212,17 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// True if the formatter writes no space between this token and the `[` after it. The author
-    /// must have written none. In addition, the token must be a value, whose index follows in the
-    /// brackets, or one of the words `clamp` and `const`.
+    /// True if the formatter writes no space between the token at `index` and the `[` after it, as
+    /// in `list[0]`. This needs a value before the `[`, and no space in the author's text. The
+    /// words `clamp` and `const` count as values here, because both may be names.
     fn is_indexed(&self, index: usize) -> bool {
         let is_value = !self.is_plain_word(index) || !is_operator_or_connective(self.token_text(index));
         self.gap_text(index + 1).is_empty()
             && (is_value || matches!(self.token_text(index), "clamp" | "const"))
     }
 
-    /// True if the token is a name that parentheses with arguments may follow.
+    /// True if the token at `index` is a name after which parentheses contain arguments. The
+    /// formatter then writes no space before the parentheses.
     fn is_name(&self, index: usize) -> bool {
         match self.token_kind(index) {
             Some(TokenKind::Quoted) => true,

@@ -7,7 +7,8 @@ use crate::lex::TokenKind;
 use std::ops::Range;
 
 impl LayoutBuilder<'_> {
-    /// Adds the layout events for a `payload` or `group`.
+    /// Adds the layout events for a `payload` or `group`. `head` has the tokens before its braces,
+    /// and `open` is the token of the opening brace.
     pub(super) fn add_payload(&mut self, head: Range<usize>, open: usize) {
         self.add_plain_tokens(head);
         self.add_item_block(open);

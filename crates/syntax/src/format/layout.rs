@@ -102,9 +102,11 @@ impl<'a> LayoutWriter<'a> {
     }
 
     /// Writes a statement that does not parse, moved from column `from_column` to column
-    /// `to_column`. Its other lines move by the same distance. A move to the left is shortened if
-    /// the least indented of these lines has too few columns before it. A line that would then
-    /// begin a statement is put one column to the right of `to_column`.
+    /// `to_column`. All of its lines move by the same distance, so that they keep their relative
+    /// indentation.
+    ///
+    /// There are two exceptions. A move to the left ends when a line reaches column 0. A line that
+    /// would begin a statement at its new column is indented one column more than `to_column`.
     pub(super) fn write_moved_statement(
         &mut self,
         gaps: &Gaps<'_>,
@@ -191,8 +193,9 @@ impl<'a> LayoutWriter<'a> {
         }
     }
 
-    /// Writes a statement, or a part of one, at the current position of the output. `base` is the
-    /// indentation of the statement.
+    /// Writes a statement, or a part of one, at the current position of the output. `events`
+    /// describes its tokens, groups and possible line breaks. `base` is the indentation of the
+    /// statement.
     pub(super) fn write_events(&mut self, gaps: &Gaps<'_>, events: &[LayoutEvent], base: usize) {
         let widths = EventWidths::new(gaps, events);
         let (mut modes, mut indent) = (vec![GroupMode::Broken], base);
@@ -253,7 +256,8 @@ struct EventWidths {
     /// For each event, the width in columns of all events before it. One more entry at the end is
     /// the total width.
     widths_before: Vec<usize>,
-    /// For each event, the index of the first possible break at or after the event.
+    /// For each event, the index of the first possible break at or after the event; the number of
+    /// events if no break follows.
     next_break: Vec<usize>,
     /// For each `Begin` event, the index of its `End` event.
     group_ends: Vec<usize>,

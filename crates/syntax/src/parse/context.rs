@@ -23,7 +23,8 @@ pub(super) struct StatementContext<'a> {
     pub(super) sigs: &'a [SignificantToken],
     /// The tokens of the statement, as indices into `sigs`.
     pub(super) tokens: Range<usize>,
-    /// The index of a token in `sigs`. Token positions in tree nodes are relative to it.
+    /// The index in `sigs` of the first token that was parsed together with the statement. Token
+    /// positions in tree nodes are relative to this token.
     base: usize,
     /// The codes of the tokens, starting with the token `base`. A code is one ASCII character that
     /// identifies a keyword, a symbol or a kind of token.
@@ -33,8 +34,9 @@ pub(super) struct StatementContext<'a> {
 }
 
 impl<'a> StatementContext<'a> {
-    /// Creates the context for a statement or item of at least one token. Positions of tree nodes
-    /// are relative to the token `base`.
+    /// Creates the context for a statement or item of at least one token. The tree nodes may come
+    /// from a parse of several statements, which began at the token `base`. Positions in tree nodes
+    /// are relative to this token.
     pub(super) fn new(reader: &'a mut FileParser<'_>, tokens: Range<usize>, base: usize) -> Self {
         let FileParser { file, text, sigs, codes, .. } = *reader;
         let codes = &codes.as_bytes()[base..];
@@ -128,8 +130,8 @@ impl<'a> StatementContext<'a> {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
-    /// Reads the name of a declaration, or of a reference to it. Reports an operator word without
-    /// backquotes.
+    /// Reads the name of a declaration, or of a reference to it. An operator word, such as
+    /// `contains`, needs backquotes to be a name. Without them, reports an error and fails.
     pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {
         let text = self.text(&pair);
         if rulec_lang::operators::is_reserved_word(text) {
@@ -195,8 +197,8 @@ impl<'a> StatementContext<'a> {
         Ok(Spanned::new(self.read_string(span)?, span))
     }
 
-    /// Calls `build` for the child of a tree node that matched this grammar rule. Fails if there is
-    /// no such child.
+    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Fails if
+    /// there is no such child.
     pub(super) fn build_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -206,7 +208,8 @@ impl<'a> StatementContext<'a> {
         build(self, required_child(pair, rule)?)
     }
 
-    /// Calls `build` for the child of a tree node that matched this grammar rule, if there is one.
+    /// Calls `build` with that child of a tree node which the grammar rule `rule` matched. Returns
+    /// `None` if there is no such child.
     pub(super) fn build_optional_child<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -216,7 +219,7 @@ impl<'a> StatementContext<'a> {
         children(pair, rule).next().map(|child| build(self, child)).transpose()
     }
 
-    /// Calls `build` for every child of a tree node that matched this grammar rule.
+    /// Calls `build` with each child of a tree node which the grammar rule `rule` matched.
     pub(super) fn build_children<'p, T>(
         &mut self,
         pair: &Pair<'p>,
@@ -249,7 +252,8 @@ pub(super) fn unexpected_token(
     Diagnostic::new(Code::Unexpected, span, message).help(help)
 }
 
-/// Creates the diagnostic for a word that must be in backquotes to be a name.
+/// Creates the diagnostic for a word that must be in backquotes to be a name. `wanted` describes
+/// what the grammar expects instead of the word, such as "a name".
 pub(super) fn reserved_word_error(word: &str, span: Span, wanted: Message) -> Diagnostic {
     let message = message!("expected {wanted}, found the reserved word `{word}`");
     Diagnostic::new(Code::ReservedWord, span, message)
@@ -280,8 +284,8 @@ pub(super) fn expect_part<T>(part: Option<T>, invariant: impl Display) -> Built<
     })
 }
 
-/// Returns the child of a tree node that matched this grammar rule. The grammar always produces
-/// such a child.
+/// Returns that child of a tree node which the grammar rule `rule` matched. The grammar always
+/// produces such a child.
 pub(super) fn required_child<'p>(pair: &Pair<'p>, rule: Rule) -> Built<Pair<'p>> {
     expect_part(children(pair, rule).next(), format_args!("{:?} has a {rule:?}", pair.as_rule()))
 }
@@ -299,8 +303,9 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the name that a statement with errors would have declared. `None` if the keyword of the
-/// statement declares no name, or if no valid name follows the keyword.
+/// Returns the name that a statement with errors would have declared. `sigs` has the tokens of the
+/// statement. `None` if the keyword of the statement declares no name, or if no valid name follows
+/// the keyword.
 pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
     let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
     // `extern fn NAME`

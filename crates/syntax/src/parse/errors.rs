@@ -18,7 +18,8 @@ use rulec_base::span::Span;
 /// Maximum number of expected items named in one message, to keep messages short.
 const MAX_EXPECTED: usize = 3;
 
-/// Creates the diagnostic for a statement that the grammar cannot parse.
+/// Creates the diagnostic for a statement or item that cannot be parsed. `rule` is the grammar rule
+/// that should match it, and `error` is the error of pest.
 pub(super) fn diagnose(cx: &StatementContext<'_>, rule: Rule, error: &Error<Rule>) -> Diagnostic {
     let offset = match error.location {
         InputLocation::Pos(offset) | InputLocation::Span((offset, _)) => offset,
@@ -160,7 +161,8 @@ impl<'a> ParseFailure<'_, 'a> {
         }
     }
 
-    /// Returns the expected word that is nearest to the unexpected word, if one is near enough.
+    /// Returns the expected word that is nearest in spelling to the unexpected word. `None` if the
+    /// difference is too great for a typing error.
     fn nearest_expected_word(&self) -> Option<String> {
         if self.token.kind != TokenKind::Word || self.is_at_end() {
             return None;
@@ -171,8 +173,9 @@ impl<'a> ParseFailure<'_, 'a> {
         nearest(self.found_text, words).map(str::to_owned)
     }
 
-    /// True if the expected `rule` is a bracket, string or number of the statement itself. Such a
-    /// token is part of no expression.
+    /// True if an expected bracket, string or number belongs to the statement itself, as the string
+    /// in `import "a.rules"` does. The message then lists it as expected. The same token inside an
+    /// expression is not listed.
     fn is_statement_opening(&self, rule: Rule) -> bool {
         matches!(rule, Rule::open_paren | Rule::open_brace | Rule::string | Rule::number)
             && !self.expects_rule(Rule::run)

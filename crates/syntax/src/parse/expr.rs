@@ -46,8 +46,9 @@ pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pai
     climber.expect_end(node).map(|node| node.expr)
 }
 
-/// The kinds of pieces into which the grammar cuts an expression. Pieces of one token, and `.name`,
-/// are recognized by token codes. Any other piece is a node of the parse tree.
+/// The kinds of pieces into which the grammar cuts an expression. A piece that is one token, or a
+/// dot and a name, has no node in the parse tree: its token code determines its kind. Any other
+/// piece is a node of the parse tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExprPieceKind {
     Word,

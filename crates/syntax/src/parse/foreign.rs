@@ -18,8 +18,8 @@ pub(super) fn foreign_syntax_error(span: Span, message: impl Into<Message>, writ
     Diagnostic::new(Code::Unexpected, span, message).help(message!("write `{write}`")).fix(span, write)
 }
 
-/// True for an operator that yields a condition, other than `and`, `or` and `unless`. Such
-/// operators take modifiers on their right.
+/// True for an operator whose result is a condition, such as `contains` or `<`, but not for `and`,
+/// `or` and `unless`. Modifiers, such as `ignoring case`, may follow such an operator.
 pub(super) fn is_condition_operator(op: Op) -> bool {
     !matches!(op, Op::And | Op::Or | Op::Unless)
         && op.info().forms.iter().any(|form| form.result == OperatorResult::Condition)
@@ -90,8 +90,9 @@ pub(super) fn has_one_meaning(word: &str) -> bool {
     TABLE.iter().any(|row| row.spelling == lower || row.foreign.contains(&lower.as_str()))
 }
 
-/// Joins several words before `when` into one name, which the author probably meant. The second
-/// word begins at `offset`. `None` if no `when` follows the words.
+/// Returns the name that the author of a route probably meant by several words before `when`: the
+/// words joined by `_`. The second word begins at the byte offset `offset` of `text`. `None` if no
+/// `when` follows the words.
 pub(super) fn joined_name(text: &str, offset: usize) -> Option<String> {
     let (text_before, text_after) = text.split_at_checked(offset)?;
     let is_word = |word: &&str| word.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -200,7 +201,8 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 }
 
 /// Returns the replacement for a method call as other languages write it: `text.lower()` becomes
-/// `lower(text)`. `None` if no function corresponds to the method.
+/// `lower(text)`. `base` is the text before the dot, `name` the method, and `args` the text in the
+/// parentheses. `None` if no function corresponds to the method.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let function_name = || {
@@ -248,8 +250,8 @@ pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
         .map(|row| row.spelling)
 }
 
-/// Returns the help text for a schema keyword or symbol of another system in a field of a payload;
-/// `None` if it is not known.
+/// Returns the help text for a word or symbol by which other schema languages restrict a field,
+/// such as `required` or `minLength`; `None` for other words.
 pub(super) fn schema_help(word: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
@@ -279,7 +281,8 @@ pub(super) fn schema_help(word: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help text for words that other languages allow after `is`.
+/// Returns the help text for a word that other languages allow after `is`, as in `x is not empty`.
+/// `word` is the word after `is`, and `next` is the word after it. Both may be empty.
 pub(super) fn help_after_is(word: &str, next: &str) -> Message {
     match (word, next) {
         ("not", "in") => message!("remove `is`: write `x not in [\"a\", \"b\"]`"),

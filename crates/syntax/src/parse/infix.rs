@@ -11,9 +11,9 @@ use rulec_base::span::Span;
 use rulec_lang::operators::{self, Fixity, Negation, Op};
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the operator at the current position, where the expression has the word or symbol
-    /// `word`, and whether `not` precedes the operator. `left` is the span of the left operand.
-    /// Consumes no pieces (tokens or bracketed parts) of the expression.
+    /// Returns the operator at the current position, and whether `not` precedes it. `word` is the
+    /// word or symbol at this position. `left` is the span of the left operand. Consumes nothing.
+    /// Reports an error and fails if there is no operator.
     pub(super) fn peek_infix(&mut self, word: &str, left: Span) -> Built<(Op, bool)> {
         if let Some(diagnostic) = self.split_operator() {
             return Err(self.report(diagnostic));
@@ -116,8 +116,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports that an operator is missing: a piece of the expression follows the complete operand
-    /// `left`.
+    /// Reports that an operator is missing: a piece of the expression follows a complete operand.
+    /// `left` is the span of this operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {

@@ -71,8 +71,9 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
-/// Returns the number that a 64-bit float stores in place of the decimal number `text`. `None` if
-/// the float is exact enough, or if `text` is an integer.
+/// Returns the number that a 64-bit float stores in place of the decimal number `text`, if both
+/// have different digits. The caller warns the author. `None` if the float keeps all digits, or if
+/// `text` is an integer.
 pub(super) fn inexact_number(text: &str) -> Option<String> {
     let (digits, unit) = text.split_at(digits_end(text));
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
@@ -204,16 +205,17 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
     Ok(value)
 }
 
-/// True if a string literal is not raw, and all its escapes are escapes of regular expressions,
-/// such as `\d`.
+/// True if an invalid string literal is probably meant as a regular expression, so that a raw
+/// string is suggested. The literal is not raw, has escapes, and all of them are escapes of regular
+/// expressions, such as `\d`.
 pub(super) fn looks_like_regex(written: &str) -> bool {
     let escapes: Vec<char> = written.split('\\').skip(1).filter_map(|rest| rest.chars().next()).collect();
     let is_regex = |c: &char| "dwsbDWSB.+*?()[]{}|^$-".contains(*c);
     !written.starts_with('r') && !escapes.is_empty() && escapes.iter().all(is_regex)
 }
 
-/// Returns the character of an escape and the escape's length in bytes. On error, returns the
-/// length of the invalid part and a help text.
+/// Returns the character of the escape at the start of `text`, which begins with a backslash, and
+/// the escape's length in bytes. On error, returns the length of the invalid part and a help text.
 fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     let Some(kind) = text[1..].chars().next() else { return Err((1, valid_escapes_help())) };
     let character = match kind {
@@ -239,7 +241,8 @@ fn parse_escape(text: &str) -> Result<(char, usize), (usize, Message)> {
     Ok((character, 2))
 }
 
-/// Like `parse_escape`, for `\u` only. On error, returns only the length of the invalid part.
+/// Returns the character of a `\u` escape at the start of `text`, and the escape's length in bytes.
+/// On error, returns only the length of the invalid part.
 fn parse_unicode_escape(text: &str) -> Result<(char, usize), usize> {
     if let Some(rest) = text[2..].strip_prefix('{') {
         let end = rest.find('}').ok_or(2_usize)?;

@@ -1,6 +1,7 @@
-//! Phrases that describe grammar rules in messages. The phrases of terminals come from the table of
-//! terminals; the phrases of other rules are listed here. A test ensures that every rule which a
-//! message may list has a phrase, so that no message shows the name of a rule.
+//! Phrases that describe grammar rules in messages, such as "a type". The table of terminals has
+//! the phrases of the *terminals*: keywords, symbols and kinds of tokens. The phrases of all other
+//! rules are listed here. A test ensures that every rule which a message may list has a phrase. So
+//! no message shows the name of a rule.
 
 use super::Rule;
 use super::terminals::TERMINALS;
@@ -95,8 +96,8 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     })
 }
 
-/// Returns the first keyword or symbol in the phrase of a rule. `None` if the phrase quotes no
-/// keyword or symbol.
+/// Returns the first keyword or symbol that the phrase of a rule quotes. Misspelt words are
+/// compared with it. `None` if the phrase quotes no keyword or symbol.
 pub(super) fn first_word_of_phrase(rule: Rule) -> Option<String> {
     Some(rule_phrase(rule)?.split('`').nth(1)?.to_owned())
 }

@@ -278,8 +278,8 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// Finds a statement that is nested deeper than [`MAX_BRACKET_DEPTH`], and returns the token that
-/// exceeds the limit. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
+/// Returns the first token that is nested deeper than [`MAX_BRACKET_DEPTH`]; `None` if there is
+/// none. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
 pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
     // A token opens at most one level, so a text with so few tokens cannot exceed the limit.
     if sigs.len() <= MAX_BRACKET_DEPTH {

@@ -45,7 +45,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a slip (a small mistake) at the current piece, which follows a complete operand.
-    /// Returns `None` if no known slip is recognized.
+    /// `left` is the span of this operand; if it is `None`, a slip whose fix repeats the operand is
+    /// not recognized. Returns `None` if no known slip is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()
@@ -269,7 +270,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help))
     }
 
-    /// Returns the diagnostic for `x between 3 and 5`. `None` without such a mistake.
+    /// Returns the diagnostic for `x between 3 and 5`. `left` is the span of `x`, which the fix
+    /// repeats. `None` without such a mistake.
     fn foreign_between(&self, left: Span) -> Option<Diagnostic> {
         if self.text_at(self.position).to_lowercase() != "between" {
             return None;

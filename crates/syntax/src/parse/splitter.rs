@@ -17,7 +17,7 @@ use std::ops::Range;
 
 /// The tokens of one statement, as indices into the significant tokens.
 pub(super) struct RawStatement {
-    /// The keyword of the statement. `None` if its first word begins no statement.
+    /// The keyword, an entry of the table of words. `None` if the first word begins no statement.
     pub(super) word: Option<&'static Terminal>,
     /// The tokens of the statement. For a table, the tokens before its brace.
     pub(super) tokens: Range<usize>,
@@ -129,8 +129,8 @@ impl<'a> Splitter<'a> {
         self.sigs[index].token.text(self.text)
     }
 
-    /// True if the token has the exact spelling of the terminal with this code. Other spellings may
-    /// share the code: `==` has the code of `=`, and `=>` the code of `->`.
+    /// True if the token is spelled as the table of terminals spells this token code. Other
+    /// spellings may share the code: `==` has the code of `=`, and `=>` the code of `->`.
     fn is_terminal(&self, index: usize, code: u8) -> bool {
         self.token_text(index) == terminals::terminal(code).text
     }
@@ -237,8 +237,8 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if the word at `index` begins a statement: a name and a brace follow it, or it cannot
-    /// continue the current statement.
+    /// True if the word `intent`, `payload` or `group` at `index` begins a statement: a name and a
+    /// brace follow it, or it begins a line on which the current statement cannot continue.
     fn starts_block(&self, index: usize) -> bool {
         let indent =
             self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
@@ -286,7 +286,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// True if a word at the start of a line is probably a misspelt keyword of a new statement.
+    /// True if the word, which begins a line at column `indent`, is probably a misspelt keyword.
     fn is_unknown_start(&self, index: usize, indent: u32) -> bool {
         let Some(current) = &self.current else { return true };
         let word = self.token_text(index);
@@ -300,8 +300,8 @@ impl<'a> Splitter<'a> {
             && self.sigs[index - 1].token.kind != TokenKind::Colon
     }
 
-    /// Closes all open brackets, because a statement keyword was found at column 0 or at the
-    /// indentation of a table's statements. In text without errors, no bracket is open there.
+    /// Closes all open brackets if the keyword `word`, indented by `indent`, is at column 0 or
+    /// aligned with the table's statements. In text without errors, no bracket is open there.
     fn reset_brackets(&mut self, index: usize, word: &Terminal, indent: u32) {
         if let Some(table) = &self.table {
             let is_first = table.statements.is_empty() && self.current.is_none();

@@ -1,5 +1,6 @@
-//! The significant tokens of a file, each with its code: one character that identifies the
-//! terminal. The splitter and the grammar read this stream.
+//! The significant tokens of a file, each with its code. A code is one character that identifies a
+//! keyword, a symbol or a kind of token. The grammar reads these codes, and so does the module
+//! `splitter`, which splits the file into statements.
 //!
 //! A large file is divided into parts at line starts, and each thread tokenizes one part. Only raw
 //! strings extend over line ends. So a part is tokenized again only if a raw string of the
@@ -123,8 +124,9 @@ impl TokenizedPart {
         part
     }
 
-    /// Changes the code of the last token to `MEMBER_DOT` if it is a dot before a plain name.
-    /// `next` is the code of the token after it.
+    /// Changes the code of the last token from `DOT` to `MEMBER_DOT` if the next token is a name
+    /// that is not reserved. The grammar then reads the dot and the name as one piece. `next` is
+    /// the code of the next token.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::can_be_field_name(next)
@@ -145,7 +147,8 @@ impl TokenizedPart {
     }
 }
 
-/// Returns the offset of the next non-ASCII byte.
+/// Returns the offset of the first non-ASCII byte at or after `offset`; the length of the text if
+/// there is none.
 fn find_non_ascii(text: &str, offset: usize) -> usize {
     let rest = &text.as_bytes()[offset..];
     // Whole ASCII blocks are skipped quickly.

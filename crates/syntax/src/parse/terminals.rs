@@ -19,9 +19,10 @@ use std::sync::LazyLock;
 /// The classes of terminals, in the order of their codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TerminalClass {
-    /// A symbol that neither ends an expression nor is a piece of one.
+    /// A symbol such as `(` or `:`, which neither ends an expression nor is an operand or operator
+    /// of one.
     Mark,
-    /// A token that ends most expressions.
+    /// A symbol at which an expression usually ends: a closing bracket, a comma or an arrow.
     Closing,
     /// A word that begins statements, and must be in backquotes to be a name.
     Statement,
@@ -39,13 +40,13 @@ pub(super) enum TerminalClass {
     Name,
     /// A string or number.
     Literal,
-    /// An operator, or a symbol that looks like one.
+    /// A symbol that is an operator, or an operator of another language, such as `&&`.
     Operator,
     /// A dot before a name that is not a reserved word. It begins a piece of an expression.
     MemberDot,
 }
 
-/// A terminal of the grammar.
+/// A terminal of the grammar: a keyword, a symbol or a kind of token.
 pub(super) struct Terminal {
     /// The grammar rule that reads the terminal.
     pub(super) rule: &'static str,
@@ -134,8 +135,8 @@ impl Terminal {
         self.statement.is_some()
     }
 
-    /// True if this word begins a statement but needs no backquotes to be a name. The word begins a
-    /// statement only if a name and a brace follow.
+    /// True for `intent`, `payload` and `group`. Such a word is a plain name within expressions. It
+    /// begins a statement if a name and a brace follow.
     pub(super) fn is_name_elsewhere(&self) -> bool {
         self.starts_statement() && !self.is_statement_class()
     }
@@ -422,7 +423,8 @@ pub(super) fn statement_words() -> impl Iterator<Item = &'static str> {
     TERMINALS.iter().filter(|terminal| terminal.starts_statement()).map(|terminal| terminal.text)
 }
 
-/// True for a word that ends an expression and must be in backquotes to be a name.
+/// True for a word that begins statements or clauses, such as `route` or `then`. It must be in
+/// backquotes to be declared as a name.
 pub(super) fn is_reserved(text: &str) -> bool {
     let needs_backquotes = |word: &Terminal| {
         matches!(word.class, TerminalClass::Statement | TerminalClass::InnerStatement | TerminalClass::Clause)
@@ -435,8 +437,9 @@ pub(super) fn can_be_field_name(code: u8) -> bool {
     (TerminalClass::Contextual..=TerminalClass::Name).contains(&terminal(code).class)
 }
 
-/// Returns the code of a token, the character that the grammar reads for it. `previous` is the
-/// token before it, which may be white space or a comment.
+/// Returns the code of a token: the character that the grammar reads for it. `previous` is the
+/// token before it, which may be white space or a comment. Only `private` needs it, because the
+/// word has a code of its own directly after `@`.
 pub(super) fn token_code(token: Token, text: &str, previous: Option<Token>) -> u8 {
     match token.kind {
         TokenKind::Word => {

@@ -62,7 +62,8 @@ impl ParseTree {
     }
 }
 
-/// A node with the nodes inside it. Its positions are token indices.
+/// A node of the parse tree, as the slice of the node and all its descendants. Its positions are
+/// token indices.
 #[derive(Clone, Copy)]
 pub(super) struct Pair<'t>(&'t [TreeNode]);
 
@@ -86,7 +87,7 @@ impl<'t> Pair<'t> {
     }
 }
 
-/// Sibling nodes, each with the nodes inside it.
+/// Sibling nodes and all their descendants, as one slice. Iteration yields the siblings only.
 #[derive(Clone)]
 pub(super) struct Pairs<'t>(&'t [TreeNode]);
 

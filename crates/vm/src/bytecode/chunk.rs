@@ -204,11 +204,12 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Returns the element that a list must contain for the test to be true, if the left operand is
-    /// a list.
+    /// Returns the text that a list must contain for the test to be true, for the case that the
+    /// left operand is a list. `mode` is the test mode of the predicate. A search for this one
+    /// element is faster than the function that implements the operator.
     ///
-    /// `None` if the test is more than a search for one equal element. The function that implements
-    /// the operator must then evaluate the list.
+    /// `None` if the test is more than a search for one equal element. That function must then
+    /// evaluate the list.
     pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [text] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {
@@ -219,9 +220,9 @@ impl Keywords {
     }
 
     /// Returns the maximum length in bytes of a text that this search may read without exceeding a
-    /// resource limit. `remaining` returns, for a limit, the amount of work that one search may
-    /// use. Outside quantifiers (`any`, `all`) this is the whole limit. Inside, the repetitions
-    /// share the limit.
+    /// resource limit. For a given limit, `remaining` must return the amount of work that one
+    /// search may use. Outside quantifiers (`any`, `all`) this is the whole limit. Inside, the
+    /// repetitions share the limit.
     pub fn max_searchable_bytes(&self, remaining: impl Fn(Limit) -> u64) -> u64 {
         let weight = self.weight.max(1);
         match self.search {

@@ -161,7 +161,9 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Ends the block that began at `start`: adds it to the chunk and returns its id.
+    /// Ends the block whose first instruction is at the address `start`: adds the block to the
+    /// chunk, and returns its id. `registers` is the number of registers that its code uses.
+    /// `cache_cell` is the place where its value is cached, if any.
     fn close_block(
         &mut self,
         kind: BlockKind,
@@ -236,8 +238,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Prepares a condition for its users. If the condition is a quantifier, adds its loop to the
-    /// chunk. If several users share the condition, emits a block for it.
+    /// Emits all parts of a condition to which its users refer. `cond` is the condition's id. If
+    /// the condition is a quantifier, adds its loop to the chunk. If several users share the
+    /// condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -66,8 +66,9 @@ impl Pools {
         })
     }
 
-    /// Returns a set for fast lookups in `list`, the constant list of a predicate. The first call
-    /// builds the set. `None` if the list is too short to benefit.
+    /// Returns a set for fast lookups in `list`, the constant list of the predicate with the index
+    /// `pred`. Texts in the set are normalized as `mode` requires. The first call builds the set.
+    /// `None` if the list is too short to benefit.
     pub fn constant_set(&self, pred: usize, list: Value<'_>, mode: TextMode) -> Option<&ConstantSet> {
         let set = self.sets.get(pred)?;
         set.get_or_init(|| ConstantSet::new(list, mode).map(Box::new)).as_deref()

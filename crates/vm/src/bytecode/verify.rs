@@ -289,7 +289,8 @@ impl Verifier<'_> {
         )
     }
 
-    /// Calls `visit` for each block that runs when an instruction uses this operand.
+    /// Calls `visit` with each block that the VM runs for an operand of an instruction, such as the
+    /// body of a loop. The item to which `reference` refers must exist.
     fn visit_run_blocks(
         &self,
         reference: OperandReference,
@@ -319,7 +320,7 @@ impl Verifier<'_> {
     }
 
     /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has
-    /// the right kind.
+    /// the right kind. `block` contains the instruction; a jump must stay in this block.
     fn verify_reference(
         &self,
         reference: OperandReference,

@@ -30,8 +30,9 @@ const MAX_KEY_CHOICES: usize = 64;
 ///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MIN_ROUTES_FOR_LOOKUP: usize = 64;
-/// Minimum number of routes of a table in which lookups of rarely used attributes (values of the
-/// message) are avoided. The few routes that need such an attribute get another access path.
+/// Minimum number of routes of a table in which an attribute (a value of the message) may lose its
+/// lookup if few routes need it. A smaller table tries its routes in order anyway, so the choice
+/// matters little.
 const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Maximum number of texts and values that a table looks up one by one. A table with more texts and
 /// values iterates over the fields of the message instead.
@@ -44,8 +45,8 @@ const MAX_SEPARATE_LOOKUPS: usize = 24;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
 
-/// True if a table that looks up this number of texts and values iterates over the fields of the
-/// message instead.
+/// True if a table that looks up `texts` texts and `values` values iterates over the fields of the
+/// message instead of looking up each one.
 pub(super) fn iterates_message_fields(texts: usize, values: usize) -> bool {
     texts + values > MAX_SEPARATE_LOOKUPS
 }
@@ -62,7 +63,6 @@ pub(super) enum RouteAccess {
     Keys(KeyChoice),
     /// Access by a bitmap index. The route's condition is split into alternatives. The list has the
     /// value ranges of each alternative, outside which the alternative cannot be true.
-    /// true.
     Bits(Vec<ValueRanges>),
     /// No access path: the route is evaluated for every message, because no key and no bitmap index
     /// can exclude it.
@@ -124,7 +124,8 @@ impl<'n> AccessSelection<'n> {
     }
 
     /// Avoids the lookup of attributes (message values) that only few routes need. These routes get
-    /// another access path if the total cost is then lower.
+    /// another access path if the total cost is then lower. `selected` has the access path of each
+    /// route, with its cost in nanoseconds.
     fn avoid_rare_lookups(&self, routes: &[NRoute], selected: &mut [(RouteAccess, f64)]) {
         let mut routes_by_attribute: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         let (mut bitmap_attributes, mut subjects) = (BTreeSet::new(), BTreeSet::new());

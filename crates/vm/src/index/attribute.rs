@@ -67,8 +67,8 @@ pub struct ListElements {
 }
 
 impl SimpleTest {
-    /// Converts a predicate to a simple test, and returns the test with its text mode. `None` if
-    /// the result of the predicate depends on more than the equivalence class of its value.
+    /// Returns the predicate with the index `pred` as a simple test, and its text mode. `None` if
+    /// the predicate's result depends on more than the equivalence class of its value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -286,8 +286,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns the position of a number among the numbers that tests name. It is `2 * i + 1` for
-    /// the `i`-th of these numbers. The numbers between two of them share an even position.
+    /// Returns a number's position among the sorted numbers that tests name: `2 * i + 1` for the
+    /// number with index `i`, and an even position for all numbers of one interval between them.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {

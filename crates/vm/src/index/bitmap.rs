@@ -12,8 +12,8 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. Each route has a bit in every column, and there is a column for
-/// each attribute.
+/// A bitmap index of some routes. It has a column for each attribute (a tested value). A column
+/// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
     /// For each bit, the rank of its route (the position in the table). A route whose condition is
@@ -71,9 +71,9 @@ const BLOCK_ROUTES: usize = 64 * CHUNK_WORDS * 64;
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_SORTED_ROUTES: usize = BLOCK_ROUTES / 2;
-/// Routes are sorted only if an average route has its bit set in at most one of this number of
-/// rows. A row covers a range of values. If more bits are set, many routes of a block remain
-/// candidates in any order.
+/// Minimum ratio of all rows to those rows in which an average route has its bit set. Routes are
+/// sorted only from this ratio on. A row covers a range of values. With a lower ratio, many routes
+/// of a block remain candidates in any order.
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MIN_ROWS_PER_PASSING_ROW: usize = 8;
@@ -152,7 +152,8 @@ impl Bitmap {
 }
 
 /// Sort key of a route, so that routes with similar conditions become adjacent. It has a column,
-/// the first and last row that include the route, and the percentage of rows that include it.
+/// the first and last row of this column that include the route, and the percentage of rows that
+/// include it.
 struct SortKey {
     percent: usize,
     column: usize,
@@ -170,7 +171,8 @@ fn row_range(starts: &[ClassId], from: ClassId, to: ClassId) -> Range<usize> {
 /// instructions.
 pub const CHUNK_WORDS: usize = 8;
 
-/// Returns the number of words in a row of bits, padded to a multiple of [`CHUNK_WORDS`].
+/// Returns the number of words in a row that has one bit for each of this number of routes. A short
+/// row has 1, 2 or 4 words. A longer row is padded to a multiple of [`CHUNK_WORDS`].
 #[inline]
 fn words_for(routes: usize) -> usize {
     let words = routes.div_ceil(64);
@@ -241,7 +243,8 @@ impl Column {
         Column { attribute, starts, row_of, bits, chunks: Vec::new() }
     }
 
-    /// Computes the summary of the rows, which records the chunks (groups of words) with a set bit.
+    /// Computes the summary of each row, by which a lookup skips chunks (groups of words) without a
+    /// set bit. `words` is the number of words in a row.
     fn build_chunk_summary(&mut self, words: usize) {
         let row_summary = |row: &[u64]| -> Vec<u64> {
             let chunks: Vec<bool> =
@@ -254,8 +257,8 @@ impl Column {
     }
 
     /// Returns the summary of the row that covers an equivalence class of values. It has one word
-    /// per block, in which each set bit marks a chunk of words with candidates. `blocks` is the
-    /// number of blocks.
+    /// for each block (group of `BLOCK_ROUTES` routes). Each set bit of a word marks a chunk of the
+    /// row's words in which some bit is set. `blocks` is the number of blocks of the bitmap.
     #[inline]
     pub fn chunk_summary(&self, class: ClassId, blocks: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -272,6 +275,7 @@ impl Column {
     }
 
     /// Returns the bits of the row that covers an equivalence class of values, one bit per route.
+    /// `words` is the number of words in each row.
     #[inline]
     pub fn row_bits(&self, class: ClassId, words: usize) -> &[u64] {
         let row = self.row_index(class);
@@ -295,8 +299,9 @@ impl Column {
     }
 }
 
-/// Returns the row number of each equivalence class, up to the first class of the last row. The
-/// list is cut if it would need much more memory than the rows themselves.
+/// Returns for each equivalence class the number of the row that covers it. `starts` has the first
+/// class of each row. Higher classes than the last row's first class are left out. The list is cut
+/// earlier if it would need much more memory than the rows, each of which has `words` words.
 fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
     let last_start = starts.last().copied().unwrap_or(0) as usize;
     let listed_classes = (last_start + 1).min(starts.len() * (words + 4) * 8);
@@ -312,7 +317,8 @@ fn row_of_each_class(starts: &[ClassId], words: usize) -> Box<[u8]> {
 mod tests {
     use super::*;
 
-    /// The list of row numbers is complete if it is small compared with the rows.
+    /// The list that maps classes to rows goes up to the first class of the last row. It is cut
+    /// only if it would take much memory compared with the rows.
     #[test]
     fn row_numbers_are_listed_for_few_classes() {
         assert_eq!(*row_of_each_class(&[0, 3, 9], 1), [0, 0, 0, 1, 1, 1, 1, 1, 1, 2]);

@@ -25,11 +25,12 @@ use rulec_lang::operators::Anchor;
 use rulec_sema::hir::SlotId;
 use rulec_sema::normal::{NRoute, Normal};
 
-/// Minimum number of entries (a route's alternatives count separately) for which a posting list is
-/// stored as a bitmap.
+/// Minimum number of entries for which a posting list (the routes of one key) is stored as a
+/// bitmap. A route has one entry for each of its alternatives, which are operands of an `or`.
 const MIN_BITMAP_ROUTES: usize = 48;
 
-/// Builds the index of a program.
+/// Builds the index of a program. `normal` has the program's conditions in normal form (negations
+/// pushed down, equal parts shared), and `chunk` has its bytecode.
 pub fn build_index(normal: &Normal, chunk: &Chunk) -> Index {
     let atoms = IndexAtoms::new(normal, chunk);
     let builder = IndexBuilder::new(normal, &atoms);
@@ -106,9 +107,9 @@ impl<'n> IndexBuilder<'n> {
         table
     }
 
-    /// Builds the posting list of one key: the routes at the given ranks (positions in the table).
-    /// Each entry also gets guards (tests of values), which follow from the value ranges of its
-    /// route.
+    /// Builds the posting list of one key. `ranks` are the positions in the table of the routes
+    /// that have the key. Each entry also gets guards (tests of values that can exclude its route),
+    /// which follow from the value ranges of the route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -140,8 +141,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute (tested value) of a key that requires a single equivalence class of
-    /// this value. `None` for other keys.
+    /// Returns the attribute (tested value) that a key is about, if the key is one fact: this value
+    /// is in one equivalence class. Returns `None` for any other key.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -150,8 +151,8 @@ impl<'n> IndexBuilder<'n> {
     }
 
     /// Returns the two most selective guards for the value ranges of a route. A guard is a range of
-    /// classes in which an attribute's value must be. The attribute `tested_attribute` gets no
-    /// guard, because the route's key already tests this attribute.
+    /// classes in which the value of an attribute (a tested value) must be. The attribute
+    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
         let mut best_guards = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in
@@ -259,7 +260,9 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
 
 /// Sets the flags of the subjects (scanned texts). `needs_unchanged_text` is set if a predicate
 /// depends on whether the scanned text equals the message's text. `folds_in_place` is set if the
-/// scan only folds case. Such a subject also gets the attribute that reads the same folded text.
+/// scan only folds case. If an attribute (a value to look up) reads the same folded text, it is
+/// linked with the subject. The scan then also determines the attribute's class, so the text is
+/// folded once.
 fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
@@ -282,9 +285,10 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
     }
 }
 
-/// Builds the index of one subject, a text that is scanned. `searched` reports for each literal
-/// whether it is searched. The searched literals get consecutive ids, grouped by position (start,
-/// end or anywhere). Their ids follow the ids of earlier subjects.
+/// Builds the index of one subject, a text that is scanned. `searched` has a flag for each literal
+/// of the subject: whether it is searched. The searched literals get consecutive ids, first the
+/// literals that may be anywhere, then those at the start, then those at the end. The ids continue
+/// after the ids of earlier subjects.
 fn build_subject_index(
     subject: &Subject,
     subject_literals: &[(Anchor, &str)],
@@ -369,9 +373,9 @@ impl AllLiterals {
         self.unique_ids.push(unique_ids);
     }
 
-    /// Records which literals decide each predicate, and which keys (facts by which routes are
-    /// found) each literal provides. For each scanned text, `keys` lists pairs of a literal id and
-    /// a key id.
+    /// Records which literals decide each predicate (`deciding_literals`), and which keys (facts by
+    /// which routes are found) each literal provides. `keys` has an entry for each scanned text:
+    /// pairs of a literal id and the id of a key that the literal provides.
     fn record_answers(&mut self, deciding_literals: &[Option<DecidingLiterals>], keys: Vec<Vec<(u32, u32)>>) {
         let unique_id = |subject: u32, literal: u32| self.unique_ids[subject as usize][literal as usize];
         let keys = (0..).zip(keys).flat_map(|(subject, keys)| {
@@ -395,16 +399,18 @@ impl AllLiterals {
     }
 }
 
-/// The normalized texts that a decision caches: the texts of the bytecode, which the index shares,
-/// followed by texts that only the index needs.
+/// The texts that a decision caches in normalized form. First come the texts that the bytecode
+/// normalizes; the index uses the same cached forms. After them come texts that only the index
+/// needs.
 struct TextForms<'c> {
     chunk: &'c [(SlotId, TextMode)],
     index_texts: Vec<(Operand, TextMode)>,
 }
 
 impl TextForms<'_> {
-    /// Returns the normalized form of an operand's text in a text mode, and records it if it is
-    /// new. The form has the id under which a decision caches the normalized text.
+    /// Returns the form of an operand's text that results from a text mode (case folding and
+    /// Unicode normalization). Records the form if it is new. The form has the id under which a
+    /// decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
             return TextForm { mode, text: UNKEPT_SLOT };

@@ -18,13 +18,13 @@ pub const TEXT_SCAN_NS: f64 = 60.0;
 pub const VALUE_LOOKUP_NS: f64 = 12.0;
 /// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
 pub const ROUTE_TRY_NS: f64 = 14.0;
-/// Cost in nanoseconds of checking the guards of a posting (tests of values that can exclude its
-/// route).
+/// Cost in nanoseconds of checking the guards of one posting, an entry for a route in the list of a
+/// key. Guards are tests of values that can exclude the route.
 pub const GUARD_CHECK_NS: f64 = 1.25;
 /// Cost in nanoseconds of reading a bitmap index, per route. The cost is low because many routes
 /// share a word.
 pub const BITMAP_NS_PER_ROUTE: f64 = 0.05;
-/// Cost in nanoseconds of determining that the message lacks a value.
+/// Cost in nanoseconds of looking up a field that the message does not have.
 const ABSENT_VALUE_NS: f64 = 2.0;
 /// Assumed number of fields in a message. It does not depend on how many fields the rules read.
 const ASSUMED_MESSAGE_FIELDS: f64 = 20.0;
@@ -99,7 +99,8 @@ fn predicate_cost(normal: &Normal, pred: &NPred) -> f64 {
     test_cost + operand_cost(normal, pred.left) + pred.right.map_or(0.0, |right| operand_cost(normal, right))
 }
 
-/// True if an automaton searches for the keywords on the right side of the predicate.
+/// True if the list on the right side of the predicate has enough keywords for an automaton. One
+/// search then finds all keywords and costs [`AUTOMATON_SEARCH_NS`].
 fn uses_automaton(normal: &Normal, pred: &NPred) -> bool {
     let list = pred.right.and_then(|right| normal.constant(right));
     let mut words = list.and_then(|list| list.value().elements());

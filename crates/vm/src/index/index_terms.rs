@@ -39,9 +39,9 @@ pub struct Subject {
     pub pred: u32,
     /// Whether the text is case-folded before the scan. If it is, the literals are folded too.
     pub fold: bool,
-    /// Whether a scan reads the text without further normalization, folded only if `fold` is set.
+    /// Whether the text is also scanned without normalization, except the folding by `fold`.
     pub plain: bool,
-    /// Further text modes of the scan. All apply Unicode normalization or full case folding.
+    /// Other text modes of the scan. All apply Unicode normalization or full case folding.
     pub modes: Vec<TextMode>,
     /// The ids of the literals within this subject, by their position (start, end, any) and text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
@@ -78,11 +78,11 @@ pub struct DecidingLiterals {
     /// Whether the literals are sufficient, not only necessary. If true, the predicate is true for
     /// every normalized text that contains at least one literal of each group.
     pub exact: bool,
-    /// Whether the predicate's text mode leaves all texts unchanged.
+    /// Whether the predicate's text mode (normalization and case folding) changes no text.
     pub plain: bool,
 }
 
-/// Flag that is set in the id of the last literal of each group.
+/// Flag in an id of [`DecidingLiterals::literal_ids`]: the literal is the last of its group.
 pub const LAST_IN_GROUP: u32 = 1 << 31;
 
 /// The atoms (facts about a message) that the index of a rule set looks up.
@@ -106,8 +106,8 @@ pub struct IndexAtoms<'c> {
     pub literals: Vec<Option<DecidingLiterals>>,
 }
 
-/// True if an operand may be evaluated even if no condition needs its value: the value depends only
-/// on the message, is cheap, and calls no host function.
+/// True if the index may evaluate an operand before any condition needs its value: the value
+/// depends only on the message, is cheap, and calls no host function.
 fn can_evaluate_early(chunk: &Chunk, operand: Operand) -> bool {
     match operand {
         Operand::Slot(_) => true,
@@ -192,8 +192,8 @@ impl<'c> IndexAtoms<'c> {
         probabilities
     }
 
-    /// Returns the sets of atoms (facts) that a predicate requires. If the predicate is true, the
-    /// message has an atom of every set, so each set can be a key.
+    /// Returns the sets of atoms (facts) that predicate number `pred` requires. If the predicate is
+    /// true, the message has an atom of every set, so each set can be a key.
     pub fn atom_sets(&self, pred: u32) -> &[SetId] {
         self.sets_by_pred.get(pred as usize).and_then(Option::as_deref).unwrap_or_default()
     }
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test that is equivalent to a predicate, and its attribute id; `None` if
-    /// there is none. A simple test depends only on the equivalence class of one value.
+    /// Returns the simple test that is equivalent to predicate number `pred`, with its attribute
+    /// id, if there is one. A simple test depends on only the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
@@ -299,8 +299,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the prefilters of a predicate: the sets of literals of which a text must contain one
-    /// for the predicate to be true. Empty if the predicate has none.
+    /// Returns the prefilters of predicate number `pred`: the sets of literals of which a text must
+    /// contain one for the predicate to be true. Empty if it has none.
     fn literal_prefilters(&self, pred: usize) -> Vec<Prefilter> {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -311,8 +311,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Returns the text mode in which texts are searched for a predicate's literals. For regular
-    /// expressions, texts are unchanged.
+    /// Returns the text mode in which texts are searched for the literals of predicate number
+    /// `pred`. For regular expressions, texts are unchanged.
     fn literal_mode(&self, pred: usize) -> TextMode {
         let pred = &self.chunk.preds[pred];
         match pred.check {
@@ -359,8 +359,8 @@ impl<'c> IndexAtoms<'c> {
         }
     }
 
-    /// Builds the set of atoms (alternative facts) that a comparison with constants requires;
-    /// `None` if it requires none, so that it cannot provide a key.
+    /// Builds the set of atoms (alternative facts) that predicate number `pred`, a comparison with
+    /// constants, requires; `None` if it requires none, so that it cannot provide a key.
     fn class_atom_set(&mut self, pred: usize) -> Option<SetId> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
@@ -382,8 +382,8 @@ impl<'c> IndexAtoms<'c> {
         Some(self.intern_set(atoms))
     }
 
-    /// True if the list has only texts and numbers, and the left value cannot be a time or decimal.
-    /// Times and decimals equal texts in several notations, so a text would be no sure key.
+    /// True if the elements of the list in `LEFT in LIST` can be keys: all are texts or numbers,
+    /// and `LEFT` cannot be a time or decimal. Those equal texts in several notations.
     fn is_true_only_for_scalars(&self, pred: usize) -> bool {
         let pred = &self.chunk.preds[pred];
         let PredCheck::Members(id) = pred.check else {
@@ -402,8 +402,8 @@ impl<'c> IndexAtoms<'c> {
             })
     }
 
-    /// Builds the sets of atoms (facts about a message) that a text predicate requires. `id` is the
-    /// index of its keywords in `Chunk::keywords`.
+    /// Builds the sets of atoms (facts) that a text predicate requires, one for each prefilter (set
+    /// of required literals). `id` is the index of its keywords in `Chunk::keywords`.
     fn keyword_atom_sets(&mut self, pred: usize, id: u32, prefilters: Vec<Prefilter>) -> Vec<SetId> {
         let predicate = &self.chunk.preds[pred];
         let keywords = &self.chunk.keywords[id as usize];
@@ -486,8 +486,8 @@ impl<'c> IndexAtoms<'c> {
     }
 }
 
-/// Returns the estimated probability that a text of one or two sentences contains a literal. The
-/// estimate depends on the literal's length. A Chinese character counts like 2.2 letters.
+/// Returns the estimated probability that a text of one or two sentences contains a literal, by the
+/// literal's length. A non-ASCII character counts like 2.2 letters, because it is rarer.
 fn literal_probability(literal: &str) -> f64 {
     let weight: f64 = literal.chars().map(|c| if c.is_ascii() { 1.0 } else { 2.2 }).sum();
     match weight {

@@ -12,6 +12,8 @@ const MIN_DECIDING_LITERAL_BYTES: usize = 7;
 /// Returns for each predicate the literals that decide its result. Also returns for each subject
 /// (scanned text) a flag for each literal: whether it is searched. A short literal that is no key
 /// is not searched, because it would slow down every scan and decide few predicates.
+/// For each subject, `literals_by_id` has its literals. `keys` has pairs of a literal id and the id
+/// of a key that the literal provides.
 pub(super) fn select_literals(
     atoms: &IndexAtoms<'_>,
     literals_by_id: &[Vec<(Anchor, &str)>],

@@ -72,8 +72,8 @@ pub struct LookupBuffers {
     /// For each attribute (value of the message), the epoch (number) of the last decision that
     /// looked up the value's keys.
     attributes: Vec<Cell<u32>>,
-    /// Ids of the keys (facts by which routes are found) that the current decision found. The field
-    /// `epoch` identifies the decision.
+    /// Ids of the keys (facts by which routes are found) that a decision found. The field `epoch`
+    /// has the number of this decision.
     found_keys: RefCell<Vec<u32>>,
     /// Working memory for the ids of slots that have a value in the message.
     present_slots: RefCell<Vec<u32>>,
@@ -243,8 +243,9 @@ impl<'a> Lookup<'a> {
         None
     }
 
-    /// True if the message passes all guards of a posting. A guard requires that a value's
-    /// equivalence class is within a range.
+    /// True if the message passes all guards of a posting, an entry for a route in the list of a
+    /// key. A guard requires that a value's equivalence class is within a range. If a guard fails,
+    /// the route cannot match.
     #[inline]
     fn passes_guards<V: RouteVerifier<'a>>(&self, verifier: &mut V, posting: &Posting) -> bool {
         posting.guards.iter().all(|guard| {
@@ -269,7 +270,8 @@ impl<'a> Lookup<'a> {
     }
 
     /// Calls `stop` with the rank (position in the table) of each route in the range that the
-    /// bitmap does not exclude, in ascending order. Ends when `stop` returns true.
+    /// bitmap does not exclude, in ascending order. When `stop` returns true, no further routes are
+    /// visited.
     #[inline]
     fn visit_bitmap_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -293,7 +295,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are in the order of their
-    /// ranks. The number of words in a row is a multiple of `N`.
+    /// ranks (positions in the table). The number of words in a row is a multiple of `N`.
     #[inline]
     fn visit_chunk_candidates<const N: usize, V: RouteVerifier<'a>>(
         &self,
@@ -356,7 +358,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Implements `visit_bitmap_candidates` for a bitmap whose routes are reordered within blocks
-    /// (groups of routes).
+    /// (groups of routes). The candidates of a block are sorted by rank before they are visited.
     #[inline(never)]
     fn visit_block_candidates<V: RouteVerifier<'a>>(
         &self,
@@ -404,7 +406,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Returns all matching routes of a table, in the order of their ranks.
+    /// Returns all matching routes of a table, in the order of their ranks (positions in the
+    /// table).
     pub fn all_hits<V: RouteVerifier<'a>>(&self, verifier: &mut V, table: TableId) -> Vec<RouteHit> {
         let Some(table_index) = self.index.tables.get(table.index()) else {
             broken_invariant!("the index covers every table");
@@ -444,8 +447,8 @@ impl<'a> Lookup<'a> {
         });
     }
 
-    /// Returns the result of a text predicate if the literals found in its text decide the result.
-    /// `None` if they do not, or if the text was not scanned.
+    /// Returns the result of the text predicate number `pred` if the literals found in its text
+    /// decide the result. `None` if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
         let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;

@@ -48,7 +48,7 @@ pub enum AccessPath {
     /// keys.
     Key {
         keys: Vec<Message>,
-        /// Number of routes in the posting lists of these keys.
+        /// Sum of the lengths of these keys' lists, each of which has the routes with one key.
         posting: usize,
         /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,
@@ -153,7 +153,7 @@ struct PlanWriter<'n> {
 }
 
 impl PlanWriter<'_> {
-    /// Returns the name of the value that a predicate tests, as an author writes it.
+    /// Returns the name of the value that predicate number `pred` tests, as an author writes it.
     fn attribute_name(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else {
             broken_invariant!("the predicate of an index key exists");

@@ -18,13 +18,13 @@ use rulec_lang::operators::Anchor;
 /// Alternative literals: if a predicate is true, the text contains at least one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefilter {
-    /// The literals, sorted and normalized for the predicate's text mode. None is empty, and none
-    /// contains another literal of the list.
+    /// The literals, sorted and normalized as the predicate normalizes the text. None is empty, and
+    /// none contains another literal of the list.
     pub literals: Vec<String>,
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
-    /// Whether the text must be case-folded before the search, even though the predicate's text
-    /// mode does not fold.
+    /// Whether the literals must be searched in the case-folded text, although the predicate's text
+    /// mode does not fold. This is so for regular expressions that ignore case.
     pub folded: bool,
     /// Whether a text that contains one of the literals always satisfies the predicate.
     pub exact: bool,
@@ -34,15 +34,16 @@ pub struct Prefilter {
 /// maximum number of literals that are compared in pairs to remove those that contain another one.
 const MAX_ALTERNATIVES: usize = 64;
 /// Maximum number of texts that are listed for a part of a regular expression. If a part can match
-/// more texts, they are not listed.
+/// more texts, only literals that these texts must contain are derived.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
 const MAX_CLASS_CHARS: usize = 6;
 /// Maximum number of sets of required literals (prefilters) for one pattern.
 const MAX_PREFILTERS: usize = 6;
-/// Minimum length in bytes of the required literals of a pattern, except for its most selective set
-/// of literals. Shorter literals occur in too many texts to be worth searching.
+/// Minimum length in bytes of the literals in a prefilter (set of required literals) of a pattern.
+/// Only the most selective prefilter of the pattern may have shorter literals. Other short literals
+/// occur in too many texts to be worth searching.
 ///
 /// Measured in benches/notes/literal-scan.md, "Literals to scan for".
 const MIN_EXTRA_LITERAL_BYTES: usize = 3;
@@ -92,8 +93,9 @@ pub fn find_prefilters(keywords: &Keywords) -> Vec<Prefilter> {
     }
 }
 
-/// Combines prefilters (required literals), one for each of several predicates. The result is a
-/// prefilter of "any of these predicates is true"; `None` if a literal is empty or there are none.
+/// Combines prefilters (sets of required literals), one for each of several predicates. The result
+/// is a prefilter of "any of these predicates is true". `None` if `parts` is empty or a literal is
+/// empty, because a search for an empty literal excludes no text.
 fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     let folded = parts.iter().any(|part| part.folded);
     let literals = parts.into_iter().flat_map(|part| part.literals);
@@ -102,8 +104,9 @@ fn union_prefilter(parts: Vec<Prefilter>) -> Option<Prefilter> {
     Some(Prefilter { literals: remove_implied_literals(literals, anchor)?, anchor, folded, exact: false })
 }
 
-/// Removes each literal that contains another literal, which is found in every such text anyway.
-/// Returns `None` if a literal is empty, or if there are no literals.
+/// Removes each literal that contains another literal of the list. The search for the shorter
+/// literal also finds every text with the longer one. Returns `None` if a literal is empty, or if
+/// there are no literals.
 fn remove_implied_literals(mut literals: Vec<String>, anchor: Anchor) -> Option<Vec<String>> {
     literals.sort_unstable_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
     literals.dedup();
@@ -425,7 +428,8 @@ mod tests {
         check(Search::Regex, false, false, &["(?i)ab", "CD"], &[(&["ab", "cd"], true)]);
     }
 
-    /// Every text that a regular expression matches contains a literal of each prefilter.
+    /// Every text that a regular expression matches contains a literal of each prefilter (set of
+    /// literals) that is derived from the expression.
     #[test]
     fn the_contract_holds_on_random_expressions() {
         let mut seed = 7_u64;

@@ -19,7 +19,8 @@ pub type ClassRanges = Vec<(ClassId, ClassId)>;
 /// the condition may be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
-/// Maximum number of operands of an `or` whose operands become separate alternatives.
+/// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
+/// operand. Each alternative has its own value ranges.
 const MAX_ALTERNATIVES: usize = 4;
 /// Maximum number of texts that a test may name so that it becomes a value range. A test with more
 /// texts excludes no route, because its texts would need too many classes in a bitmap.
@@ -32,7 +33,8 @@ pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
     /// Cache of the class ranges. The key is the list of those operands of a condition that test
-    /// the same attribute. Rules share such operands, so there are few keys.
+    /// the same attribute (value of the message). Many rules have such operands in common, so there
+    /// are few keys.
     cache: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
 }
 

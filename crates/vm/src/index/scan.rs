@@ -66,7 +66,8 @@ pub struct Scanner {
 /// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The last bytes of a text, or a whole folded text, followed by zeros.
+    /// The bytes that are scanned in this buffer: a whole folded text, or the last part of another
+    /// text, which is shorter than a window. During a scan, [`PADDING_BYTES`] zeros follow them.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],
@@ -97,8 +98,8 @@ impl ScanBuffers {
     }
 }
 
-/// Number of bytes beyond a text's end that are read by probes, and by a gram (byte sequence) at
-/// the last position.
+/// Number of bytes that a scan may read beyond a text's end. The last probes read there, and so
+/// does the hash of a gram (byte sequence) at the last position.
 const PADDING_BYTES: usize = 64;
 
 impl fmt::Debug for Scanner {

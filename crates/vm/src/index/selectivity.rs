@@ -13,7 +13,8 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 pub struct ClassShares {
     /// For each class id, the sum of the weights of all classes with lower ids; the last entry is
     /// the sum of all weights. The weight of a class is the number of rules that name the class,
-    /// divided by the average; 1 if no rule names it.
+    /// divided by the average of this number over all named classes. It is 1 if no rule names the
+    /// class.
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
     /// weights of these classes, because their average weight is 1.
@@ -53,8 +54,8 @@ impl ClassShares {
     }
 
     /// Returns the estimated fraction of messages whose value has a class id of at least `from` and
-    /// less than `to`. A range of numbers is such a range of ids. Returns 0.5 if no rule names a
-    /// value.
+    /// less than `to`. The ids of number classes ascend with the numbers, so a range of numbers is
+    /// a range of ids. Returns 0.5 if no rule names a value.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5

@@ -21,7 +21,8 @@ struct RemovedRoutes {
 }
 
 impl Tombstones {
-    /// Creates tombstones without removed routes, for tables with the given numbers of routes.
+    /// Creates tombstones (marks of removed routes) for tables with the given numbers of routes. No
+    /// route is marked yet.
     pub fn new(routes: impl IntoIterator<Item = usize>) -> Tombstones {
         let tables =
             routes.into_iter().map(|route_count| RemovedRoutes { route_count, versions: OnceLock::new() });
@@ -55,7 +56,8 @@ impl Tombstones {
         Some(ranks.start + cells.iter().position(is_removed_by)? as u32)
     }
 
-    /// Returns the version that removed the route at a rank; `None` if the route was not removed.
+    /// Returns the version that removed the route at a rank (position in the table); `None` if the
+    /// route was not removed.
     #[inline]
     pub fn removed_since(&self, table: TableId, rank: u32) -> Option<u64> {
         let versions = self.tables.get(table.index())?.versions.get()?;

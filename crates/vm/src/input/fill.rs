@@ -1,5 +1,6 @@
 //! The values of one message's slots (the fields that rules read), and the check whether the
-//! message satisfies the declared input contract.
+//! message satisfies the input contract. The contract gives the declared or inferred types of the
+//! fields.
 
 use super::plan::{InputPlan, NO_PATH, PlanNode};
 use bumpalo::Bump;
@@ -25,8 +26,8 @@ pub struct SlotValues<'a> {
     /// The values in the order of the program's slots (fields that rules read). Slots beyond the
     /// end of the slice are missing.
     pub values: &'a [Value<'a>],
-    /// The slots that have a value, in any order; `None` if the reader of the message did not
-    /// record them.
+    /// The ids of the slots (fields that rules read) that have a value, in any order. `None` if the
+    /// reader of the message did not record them.
     pub present: Option<&'a [u32]>,
 }
 
@@ -71,8 +72,9 @@ pub(crate) struct InputBuffers {
 }
 
 impl InputBuffers {
-    /// Lets `source` read `data` into slots, and passes the filled slots to `then`. Returns `None`
-    /// if one of the two functions returns `None`.
+    /// Lets `source`, the reader of a message format, read `data` into slots (fields that rules
+    /// read). Passes the filled slots to `then`. Returns `None` if one of the two functions returns
+    /// `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -100,17 +102,17 @@ impl InputBuffers {
 }
 
 impl<'a> SlotFiller<'a> {
-    /// Returns the index in [`SlotFiller::order`] of the first-child entry of the path `node`. The
-    /// entry is the child that came first in the last message. The reader expects the same first
-    /// key in the next object at this path.
+    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the first key of an
+    /// object. `node` is the path of the object. The entry is the path of the key that came first
+    /// in the last message.
     #[inline(always)]
     pub fn first_child_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2)
     }
 
-    /// Returns the index in [`SlotFiller::order`] of the next-sibling entry of the path `node`. The
-    /// entry is the sibling that followed the path in the last message. The reader expects the same
-    /// sibling as the next key.
+    /// Returns the index in [`SlotFiller::order`] of the entry that predicts the key after the path
+    /// `node` in the same object. The entry is the path of the key that came next in the last
+    /// message.
     #[inline(always)]
     pub fn next_sibling_index(node: u32) -> usize {
         (node as usize).wrapping_mul(2).wrapping_add(1)
@@ -126,13 +128,12 @@ impl<'a> SlotFiller<'a> {
         is_first.then_some(())
     }
 
-    /// Predicts the next key of an object, and compares the predicted key with the text `ahead`.
-    /// Returns the child's path and the length of the key with its colon; `None` if the prediction
-    /// fails.
+    /// Predicts the next key of the object `node`, and compares the predicted key with `ahead`, the
+    /// text that comes next. Returns the key's path and the length of the key with its colon;
+    /// `None` if no prediction is right.
     ///
-    /// `turn` is the index in [`SlotFiller::order`] of the child that came at this point in the
-    /// last message. If the message lacks this child, the siblings that followed the child in the
-    /// last message are tried.
+    /// `turn` is the index in [`SlotFiller::order`] of the first prediction. If the message lacks
+    /// that key, the keys that followed it in the last message are tried.
     #[inline(always)]
     pub(super) fn predict_child(&self, node: u32, turn: usize, ahead: &[u8]) -> Option<(u32, usize)> {
         let mut turn = turn;
@@ -151,12 +152,13 @@ impl<'a> SlotFiller<'a> {
         self.bump
     }
 
-    /// Returns the plan for reading messages, which assigns slots (values to store) to paths.
+    /// Returns the plan for reading messages, which has the slots (fields that rules read) of each
+    /// path.
     pub fn plan(&self) -> &'a InputPlan {
         self.plan
     }
 
-    /// Returns the slot values that were read so far.
+    /// Returns the values of slots (fields that rules read) that were read so far.
     #[inline]
     pub fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: None }
@@ -168,8 +170,9 @@ impl<'a> SlotFiller<'a> {
         self.satisfies_contract
     }
 
-    /// Stores a value at a path of the message. Returns 1 if the input contract requires this field
-    /// in its object, else 0. The caller adds up these numbers for [`SlotFiller::end_object`].
+    /// Stores a value at the path `node` of the message. Returns 1 if the input contract requires
+    /// this field in its object, else 0. The caller adds up these numbers for
+    /// [`SlotFiller::end_object`].
     #[inline(always)]
     pub fn put_value(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(hot) = self.plan.hot_node(node) else { return 0 };
@@ -182,9 +185,9 @@ impl<'a> SlotFiller<'a> {
         self.put_converted(node, value)
     }
 
-    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`], for values
-    /// that several slots read, or that have an unexpected kind. Returns 1 if the contract requires
-    /// the field, else 0.
+    /// Stores a value at a path. This is the slow path of [`SlotFiller::put_value`]. It is for
+    /// values that several slots read, or whose kind the slot or the contract does not accept as it
+    /// is. Returns 1 if the contract requires the field, else 0.
     #[inline(never)]
     fn put_converted(&mut self, node: u32, value: Value<'a>) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -197,8 +200,8 @@ impl<'a> SlotFiller<'a> {
         self.check_contract(node, fits, value.is_missing())
     }
 
-    /// Checks whether the contract allows a list or object (`kind`) at a path that no slot reads.
-    /// Returns 1 if the contract requires this field in its object, else 0.
+    /// Checks whether the contract allows a list or object (`kind`) at the path `node`, which no
+    /// slot reads. Returns 1 if the contract requires this field in its object, else 0.
     #[inline]
     pub fn put_unread(&mut self, node: u32, kind: Kind) -> u32 {
         let Some(node) = self.plan.node(node) else { return 0 };
@@ -206,8 +209,9 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks a value against the input contract of its path. `fits` reports whether the value has
-    /// one of the given kinds; `missing` is true for a missing value. Returns 1 if the contract
-    /// requires this field and the value is not missing, else 0.
+    /// one of the kinds in its argument; it is called with the kinds that the contract allows.
+    /// `missing` is true for a missing value. Returns 1 if the contract requires this field and the
+    /// value is not missing, else 0.
     fn check_contract(&mut self, node: &PlanNode, fits: impl Fn(KindSet) -> bool, missing: bool) -> u32 {
         match node.contract {
             Some(contract) if !missing => {
@@ -220,14 +224,15 @@ impl<'a> SlotFiller<'a> {
     }
 
     /// Checks at the end of an object that the object has all fields that the contract requires.
-    /// `given` is the number of required fields that it has.
+    /// `node` is the path of the object, and `given` is the number of required fields that it has.
     #[inline]
     pub fn end_object(&mut self, node: u32, given: u32) {
         self.satisfies_contract &= self.plan.node(node).is_none_or(|node| node.required <= given);
     }
 
-    /// Stores a list or object whose elements or fields have all been read. Also stores the values
-    /// of slots that read fields inside it. Returns 1 if the contract requires this field, else 0.
+    /// Stores a list or object, whose path is `node`, after all its elements or fields have been
+    /// read. Also stores the values of slots that read fields inside it. Returns 1 if the contract
+    /// requires this field, else 0.
     pub fn put_built(&mut self, node: u32, value: Value<'a>) -> u32 {
         let required = self.put_value(node, value);
         if let (Value::Entries(_), Some(info)) = (value, self.plan.node(node)) {

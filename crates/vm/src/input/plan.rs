@@ -26,12 +26,12 @@ const MAX_PLANNED_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the data that is needed to read any message, packed into one cache line.
-    /// Parallel to `nodes`.
+    /// For each path, the part of its data that every message needs, packed into one cache line.
+    /// The paths are in the same order as in `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
-    /// Whether the input contract was declared by the author. False if it was inferred from the
-    /// rules.
+    /// Whether the author declared the input contract (the types of message fields). False if it
+    /// was inferred from the rules.
     declared: bool,
 }
 
@@ -50,20 +50,21 @@ pub(super) struct PlanNode {
     /// Further slots that read this path. Several slots may read one path because they accept
     /// different kinds of value.
     pub further_slots: Vec<(u32, KindSet)>,
-    /// All kinds of value that at least one slot accepts at this path.
+    /// All kinds of value that at least one slot (field that rules read) accepts at this path.
     slot_kinds: KindSet,
     pub contract: Option<FieldContract>,
     /// The only texts that the field may have; another text counts as missing. `None` if any text
     /// is allowed.
     pub values: Option<Enumeration>,
-    /// Number of fields that the contract requires in the object at this path.
+    /// Number of fields that the input contract requires in the object at this path.
     pub required: u32,
     /// The child paths, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
     /// The child paths by key, for lookup.
     by_key: TextIds,
-    /// The paths, at the value and inside it, at which rules read decimals. Numbers there keep all
-    /// their digits and are not rounded to floats. `None` if there are none.
+    /// If rules read decimals at this path or inside its value, the places where they do, relative
+    /// to the value. Numbers there keep all their digits and are not rounded to floats. Otherwise
+    /// `None`.
     pub exact: Option<Box<DecimalPaths>>,
 }
 
@@ -95,7 +96,7 @@ impl PlanNode {
     }
 }
 
-/// The data of a path that is needed to read any message, kept in one cache line.
+/// The part of a path's data that every message needs when it is read. It fits into one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
@@ -112,8 +113,8 @@ pub(super) struct HotNode {
     /// Kinds of value that can be stored without conversion or check: the contract allows them, and
     /// the only slot at this path accepts them.
     pub plain: KindSet,
-    /// Kinds of value that rules read at this path. A list or dict of one of these kinds must be
-    /// built as one value.
+    /// Kinds of value that rules read at this path. If they include `list` or `dict`, a value of
+    /// this kind must be built as one value, with all that it contains.
     slot_kinds: KindSet,
     /// 1 if the contract requires this field in its object, else 0.
     pub is_required: u8,
@@ -154,7 +155,8 @@ fn json_key_bytes(key: &str) -> Vec<u8> {
     json_bytes
 }
 
-/// The input contract for the field at one path.
+/// The input contract for the field at one path: the allowed kinds of value, and whether the field
+/// may be missing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FieldContract {
     pub kinds: KindSet,
@@ -162,8 +164,8 @@ pub(super) struct FieldContract {
 }
 
 impl InputPlan {
-    /// Builds the plan of a program. `None` if the program has too many slots, so that reading
-    /// messages into a JSON tree is faster.
+    /// Builds the plan of a program. `None` if rules read too many fields, so that reading messages
+    /// into a JSON tree is faster.
     pub fn from_program(program: &Program) -> Option<InputPlan> {
         if program.slots.len() > MAX_PLANNED_SLOTS {
             return None;
@@ -237,7 +239,8 @@ impl InputPlan {
         self.node(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
     }
 
-    /// True if the declared input has an optional field at this path.
+    /// True if the author's `input` declaration has an optional field at this path. A message may
+    /// then lack the field.
     pub fn is_optional(&self, path: PathId) -> bool {
         self.declared
             && self.node(path).and_then(|node| node.contract).is_some_and(|contract| contract.optional)
@@ -284,22 +287,24 @@ impl InputPlan {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
-    /// Returns the data of a path in one cache line; `None` for `NO_PATH`.
+    /// Returns the part of a path's data that every message needs; `None` for `NO_PATH`.
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the paths, at a value and inside it, at which numbers keep all their digits, because
-    /// rules read decimals there. `None` if there are none.
+    /// Returns the places at the path `node` and inside its value where rules read decimals,
+    /// relative to the value. Numbers there keep all their digits. `None` if rules read no decimals
+    /// there.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())
     }
 
-    /// Returns the length in bytes of the key of `child` as JSON text, with its colon. `None`
-    /// unless the text `ahead` starts with the key and `child` is a child of `node`. Near the end
-    /// of the text, a matching key may be missed.
+    /// Returns the length in bytes of the key of the path `child` as JSON text, with its colon, if
+    /// the text `ahead` starts with it. Otherwise returns `None`; also if `child` is no key of the
+    /// object `node`. A matching key near the end of the text may also give `None`; the caller then
+    /// reads it in the general way.
     #[inline(always)]
     pub(super) fn matching_key_len(&self, node: u32, child: u32, ahead: &[u8]) -> Option<usize> {
         let (hot, (first, rest)) = (self.hot_node(child)?, ahead.split_first_chunk()?);

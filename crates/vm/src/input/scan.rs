@@ -77,6 +77,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Continues [`JsonCursor::skip_plain_run`] after a first block that has only plain characters.
+    /// The result is the same.
     #[inline(never)]
     fn skip_long_run(&mut self) -> Option<u8> {
         while self.remaining_bytes().first_chunk().is_some_and(is_large_block_plain) {
@@ -93,7 +94,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Continues [`JsonCursor::skip_plain_run`] at the end of the text, where less than one block
-    /// remains.
+    /// remains. The result is the same.
     #[inline(never)]
     fn skip_last_run(&mut self) -> Option<u8> {
         loop {
@@ -222,10 +223,10 @@ impl<'a> JsonCursor<'a> {
         (self.offset > start).then_some(())
     }
 
-    /// Returns the number that begins at `start` and ends at the cursor; `float` is its nearest
-    /// float. `paths` are the paths at which rules read decimals, relative to this number. If rules
-    /// read the number itself as a decimal and `float` loses digits, returns the text of the
-    /// number, else `float`.
+    /// Returns the number that begins at `start` and ends at the cursor; `float` is the float
+    /// nearest to it. Usually the result is `float`. But if `float` loses digits and rules read
+    /// this number as a decimal, the result is the text of the number. `paths` says whether they
+    /// do.
     #[cold]
     pub fn exact_number(&self, start: usize, float: f64, paths: &DecimalPaths) -> Value<'a> {
         let number = self.text.get(start..self.offset).unwrap_or_default();
@@ -269,10 +270,11 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Reads the decimals and the exponent of a number that begins at `start`. The cursor is at the
-    /// decimal point, after `integer_digits` digits with the value `sum`.
+    /// decimal point, after `integer_digits` digits with the value `sum`. `None` if the number is
+    /// invalid or out of range.
     ///
-    /// With few decimals, both the digits as an integer and the power of ten are exact floats. So
-    /// the division of these floats gives the nearest float.
+    /// If there are few decimals and no exponent, the digits as an integer and the power of ten are
+    /// exact floats. So their division gives the nearest float.
     #[inline]
     fn read_decimal(&mut self, start: usize, integer_digits: usize, sum: u64) -> Option<Value<'a>> {
         let point = self.offset;

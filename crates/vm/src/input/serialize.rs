@@ -21,8 +21,8 @@ pub(crate) fn read_value(fill: &mut SlotFiller<'_>, message: &impl Serialize) ->
     serialized.is_object.then_some(())
 }
 
-/// Path id that marks the key of a map while the key is serialized. The mark is needed because
-/// fewer types are allowed for keys than for values.
+/// Path id that a serializer has while it receives a key of a map instead of a value. It then
+/// refuses those types that are allowed only for values.
 const KEY_PATH: u32 = NO_PATH - 1;
 
 /// Error: this reader cannot handle the value. The value must be read into a JSON tree. The reader
@@ -37,7 +37,8 @@ impl Error for NeedsTree {
     }
 }
 
-/// The serializer that receives the value at one path of the message, and stores it in slots.
+/// The serializer that receives the value at one path of the message, and stores it in slots
+/// (fields that rules read).
 struct ValueSerializer<'f, 'a> {
     fill: &'f mut SlotFiller<'a>,
     node: u32,
@@ -71,7 +72,8 @@ impl<'f, 'a> ValueSerializer<'f, 'a> {
         self.put_scalar(Value::from_integer(int.into()))
     }
 
-    /// Ends a list or dict. `value` is `None` if the list or dict was only traversed and not built.
+    /// Ends a list or dict, whose kind is `kind`: stores it in slots, or checks it against the
+    /// input contract. `value` is `None` if the list or dict was only traversed and not built.
     fn finish_value(self, kind: Kind, value: Option<Value<'a>>) -> Result<Serialized<'a>, NeedsTree> {
         let required = match value {
             None => self.fill.put_unread(self.node, kind),

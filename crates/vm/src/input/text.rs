@@ -51,9 +51,9 @@ struct JsonReader<'f, 'a> {
 }
 
 impl<'a> JsonReader<'_, 'a> {
-    /// Reads the next value. `depth` is the number of lists and objects around the value. Returns 1
-    /// if the contract requires this field in its object, else 0. `None` if the text is invalid, or
-    /// must be read into a JSON tree.
+    /// Reads the next value, whose path is `node`. `depth` is the number of lists and objects
+    /// around the value. Returns 1 if the contract requires this field in its object, else 0.
+    /// `None` if the text is invalid, or must be read into a JSON tree.
     #[inline(always)]
     fn read_value(&mut self, node: u32, depth: usize) -> Option<u32> {
         match self.cursor.peek_token()? {
@@ -77,9 +77,9 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list or object at the cursor. `depth` is the number of lists and objects around
-    /// it. If a slot reads the list or object, it is built as one value. Returns 1 if the contract
-    /// requires this field, else 0; `None` if the text is invalid.
+    /// Reads the list or object at the cursor, whose path is `node`. `depth` is the number of lists
+    /// and objects around it. If a slot reads the list or object, it is built as one value. Returns
+    /// 1 if the contract requires this field, else 0; `None` if the text is invalid.
     #[inline(never)]
     fn read_structure(&mut self, node: u32, kind: Kind, depth: usize) -> Option<u32> {
         if self.fill.plan.reads_kind(node, kind) {
@@ -95,8 +95,8 @@ impl<'a> JsonReader<'_, 'a> {
         Some(self.fill.put_unread(node, kind))
     }
 
-    /// Reads the object at the cursor, whose path is `node`. `None` if the text is invalid, or must
-    /// be read into a JSON tree.
+    /// Reads the object at the cursor, whose path is `node`. `depth` is the number of lists and
+    /// objects around it. `None` if the text is invalid, or must be read into a JSON tree.
     fn read_object(&mut self, node: u32, depth: usize) -> Option<()> {
         if !self.enter_nonempty(b'}', depth)? {
             self.fill.end_object(node, 0);
@@ -127,9 +127,10 @@ impl<'a> JsonReader<'_, 'a> {
         Some(())
     }
 
-    /// Reads the key at the cursor with its colon, and returns its path in the object `node`;
-    /// `None` if there is no valid key. Stores this path at index `turn` of the key order, as a
-    /// prediction for the next message.
+    /// Reads the key at the cursor with its colon, and adds it to `keys`, the keys of its object.
+    /// Returns the path of the key in the object `node`; `None` if there is no valid key. Writes
+    /// this path to the index `turn` of [`SlotFiller::order`], as a prediction for the next
+    /// message.
     #[inline(never)]
     fn read_key(&mut self, node: u32, turn: usize, keys: &mut ObjectKeys<'a>) -> Option<u32> {
         let key = self.read_quoted()?;
@@ -166,8 +167,9 @@ impl<'a> JsonReader<'_, 'a> {
         Some(value)
     }
 
-    /// Reads the next value completely, even fields or elements that no rule reads; `None` if it is
-    /// invalid. At the given paths, numbers keep all their digits and are not rounded to floats.
+    /// Reads the next value with everything inside it, even if no rule reads it; `None` if it is
+    /// invalid. `depth` is the number of lists and objects around the value. Numbers at `paths`,
+    /// which are relative to the value, keep all their digits and are not rounded to floats.
     fn build_value(&mut self, depth: usize, paths: Option<&DecimalPaths>) -> Option<Value<'a>> {
         let bump = self.fill.bump;
         match self.cursor.peek_token()? {
@@ -207,8 +209,8 @@ impl<'a> JsonReader<'_, 'a> {
         }
     }
 
-    /// Reads the list at the cursor; `None` if it is invalid. Calls `each` for every element, and
-    /// `each` must read the element.
+    /// Reads the list at the cursor; `None` if it is invalid. `depth` is the number of lists and
+    /// objects around the list. Calls `each` for every element, and `each` must read the element.
     #[inline]
     fn read_elements(&mut self, depth: usize, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         if self.enter_nonempty(b']', depth)? {
@@ -221,8 +223,8 @@ impl<'a> JsonReader<'_, 'a> {
     }
 
     /// Enters the list or object at the cursor; `None` if `depth`, the number of lists and objects
-    /// around it, is at the limit. Returns false if the list or object is empty. The cursor is then
-    /// after its closing bracket.
+    /// around it, is at the limit. `close` is its closing bracket. Returns false if the list or
+    /// object is empty. The cursor is then after its closing bracket.
     #[inline(always)]
     fn enter_nonempty(&mut self, close: u8, depth: usize) -> Option<bool> {
         if depth >= MAX_DEPTH {

@@ -24,7 +24,8 @@ pub struct BindingSlots<'a> {
     roots: Vec<Value<'a>>,
     /// The values of the slots that were read so far.
     values: Vec<Value<'a>>,
-    /// The version that marks slots read from the message itself, not from a binding.
+    /// The version number of slots that are read from the message itself. Each new value of a
+    /// binding gets a higher number; a slot whose stored number is not current must be read again.
     message_version: u64,
     /// The current epoch: a number that is stored with each cached value. A value with another
     /// number is invalid. When the numbers overflow and restart, the stored numbers in `json` must
@@ -55,8 +56,8 @@ impl<'a> BindingSlots<'a> {
         BindingSlots { slots, message, buffers, roots, values, message_version, epoch, json }
     }
 
-    /// Sets the value of a binding. This invalidates the slots that were read from the previous
-    /// value.
+    /// Sets the value of a binding (a name whose value changes during a decision). The slots that
+    /// were read from the previous value are read again when they are used.
     pub fn bind(&mut self, binding: BindingId, value: Value<'a>) {
         self.buffers.version += 1;
         if let (Some(root), Some(version)) =

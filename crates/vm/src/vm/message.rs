@@ -16,7 +16,8 @@ pub trait Message<'a> {
     fn slot_value(&mut self, slot: usize) -> &Value<'a>;
 
     /// Reads all slots, whose ids are less than `slots`. Appends the ids of slots that have a value
-    /// to `into`, in any order.
+    /// to `into`, in any order. An implementation may use `fields` to iterate over the fields of
+    /// the message instead of the slots.
     fn read_present_slots(&mut self, _fields: &FieldLookup, slots: u32, into: &mut Vec<u32>) {
         into.extend((0..slots).filter(|slot| !self.slot_value(*slot as usize).is_missing()));
     }
@@ -48,8 +49,8 @@ impl<'a> Message<'a> for SlotValues<'a> {
     }
 }
 
-/// Appends the ids of slots that have a value to `into`. `first` is the id of the slot with the
-/// first of the `values`.
+/// Appends the ids of slots that have a value to `into`. `values` are the values of consecutive
+/// slots, and `first` is the id of the first of these slots.
 #[inline(always)]
 fn push_present(values: &[Value<'_>], first: u32, into: &mut Vec<u32>) {
     for (value, slot) in values.iter().zip(first..) {
@@ -66,12 +67,13 @@ pub struct JsonMessage<'a> {
     epoch: u32,
     slots: &'a mut [EpochStamp],
     nodes: &'a mut [EpochStamp],
-    /// The values of the slots that were read so far.
+    /// The values of the slots (fields that rules read) that were looked up so far.
     values: Vec<Value<'a>>,
-    /// The objects of `Chunk::objects` that were looked up so far; `None` for an object that the
-    /// message lacks.
+    /// Objects inside the message, each of which contains several slots, as far as they were looked
+    /// up. `None` for an object that the message lacks.
     objects: Vec<Option<&'a Json>>,
-    /// Whether all slots were read. If true, a slot that was not read in this decision is missing.
+    /// Whether the values of all slots that the message has are in `values`. If true, any other
+    /// slot is missing, and need not be looked up.
     all_slots_read: bool,
     /// The reused memory from which `values` was taken. The memory returns after the decision.
     value_memory: &'a mut Vec<Value<'static>>,
@@ -105,7 +107,8 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Reads a slot, and returns the index of its value in `values`.
+    /// Looks up the value of a slot (field that rules read) in the message, and returns the index
+    /// of this value in `values`.
     #[inline(never)]
     fn load_slot(&mut self, slot: usize) -> usize {
         let chunk = self.chunk;
@@ -122,8 +125,9 @@ impl<'a> JsonMessage<'a> {
         index
     }
 
-    /// Reads the slots that are direct fields of an object. Appends the ids of the slots that have
-    /// a value to `into`.
+    /// Reads the slots that are direct fields of an object, which `object` identifies as in
+    /// `Chunk::objects`. `by_name` finds these slots by the name of the field. Appends the ids of
+    /// the slots that have a value to `into`.
     fn read_object(&mut self, object: u32, by_name: &SlotsByName, into: &mut Vec<u32>) {
         let Some(Json::Object(map)) = self.shared_object(object) else { return };
         if map.len() > 2 * by_name.names.len() {
@@ -163,8 +167,9 @@ impl<'a> JsonMessage<'a> {
         }
     }
 
-    /// Looks up an object that several slots share; `None` if the message lacks it. The recursion
-    /// is bounded, because lowering limits the nesting depth of shared objects.
+    /// Looks up an object that several slots share, which is at index `node` of `Chunk::objects`.
+    /// Returns `None` if the message lacks it. The recursion is bounded, because lowering limits
+    /// the nesting depth of shared objects.
     fn shared_object(&mut self, node: u32) -> Option<&'a Json> {
         if node == NO_ENTRY {
             return Some(self.message);

@@ -22,10 +22,10 @@ pub struct Scratch {
     pub(super) vm: VmBuffers,
     pub(super) json: JsonBuffers,
     pub(super) bindings: BindingBuffers,
-    /// The cells in which compiled code stores slot values.
+    /// For each slot (field that rules read), a cell in which compiled code stores its value.
     pub(super) cells: ValueCells<'static>,
-    /// The memory for reading messages into slots. `None` before the first message, and while a
-    /// decision uses this memory.
+    /// The memory for reading messages into slots (fields that rules read). `None` before the first
+    /// message, and while a decision uses this memory.
     input: Option<Box<InputBuffers>>,
 }
 
@@ -50,7 +50,8 @@ pub(super) struct CachedValue {
     pub element: u64,
 }
 
-/// For each slot, a cell for its value. The cell is empty until the slot is read.
+/// For each slot (field that rules read), a cell for its value. The cell is empty until the slot is
+/// read.
 pub type ValueCells<'a> = Vec<Cell<Option<Value<'a>>>>;
 
 /// The memory of a [`super::JsonMessage`] (a message whose fields are looked up on demand) that is
@@ -72,7 +73,8 @@ pub(super) struct BindingBuffers {
     pub stamps: Vec<(usize, u64)>,
     /// For each binding, the version of its current value.
     pub versions: Vec<u64>,
-    /// The last version number that was assigned to a message, or to a value of a binding.
+    /// The last version number that was assigned to a message, or to a value of a binding. Numbers
+    /// are never reused, so they show whether the value of a slot is current.
     pub version: u64,
     pub values: Vec<Value<'static>>,
     pub roots: Vec<Value<'static>>,
@@ -87,13 +89,14 @@ pub(super) struct EpochStamp {
 }
 
 impl Scratch {
-    /// Creates an empty scratch, which grows as needed.
+    /// Creates empty working memory, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
     }
 
-    /// Reads JSON text into slots, and calls `then` with the slots and this scratch. `None` if
-    /// `then` returns `None`, or if the text is invalid or must be read into a JSON tree.
+    /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and
+    /// this scratch. `None` if `then` returns `None`, or if the text is invalid or must be read
+    /// into a JSON tree.
     pub fn read_json_text<T>(
         &mut self,
         plan: &InputPlan,
@@ -103,9 +106,9 @@ impl Scratch {
         self.fill_slots(plan, text, input::read_text, then)
     }
 
-    /// Reads a `Serialize` value into slots, and calls `then` with the slots and this scratch.
-    /// `None` if `then` returns `None`, or if the value does not serialize to an object or must be
-    /// read into a JSON tree.
+    /// Reads a `Serialize` value into slots (fields that rules read), and calls `then` with the
+    /// slots and this scratch. `None` if `then` returns `None`, or if the value does not serialize
+    /// to an object or must be read into a JSON tree.
     pub fn read_value<T>(
         &mut self,
         plan: &InputPlan,
@@ -115,8 +118,9 @@ impl Scratch {
         self.fill_slots(plan, message, |fill, message| input::read_value(fill, message), then)
     }
 
-    /// Lets `source` read a message from `data` into slots, and calls `then` with the slots and
-    /// this scratch. `None` if one of the two functions returns `None`.
+    /// Lets `source`, the reader of a message format, read a message from `data` into slots (fields
+    /// that rules read). Calls `then` with the slots and this scratch. `None` if one of the two
+    /// functions returns `None`.
     pub fn fill_slots<D: ?Sized, T>(
         &mut self,
         plan: &InputPlan,
@@ -132,8 +136,8 @@ impl Scratch {
         result
     }
 
-    /// Clears the stamps of all cached values and returns the first epoch (decision number). Needed
-    /// when the numbers overflow, after a billion decisions.
+    /// Clears the stamps (decision numbers) of all cached values, and returns the number of the
+    /// first decision after this. Needed when the numbers overflow, after a billion decisions.
     #[cold]
     pub(super) fn clear_all_stamps(&mut self) -> u32 {
         self.json.clear_stamps();
@@ -153,16 +157,17 @@ impl Scratch {
         self.epoch
     }
 
-    /// Returns the address of the memory for registers and its capacity. A test checks that the
-    /// memory is reused.
+    /// Returns the address of the memory for registers and its capacity. With them, a test checks
+    /// that decisions reuse the memory.
     #[doc(hidden)]
     pub fn register_capacity(&self) -> (usize, usize) {
         (self.vm.values.as_ptr() as usize, self.vm.values.capacity())
     }
 }
 
-/// Clears the stamps in the VM's memory, so that no cached value counts as valid. Returns the first
-/// epoch. Needed when the epoch counter overflows.
+/// Clears the stamps (decision numbers) in the VM's memory, so that no cached value counts as
+/// valid. Returns the number of the first decision after this. Needed when the decision numbers
+/// overflow.
 #[cold]
 pub(super) fn clear_vm_stamps(
     memo: &[Cell<u32>],

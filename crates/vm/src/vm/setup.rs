@@ -20,12 +20,14 @@ pub struct DecisionMemory<'a> {
     /// The memoized results of the decision. Compiled code also writes these.
     pub memo: Memo<'a>,
     pub vm: &'a mut VmBuffers,
-    /// The memory for the slot cells of compiled code, kept between decisions.
+    /// The memory for the cells in which compiled code stores slot values, kept between decisions.
     pub cells: &'a mut ValueCells<'static>,
 }
 
 impl Scratch {
-    /// Starts a decision. `memo_len` is the number of memo cells that the code uses.
+    /// Starts a decision: gives it a new number, so that no result of earlier decisions is valid.
+    /// `memo_len` is the number of memo cells (for results that are kept during a decision) that
+    /// the code uses.
     #[inline(always)]
     pub fn start_decision<'a>(
         &'a mut self,
@@ -68,8 +70,8 @@ impl Scratch {
         (memory, BindingSlots::new(slots, message, bindings, buffers, epoch, json))
     }
 
-    /// Returns the slots of a message and of `bindings` bindings, for an engine that needs no other
-    /// memory of the scratch.
+    /// Returns the slots of a message and of `bindings` bindings. This is for the reference
+    /// evaluator, which needs no other memory of the scratch.
     pub fn bind_slots<'a>(
         &'a mut self,
         slots: &'a [Slot],

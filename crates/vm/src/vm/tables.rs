@@ -81,8 +81,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.eval_routes(code.start as usize, code.end as usize)
     }
 
-    /// Evaluates the routes whose code is between `start` and `end`, and returns the first one that
-    /// matches; `None` if none matches.
+    /// Runs the code of routes between the addresses `start` and `end`. Returns the first route
+    /// that matches, and the table to which it jumps, if it does; `None` if no route matches.
     fn eval_routes(&mut self, start: usize, end: usize) -> Option<(RuleId, Option<TableId>)> {
         match self.run_blocks::<true>(start, end) {
             SearchResult::Choose(route) => Some((route, None)),

@@ -75,7 +75,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Evaluates a text predicate whose left operand is a list.
+    /// Evaluates a text predicate whose left operand is a list: whether its elements include the
+    /// keywords. For a single keyword, the elements are compared with it directly.
     fn test_list_element(
         &mut self,
         number: usize,
@@ -102,7 +103,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         }
     }
 
-    /// Calls `then` with `text`, normalized for the predicate's text mode.
+    /// Calls `then` with `text`, normalized and case-folded as the predicate requires.
     #[inline]
     fn with_prepared_text<R>(&mut self, pred: &Pred, text: &'a str, then: impl FnOnce(&str) -> R) -> R {
         then(self.texts.get_or_prepare(pred.text, self.memo.epoch, pred.mode.text, text))
@@ -131,9 +132,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         !pred.mode.text.is_plain() && self.arena.is_repeated()
     }
 
-    /// True if a search of the text in each iteration of a loop stays within the limits. Unlike the
-    /// operator's function, this check reports no exceeded limit for a regular expression, because
-    /// the expression may never run.
+    /// True if the search in the text `left` stays within the limits, although a loop repeats it
+    /// for each element. `id` is the index of the predicate's keywords. If a regular expression
+    /// would exceed a limit, this is not reported here, because the expression may never run.
     #[cold]
     fn is_repeated_search_within_limits(&self, pred: &Pred, id: u32, left: Value<'a>) -> bool {
         let context = PredicateContext { arena: self.arena, constant: true };

@@ -189,9 +189,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
     }
 
-    /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. The
-    /// block `fails` tests whether the condition is false for an element. Missing if the truth
-    /// value is unknown, or if the operand is no list.
+    /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. If
+    /// the condition is not true for an element, it may be false or unknown. The block `fails` then
+    /// shows which: it is true if the condition is false. The result is missing if its truth value
+    /// is unknown, or if the operand is no list.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);

@@ -98,8 +98,9 @@ impl Catalog {
         })
     }
 
-    /// Returns how a route uses undeclared message fields. `None` if the rules declare `input` and
-    /// the route belongs to the last full compilation.
+    /// Returns the undeclared message fields that a route reads, with the kinds of value that it
+    /// accepts in them. `None` for a route of the last full compilation if the rules declare
+    /// `input`, because nothing was recorded then.
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),
@@ -142,7 +143,8 @@ impl Catalog {
     }
 
     /// Installs another base (rule set compiled in full) and removes all inserted routes from the
-    /// catalog. Returns the old catalog. `removed_base_routes` are rule ids in the new base.
+    /// catalog. `removed_base_routes` are routes of the new base that edits removed or replaced
+    /// while it was compiled. Returns the old catalog.
     pub fn replace_base(&mut self, base: Base, removed_base_routes: HashSet<RuleId>) -> Catalog {
         let next_sequence = self.next_sequence;
         let new_catalog = Catalog { removed_base_routes, next_sequence, ..Catalog::new(base) };

@@ -27,13 +27,14 @@ pub(super) enum CompactionState {
     /// A thread still compacts inserted routes, but all rules were recompiled after the thread
     /// began. The result of the thread will be discarded.
     Superseded,
-    /// The inserted routes do not compile together. They stay in separate segments until the next
-    /// full compilation.
+    /// The inserted routes do not compile together. They stay in separate segments (groups of
+    /// routes compiled together) until the next full compilation.
     Failed,
 }
 
 impl CompactionState {
-    /// True if a background thread compiles several groups of inserted routes into one.
+    /// True if a background thread compiles several groups of inserted routes into one, even if its
+    /// result will be discarded.
     pub fn is_running(self) -> bool {
         matches!(self, CompactionState::Running | CompactionState::Superseded)
     }
@@ -162,8 +163,9 @@ impl Writer {
         Some(selected)
     }
 
-    /// Replaces the segments `old` by `new`, which was compiled from their routes. Routes removed
-    /// during the compilation are removed from the new segment too.
+    /// Replaces the segments (groups of routes compiled together) in `old` by `new`, which was
+    /// compiled from their routes. Routes removed during the compilation are removed from `new`
+    /// too.
     fn replace_segments(&mut self, old: &[Arc<Segment>], new: Segment) {
         let new = Arc::new(new);
         let is_old = |segment: &Arc<Segment>| old.iter().any(|old| Arc::ptr_eq(old, segment));

@@ -30,7 +30,8 @@ pub(super) struct RunningMerge {
     /// The segments (groups of inserted routes) whose routes the merge compiles into the new base,
     /// oldest first. Decisions use them until the merge is installed.
     segments: Vec<Arc<Segment>>,
-    /// The routes that edits removed or replaced since the merge began, as table and name.
+    /// The routes that edits removed or replaced since the merge began, as table and name. If the
+    /// new base has them, they are marked as removed in it.
     removed: Vec<RouteKey>,
 }
 
@@ -101,7 +102,8 @@ impl MergeState {
     }
 
     /// Ends the merge and resets the state to idle. Returns the merge if it was running, otherwise
-    /// `None`. The caller must install its result or restore its segments.
+    /// `None`. The caller must install its result, or put its segments (groups of inserted routes)
+    /// back into the list of current segments.
     fn end(&mut self) -> Option<RunningMerge> {
         match std::mem::take(self) {
             MergeState::Running(merge) => Some(merge),
@@ -132,9 +134,9 @@ pub(super) struct MergeFailure {
 
 impl Writer {
     /// Schedules a merge (full recompilation in the background) if there are at least `threshold`
-    /// pending edits, and no merge is scheduled or runs. After a failed merge, the number of
-    /// pending edits must also have doubled. If the result is true, the caller must start a thread
-    /// that calls [`Writer::begin_merge`].
+    /// pending edits, and no merge is scheduled or runs. If the last merge failed, there must also
+    /// be twice as many pending edits as at that time. If the result is true, the caller must start
+    /// a thread that calls [`Writer::begin_merge`].
     pub fn schedule_merge(&mut self, threshold: usize) -> bool {
         let retry_at = self.background.last_failure.as_ref().map_or(0, |failure| failure.retry_at);
         self.revision.pending >= threshold.max(retry_at) && self.background.merge.schedule()
@@ -192,8 +194,8 @@ impl Writer {
         }
     }
 
-    /// Puts the segments of a failed or aborted merge back into the list of current segments. They
-    /// come before the segments that were added during the merge.
+    /// Puts the segments (groups of inserted routes) of a failed or aborted merge back into the
+    /// list of current segments. They come before the segments that were added during the merge.
     fn restore_segments(&mut self, merge: RunningMerge) {
         self.added_segments.splice(0..0, merge.segments);
     }
@@ -228,10 +230,11 @@ impl Writer {
         self.background.last_failure = None;
     }
 
-    /// Returns a copy of a segment (group of routes) that was added during the merge, with new
-    /// sequence numbers, which order routes of equal priority. A route that replaces a route of the
-    /// new base takes the rule id of the replaced route as its number. `next_sequence` is the first
-    /// number after all merged routes.
+    /// Returns a copy of a segment (group of routes) that was added during the merge. In the copy,
+    /// the routes have the sequence numbers that they need after the merge, to order routes of
+    /// equal priority. A new route keeps its number. `next_sequence` is the first number that was
+    /// free when the merge began. A route with a lower number has replaced a route that the merge
+    /// compiled into the new base. So it gets the number of that route, which is a rule id.
     fn renumbered(&self, segment: &Segment, next_sequence: SequenceNumber) -> Segment {
         let base = self.base();
         let sequence = |(at, route): (usize, &Arc<Route>)| {

@@ -88,7 +88,7 @@ impl<'s> Graph<'s> {
     }
 
     /// True if the targets of a reachable router are read from the output, and so are known only at
-    /// run time.
+    /// run time. Any node may then receive the output, so a fault of a join is only a warning.
     pub(super) fn has_open_routes(&self) -> bool {
         let is_open = |route: &Route| route.targets.iter().any(|target| matches!(target, Target::Listed(_)));
         let mut reachable = (0..self.vertices.len()).filter(|number| self.is_reachable(*number));
@@ -158,10 +158,14 @@ impl<'s> Graph<'s> {
     }
 
     /// Returns the nodes that may run more than once, or may receive more than one input over the
-    /// same edge. Such nodes are the targets of loop-backs, targets that a route or parallel node
-    /// names twice, and targets that are not listed as next nodes. The successors of a parallel
-    /// node's child are such nodes if the child also waits for other inputs. All nodes that receive
-    /// output from such nodes are included. Every other node runs at most once.
+    /// same edge. Every other node runs at most once. The result contains:
+    ///
+    /// - The targets of loop-backs, which repeat them.
+    /// - Targets that a route or a parallel node names twice.
+    /// - Targets that are not listed as next nodes, and so do not wait for these outputs.
+    /// - The successors of a parallel node's child, if the child also waits for other inputs: it
+    ///   runs for the parallel node without waiting for them.
+    /// - All nodes that receive output from these nodes.
     pub(super) fn repeatable_nodes(&self) -> HashSet<usize> {
         let mut repeatable = Vec::new();
         for (source, vertex) in

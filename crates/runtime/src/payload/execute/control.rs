@@ -46,8 +46,9 @@ pub(super) struct LoopSettings {
     condition: Option<Condition>,
 }
 
-/// Returns the node without the config fields whose placeholders must not be filled yet. The text
-/// of a condition must not contain values, and the body is filled in each round.
+/// Returns the node without the config fields whose placeholders must not be filled yet. In a
+/// condition, `${a.b}` is a name that the engine evaluates; a value in its place could change the
+/// condition. The body is filled in each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
@@ -140,9 +141,8 @@ impl LoopSettings {
         Ok(LoopSettings { body, items, bound, condition })
     }
 
-    /// Returns the number of rounds that the config allows. A loop that only a condition ends has
-    /// no such number, so the result is `u64::MAX`. The caller ends every loop after `limit`
-    /// rounds.
+    /// Returns the number of rounds that the config allows; `u64::MAX` if only the loop's condition
+    /// ends the loop. The caller ends every loop after `limit` rounds.
     ///
     /// # Errors
     /// If the config of a loop without a condition allows more than `limit` rounds.

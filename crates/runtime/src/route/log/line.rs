@@ -155,7 +155,8 @@ impl DecisionRecord {
 pub struct DecidedMessage<'a> {
     decision: &'a Decision,
     message: &'a Json,
-    /// Name of the flow that a classifier or a model chose; `None` if a statement was chosen.
+    /// Name of the flow that a classifier or a language model chose. `None` if the rules chose a
+    /// statement, such as a route.
     flow: Option<&'a str>,
     elapsed: Duration,
     explanation: Option<Explanation>,
@@ -175,7 +176,8 @@ impl<'a> DecidedMessage<'a> {
         }
     }
 
-    /// Sets the name of the flow that a classifier or a language model chose.
+    /// Sets the name of the flow that a classifier or a language model chose. `None` means that the
+    /// rules chose a statement, such as a route.
     #[must_use]
     pub fn flow(self, name: Option<&'a str>) -> Self {
         DecidedMessage { flow: name, ..self }

@@ -24,19 +24,20 @@ pub(super) struct PatternMode {
 }
 
 impl PatternMode {
-    /// Returns a pattern or message as it is searched: without the surrounding white space if this
-    /// mode ignores it.
+    /// Returns a pattern, or the text that is searched for it, without the surrounding white space.
+    /// If this mode respects white space, returns the text unchanged.
     pub fn searched(self, pattern: &str) -> &str {
         if self.trims { pattern.trim() } else { pattern }
     }
 
-    /// Returns a text as this mode compares it: normalized and case-folded by the mode, and trimmed
-    /// if white space is ignored.
+    /// Returns a text in the form in which this mode compares it. As the mode requires, the text is
+    /// trimmed, normalized to a Unicode form, and case-folded.
     pub fn prepare(self, text: &str) -> String {
         self.text.prepare(self.searched(text)).into_owned()
     }
 
-    /// True if any two texts that are equal in the mode `other` are also equal in this mode.
+    /// True if any two texts that are equal in the mode `other` are also equal in this mode. Then a
+    /// pattern of this mode can hide a later pattern of the mode `other`.
     fn covers(self, other: PatternMode) -> bool {
         let folds_chars = self.text.fold && self.text.maps_single_chars();
         let is_coarser = self.text == other.text || folds_chars && other.text.is_plain();
@@ -57,8 +58,9 @@ pub(super) struct KeywordPattern {
 /// other flows.
 const MAX_REGEX_SEARCHES: usize = 100_000;
 
-/// A matcher for all `exact` and `contains` patterns that compare texts in the same mode. The field
-/// `operator` of the mode is not used here.
+/// A matcher for all `exact` and `contains` patterns that prepare texts in the same way, for
+/// example by ignoring case. It contains patterns of both operators, so `mode.operator` has no
+/// meaning.
 struct LiteralMatcher {
     mode: PatternMode,
     exact: HashMap<String, usize>,
@@ -100,8 +102,9 @@ impl LiteralMatcher {
         LiteralMatcher { mode, exact, contained, contained_patterns }
     }
 
-    /// Returns the index of the first pattern that matches a text. `is_whole` is true if the text
-    /// is a whole message. If it is only a part of a message, an `exact` pattern cannot match.
+    /// Returns the index of the first pattern that matches a text; `None` if no pattern matches.
+    /// `is_whole` is true if the text is a whole message. If it is only a part of a message, an
+    /// `exact` pattern cannot match.
     fn first_match(&self, text: &str, is_whole: bool) -> Option<usize> {
         let exact = if is_whole { self.exact.get(&self.mode.prepare(text)).copied() } else { None };
         let prepared = self.mode.text.prepare(text);
@@ -111,7 +114,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example of an intent flow.
+/// Finds the first keyword pattern that matches an example message of an intent flow (a flow that
+/// is selected by meaning instead of patterns).
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
@@ -125,9 +129,9 @@ impl<'m> PatternMatcher<'m> {
         PatternMatcher { literals, regexes: regexes.collect() }
     }
 
-    /// Returns the index of the first pattern that matches; `None` if no pattern matches. Tries at
-    /// most `remaining_searches` regular expressions, and subtracts the number of tried expressions
-    /// from `remaining_searches`.
+    /// Returns the index of the first pattern that matches the message `example`; `None` if no
+    /// pattern matches. Tries at most `remaining_searches` regular expressions, and subtracts the
+    /// number of tried expressions from `remaining_searches`.
     fn first_match(&self, example: &str, remaining_searches: &mut usize) -> Option<usize> {
         let literal = self.literals.iter().filter_map(|matcher| matcher.first_match(example, true)).min();
         let earlier = self.regexes.iter().take_while(|(index, _)| literal.is_none_or(|first| *index < first));
@@ -142,8 +146,8 @@ impl<'m> PatternMatcher<'m> {
 }
 
 impl Checker<'_> {
-    /// Warns about patterns that are never reached, and about patterns that match an example of an
-    /// intent flow.
+    /// Warns about patterns that are never reached. Also warns about patterns that match an example
+    /// message of an intent flow: the message then never reaches that flow.
     pub(super) fn warn_patterns(&mut self, patterns: &[KeywordPattern]) {
         // One route may be checked alone, and building an automaton would take longer than that
         // check.
@@ -189,7 +193,8 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns about keyword patterns that match an example of an intent flow.
+    /// Warns about keyword patterns that match an example message of an intent flow. Patterns are
+    /// tried first, so the message would select the flow of the pattern.
     fn warn_caught_examples(&mut self, patterns: &[KeywordPattern], matcher: &PatternMatcher<'_>) {
         let flows = self.program.flows.clone();
         let mut remaining_searches = MAX_REGEX_SEARCHES;

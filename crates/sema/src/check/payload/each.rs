@@ -15,7 +15,9 @@ use rulec_syntax::ast::{self, Notice};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Lowers `closed`, a rule that reports one violation for each undeclared key.
+    /// Lowers `closed`, a rule that reports one violation for each undeclared key. `id` is the name
+    /// of the rule; `None` if the author gave none. `notice` has the author's message and
+    /// correction.
     pub(super) fn lower_closed(
         &mut self,
         id: Option<&'a Spanned<String>>,
@@ -49,7 +51,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Calls `add_rules` and collects the rules that it adds into a separate block. The block is
-    /// evaluated once for each element of the list or dict.
+    /// evaluated once for each element that `elements` describes. `name` is the name of its table.
     pub(super) fn add_each_block(
         &mut self,
         elements: EachElements,

@@ -304,8 +304,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Checks that the default of a field has the field's type. Returns the correction to apply, or
-    /// `None` if `correction` is not a default.
+    /// Checks that the default of a field has the field's type. `correction` is what the author
+    /// wrote after the field, if anything. Returns it if it is a default, and otherwise `None`.
     fn check_default(
         &mut self,
         field: &FieldItem,

@@ -20,8 +20,9 @@ use std::sync::Arc;
 pub(super) const DECISION_NAME: &str = "decision";
 
 impl<'a> Checker<'a> {
-    /// Collects the fields of an object, including the fields of included groups. Reports nothing,
-    /// because the pass that adds rules reports the errors.
+    /// Collects the fields of an object, including the fields of included groups. `groups` are the
+    /// groups that are being inlined, so that a group in itself is found. Reports nothing, because
+    /// the pass that adds rules reports the errors.
     pub(super) fn collect_object(&mut self, items: &'a [Item], groups: &mut Vec<Arc<str>>) -> Object {
         let diagnostics_before = self.diagnostics.len();
         let mut object = Object::default();
@@ -121,7 +122,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns if a setting of the file, such as ignoring case, does not apply to the allowed values
-    /// of a field. Allowed values are always compared exactly.
+    /// of a field. Allowed values are always compared exactly. `limits` is `None` if the field has
+    /// no constant limits; then there is no warning.
     pub(super) fn warn_exact_values(&mut self, limits: Option<&Limits>, span: Span) {
         let Some(Limits::OneOf(values)) = limits else { return };
         let settings = self.settings_of(span.file);
@@ -205,7 +207,8 @@ impl Object {
     }
 }
 
-/// Returns a phrase that describes the values which a field accepts, for messages.
+/// Returns a phrase that describes the values which a field accepts, for messages. If `limits` is
+/// `None`, the field has no constant limits, and the phrase describes its type.
 pub(super) fn describe_accepted_value(field: &FieldItem, shape: &Shape, limits: Option<&Limits>) -> Message {
     let mut words = match limits {
         Some(Limits::OneOf(values)) => {

@@ -62,7 +62,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Builds a call of the built-in function for `feature`, such as finding the intent. The
-    /// function receives the text of the message.
+    /// function receives the text of the message. In explanations, the name of the function is
+    /// `owner` and `name` with a dot between them, such as `request.intent`.
     fn feature_call(
         &mut self,
         feature: Feature,

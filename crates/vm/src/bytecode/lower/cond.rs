@@ -10,10 +10,11 @@ use smallvec::SmallVec;
 /// A pending step of the lowering, on an explicit stack.
 #[derive(Clone)]
 enum LoweringTask {
-    /// Emits code that jumps to `label` if the condition is true. If `jump_if` is false, the code
-    /// jumps if the condition is not true.
+    /// Emits code that jumps to a label if the condition is true. If `jump_if` is false, the code
+    /// jumps if the condition is not true. `label` is an index into the labels of the whole
+    /// condition.
     Emit { cond: CondId, jump_if: bool, label: usize },
-    /// Makes the current address the target of a label.
+    /// Makes the current address the target of the label with this index.
     Bind(usize),
 }
 
@@ -22,8 +23,9 @@ type Tasks = SmallVec<[LoweringTask; 8]>;
 type Labels = SmallVec<[Label; 2]>;
 
 impl Lowering<'_> {
-    /// Emits code that jumps if a condition is not true. If the condition is true, execution
-    /// continues after the code. Returns the label of the jumps, which the caller must bind.
+    /// Emits code that jumps to a new label if a condition is not true. If the condition is true,
+    /// execution continues after the code. Returns the label; the caller must bind it to an
+    /// address.
     pub(super) fn emit_cond(&mut self, root: CondId) -> Result<Label, LowerError> {
         let normal = self.normal;
         let mut labels = Labels::from_elem(Label::default(), 1);
@@ -95,7 +97,8 @@ impl Lowering<'_> {
 }
 
 /// Adds tasks for the operands of an `and` or `or`. One operand with the result `decisive` decides
-/// the whole condition: `false` for `and`, `true` for `or`.
+/// the whole condition: `false` for `and`, `true` for `or`. The code of these tasks jumps to
+/// `label` if the whole condition is true or, with `jump_if` false, if it is not true.
 fn push_operand_tasks(
     parts: &[CondId],
     decisive: bool,
@@ -122,7 +125,9 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns the specialized instruction for a predicate on a message field; `None` if there is none.
+/// Returns a specialized instruction that tests a predicate on a message field and jumps. The jump
+/// is taken if the predicate has the result `want` or, with `jump_if` false, if it has another
+/// result. `None` if no specialized instruction fits the predicate.
 fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };
     let slot = u16::try_from(slot.0).ok()?;

@@ -13,8 +13,8 @@ impl Lowering<'_> {
         self.normal.exprs.get(id.index()).ok_or(LowerError::Malformed("unknown value"))
     }
 
-    /// Emits the loop and the condition blocks that an expression needs. Also emits a block for the
-    /// expression itself if all its users share one block.
+    /// Emits the loop and the condition blocks that an expression needs. If the use analysis gave
+    /// the expression a block of its own, emits that block too.
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
@@ -80,7 +80,11 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits code that computes an expression into register `dst` and changes no lower register.
+    /// Emits code that computes an expression into the register `dst`. The code changes no register
+    /// with a lower number. Raises `registers`, the number of registers of the block, if the code
+    /// needs more. If `is_root` is true, the expression is computed even if it has its own block,
+    /// because this block is emitted now.
+    ///
     /// The recursion is bounded, because the use analysis limits how deep expressions nest in one
     /// block.
     fn emit_expr(
@@ -199,6 +203,7 @@ impl Lowering<'_> {
     }
 
     /// Emits code that computes expressions into consecutive registers, beginning with `first`.
+    /// Raises `registers`, the number of registers of the block, if the code needs more.
     fn emit_consecutive(
         &mut self,
         items: &[ExprId],

@@ -133,9 +133,10 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the check of a text predicate, and the operand that it tests. The check is
-    /// `PredCheck::Generic` if the keywords are not constant, or the operator's quantity is `none`
-    /// (as opposed to `any` or `all`).
+    /// Returns the check of a text predicate, and the operand that it tests. `constant` is the
+    /// value of the right operand, if it is constant. The check is `PredCheck::Generic` if this
+    /// value is not constant, or if the operator's quantity is `none` (as opposed to `any` or
+    /// `all`).
     fn text_check(
         &mut self,
         op: Op,
@@ -211,7 +212,8 @@ fn constant_keywords(constant: &Const, quantity: Option<Quantity>) -> Option<Box
     }
 }
 
-/// Returns the maximum cost of a search for a keyword, per byte of text; see `Keywords::weight`.
+/// Returns the maximum cost of a search, per byte of text; see `Keywords::weight`. `word` is the
+/// keyword, wildcard pattern or regular expression that is searched.
 fn work_per_byte(search: Search, word: &str, mode: TextMode) -> u64 {
     match search {
         Search::Literal(_) => 0,

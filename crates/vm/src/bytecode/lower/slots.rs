@@ -21,7 +21,8 @@ struct ObjectUse {
     chunk_index: u32,
 }
 
-/// Adds the slots (fields that rules read) to the chunk, and the objects whose lookup slots share.
+/// Adds the slots (fields that rules read) to the chunk. Also adds the objects of the message that
+/// are looked up once for several slots.
 pub(super) fn lower_slots(program: &Program, chunk: &mut Chunk) -> Result<(), LowerError> {
     let mut objects: Vec<ObjectUse> = Vec::with_capacity(2 * program.slots.len());
     // Finds an object by its enclosing object and its key in that object.

@@ -18,15 +18,17 @@ pub(super) struct UseInfo {
     pub evaluations: u32,
     /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
     pub cost: Cost,
-    /// Enclosing loops whose current elements the condition or value reads. Reads that
-    /// simplification removed count too, because the limits on work refer to the author's source.
+    /// Enclosing loops whose current elements the condition or value reads. Also contains loops
+    /// whose read was removed by simplification. The limits on the work of loops refer to the
+    /// source as the author wrote it.
     pub loop_reads: QuantifierLevels,
     /// Approximate number of instructions of this condition or value. Operands count too, unless
     /// they have a block of their own.
     pub size: u32,
     /// Nesting depth of those operands that are compiled inline, without a code block of their own.
     pub height: u32,
-    /// Whether this is or contains a condition that is used as a bool value.
+    /// Whether the value is a condition that is used as a bool value, or has such an operand at any
+    /// depth.
     pub has_condition_value: bool,
 }
 
@@ -151,8 +153,9 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the code locations that evaluate each part, from users to their operands. The
-    /// operands of a part with its own block are evaluated in one location, the block.
+    /// Counts the code locations that evaluate each part. Visits users before their operands,
+    /// because the count of a part is the sum over its users. The operands of a part with its own
+    /// block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &Normal) {
         for root in root_parts(normal) {
             let index = self.part_index(root);
@@ -178,8 +181,8 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes the facts about each part except `uses` and `evaluations`, from operands to their
-    /// users.
+    /// Computes the facts about each part except `uses` and `evaluations`. Visits operands before
+    /// their users, because the facts about a part depend on its operands.
     fn compute_infos(&mut self, normal: &Normal) {
         for index in 0..self.order.len() {
             let part = self.order[index];
@@ -216,8 +219,9 @@ impl UseAnalysis {
         }
     }
 
-    /// Gives a condition or value its own block with a cached value, so that a loop does not repeat
-    /// the evaluation. Does nothing if it is cheap, or if it depends on loop elements.
+    /// Gives a condition or value its own block with a cached value if a loop would repeat its
+    /// evaluation (`is_repeated`). Does nothing if it is cheap, or if its value depends on loop
+    /// elements.
     fn make_block_if_invariant(&mut self, normal: &Normal, part: Part, is_repeated: bool) {
         let info = self.use_info(part);
         let is_simple = match part {

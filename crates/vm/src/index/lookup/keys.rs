@@ -15,8 +15,9 @@ use std::cell::Cell;
 
 impl<'a> Lookup<'a> {
     /// Looks up the keys of a table. Returns the ids of all keys of the message that this decision
-    /// found so far, including keys of other tables. The caller must put the list back into
-    /// `found_keys` of the buffers.
+    /// found so far, including keys of other tables. The list is moved out of the field
+    /// `found_keys` of the buffers. The caller must put it back, so that later lookups of this
+    /// decision can continue it.
     pub(super) fn look_up_keys<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
@@ -84,8 +85,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Scans a subject (a text of the message) for literals, and appends the keys that the found
-    /// literals provide to `hits`.
+    /// Scans subject number `number` (a text of the message) for literals, and appends the keys
+    /// that the found literals provide to `hits`.
     fn scan_subject<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32, hits: &mut Vec<u32>) {
         let Some(subject) = self.index.subjects.get(number as usize) else {
             return broken_invariant!("a subject to scan is in the index");
@@ -121,8 +122,9 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Calls `search` with each normalized form of a text, except later forms that equal the first
-    /// form. Returns the flags to store in the text's cell.
+    /// Calls `search` with the text in each of the normalized `forms`. Leaves out a form that gives
+    /// the same text as the first form. Returns flags for the text's cell: `UNCHANGED_TEXT_FLAG`,
+    /// `SINGLE_FORM_FLAG` or both.
     #[inline(never)]
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
@@ -178,7 +180,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Searches the folded text in `buffers`, which has `length` bytes, for the literals of the
-    /// subject.
+    /// subject, which is the text that was folded.
     #[inline(always)]
     fn search_folded(
         &self,
@@ -213,8 +215,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Looks up the elements of a list and records the keys that they provide. Returns false if the
-    /// value is no list.
+    /// Looks up the elements of a list, and appends the keys that they provide to `hits`, unless
+    /// they were recorded before. Returns false if the value is no list.
     #[inline(never)]
     fn look_up_elements<V: RouteVerifier<'a>>(
         &self,
@@ -243,8 +245,8 @@ impl<'a> Lookup<'a> {
         true
     }
 
-    /// Returns the equivalence class of an attribute's value. The class is determined once per
-    /// decision and then cached.
+    /// Returns the equivalence class of the value of attribute number `number`. The class is
+    /// determined once per decision and then cached.
     #[inline]
     pub(super) fn attribute_class<V: RouteVerifier<'a>>(&self, verifier: &mut V, number: u32) -> u32 {
         let cell = self.buffers.classes.get(number as usize);

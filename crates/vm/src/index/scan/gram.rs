@@ -14,8 +14,9 @@ pub const THREE_BYTES: GramLevel = GramLevel(0);
 /// Number of the length class whose grams (byte sequences) have 32 bytes. The two classes before it
 /// have 12 and 16 bytes. From this class on, each class doubles the length.
 const FIRST_DOUBLING_LEVEL: u8 = 8;
-/// The last length class, whose grams (byte sequences) have 32 KB. The limit bounds the build time
-/// and is not tuned. A literal is hashed once for each class in which many literals share its gram.
+/// The last length class, whose grams (byte sequences) have 32 KB. If many literals share a gram,
+/// they get grams of the next class, and hashing these takes time. The limit bounds this build time
+/// and is not tuned.
 const DEEPEST_LEVEL: GramLevel = GramLevel(18);
 
 /// For each base level, the mask that selects the gram's bytes in a word of eight bytes. The table
@@ -53,7 +54,8 @@ impl GramLevel {
         GramLevel(number)
     }
 
-    /// Returns the number of this length class; numbers below [`BASE_LEVELS`] are base levels.
+    /// Returns the number of this length class of grams. Numbers below [`BASE_LEVELS`] are classes
+    /// at which a lookup can begin.
     pub const fn number(self) -> u8 {
         self.0
     }

@@ -12,12 +12,13 @@ use std::ops::Range;
 /// Number of bytes at the end of a literal from which grams (byte sequences) are chosen. At the
 /// start of the literal, they are chosen from twice this number of bytes.
 const EDGE_BYTES: usize = 32;
-/// Cost of a text position that passes the first stage (the probe table) only because of a new
-/// gram. The unit is the cost of a position that passes the second stage (the filter). The cost is
-/// high although a probe is cheap, because every later text pays for the new table entry.
+/// Cost of one text position that enters the first stage (the probe table) only because of a new
+/// gram. The unit is the cost of a position in the second stage (the filter). The probe itself is
+/// cheap. But a new table entry slows down the scan of every text, so its cost is set high.
 const NEW_PROBE_COST: f32 = 30.0;
-/// Number of choices of grams that are compared in a second step: the cheapest by the first step.
-/// The second step adds the cost of sharing grams with other literals.
+/// Number of choices of grams whose cost is estimated in full. A first estimate covers all choices,
+/// but leaves out the cost of sharing grams with other literals. This number of choices, the
+/// cheapest ones, get a second estimate that includes this cost.
 const COMPARED_CHOICES: usize = 2;
 
 /// The grams (byte sequences) by which a literal is found. The first begins at `offset`. Each of
@@ -26,12 +27,14 @@ const COMPARED_CHOICES: usize = 2;
 pub struct GramChoice {
     pub level: GramLevel,
     pub offset: u16,
-    /// Estimated cost that the grams add to the scan of a text, for comparing choices.
+    /// Estimated cost that the grams (byte sequences) add to the scan of a text, without a unit. It
+    /// only serves to compare choices.
     cost: f32,
 }
 
 /// Returns the best grams (byte sequences) for finding a literal; `None` if the literal is too
-/// short.
+/// short. `step` is the distance between probed positions, and also the number of grams. `probes`,
+/// `frequency` and `table` describe the literals so far, from which the costs are estimated.
 pub fn choose_grams(
     literal: &[u8],
     step: usize,

@@ -7,15 +7,17 @@ use super::gram_selection::{GramChoice, choose_grams};
 use super::probes::{Position, ProbePositions, ProbeTable, WINDOW_BYTES};
 use super::table::{GramTable, LiteralGrams};
 
-/// Capacity of the buffer for grams that are filtered together. Up to [`BASE_LEVELS`] grams may
-/// begin at one position. So `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
+/// Capacity of the buffer for grams (byte sequences) that are filtered together. Up to
+/// [`BASE_LEVELS`] grams of different lengths may begin at one position. So
+/// `GRAM_BUFFER_LEN / BASE_LEVELS` positions are filtered at a time.
 pub const GRAM_BUFFER_LEN: usize = 256;
-/// Number of crowded grams (shared by many literals) that is always accepted. One more is accepted
-/// for every 256 literals. If there are more, the search is built again with a smaller distance
-/// between probed positions. Each literal then has fewer and longer grams, which fewer others
-/// share.
+/// Limit for crowded grams, which many literals share and which slow down a scan. A search may have
+/// this number of them, and one more for every 256 literals. If there are more, the search is built
+/// again with half the distance between probed positions. Then each literal has fewer and longer
+/// grams, which fewer literals share.
 pub const MAX_CROWDED_GRAMS: usize = 64;
-/// Number of bits in the filter for each slot of the hash table.
+/// Number of bits in the filter for each slot of the hash table. With more bits, fewer positions of
+/// a text pass the filter without having a gram.
 const FILTER_BITS_PER_SLOT: usize = 16;
 
 /// The search for literals by their grams (byte sequences), in three stages: a table that shows
@@ -75,8 +77,10 @@ impl LongLiterals {
         }
     }
 
-    /// Calls `hit` with the id and the start of each literal in a block of `length` bytes. Returns
-    /// the number of bytes that were processed.
+    /// Calls `hit` with the id and the start of each literal found in a block of `length` bytes.
+    /// Returns the offset in the block at which the next block begins. Positions are probed in
+    /// groups, so this offset may be greater than `length`. `positions` and `grams` are working
+    /// memory.
     #[inline(always)]
     pub fn scan_block(
         &self,

@@ -11,8 +11,9 @@ const UNROLLED_PROBES: usize = 8;
 /// Maximum distance in bytes between two probed positions of a text.
 /// Measured in benches/notes/first-look.md, "Distance of probes".
 const MAX_PROBE_STEP: usize = 4;
-/// Number of positions of a text that are processed together, as a block. A position within the
-/// block must fit into a byte, even if the last probes lie beyond the block's end.
+/// Number of positions of a text that are processed together, as a block. The position of a probe
+/// must fit into a byte. Probes are made in groups, so the last group may go beyond the block's
+/// end. The subtracted number is the room for such a group.
 pub const BLOCK_POSITIONS: usize = 256 - UNROLLED_PROBES * MAX_PROBE_STEP;
 /// Number of bytes that are read for a block of positions. This includes probes beyond its end, and
 /// grams (byte sequences) that begin there.
@@ -37,16 +38,16 @@ impl Position {
         self.0 as u8
     }
 
-    /// Returns a bit set of gram levels. If the bit of a level is set, a gram of this level may
-    /// begin at the position.
+    /// Returns a bit set of gram levels (length classes of byte sequences). If the bit of a level
+    /// is set, a gram of this level may begin at the position.
     #[inline(always)]
     pub fn level_bits(self) -> u32 {
         u32::from(self.0) >> 8
     }
 }
 
-/// Sizes of the probe table in entries. The number of grams determines which size is used.
-/// Measured in benches/notes/first-look.md, "Size of the table".
+/// Number of entries of the smallest probe table. There are four sizes of tables; with more grams,
+/// a larger table is used.
 const TINY_TABLE_SIZE: usize = 1 << 12;
 const SMALL_TABLE_SIZE: usize = 1 << 14;
 const MEDIUM_TABLE_SIZE: usize = 1 << 17;
@@ -91,8 +92,8 @@ impl ProbeTable {
     }
 
     /// Creates an empty table with room for literals of the given lengths in bytes. A scan probes
-    /// only every `step`-th position of a text. So that one probe hits a gram (byte sequence) of
-    /// the literal, each literal must get `step` consecutive grams.
+    /// only every `step`-th position of a text. Each literal gets `step` consecutive grams (byte
+    /// sequences), so one of them begins at a probed position.
     pub fn new(lengths: impl Iterator<Item = usize>, step: usize) -> ProbeTable {
         let entry_count = |length: usize| if length < step + 3 { ENTRIES_PER_THREE_BYTE_GRAM } else { 1 };
         let table_size = match step * lengths.map(entry_count).sum::<usize>() {
@@ -105,12 +106,14 @@ impl ProbeTable {
     }
 
     /// True if no gram (byte sequence of a literal) that was added so far begins with these four
-    /// bytes.
+    /// bytes. A gram that begins with them would add an entry to the table, so that more positions
+    /// of texts pass the first stage.
     pub fn is_new(&self, four: u32) -> bool {
         self.levels.get(hash_slot(four, self.levels.len())).is_none_or(|levels| *levels == 0)
     }
 
-    /// Records that a gram of this level begins with these four bytes.
+    /// Records that a gram (byte sequence of a literal) of this length class begins with the four
+    /// bytes `four`.
     pub fn add_gram(&mut self, level: GramLevel, four: u32) {
         let is_three = level == THREE_BYTES;
         let (four, entries) =
@@ -123,9 +126,10 @@ impl ProbeTable {
         }
     }
 
-    /// Lists the positions of a block where a gram may begin, in `positions`. Some may be beyond
-    /// `length`, the number of bytes in the block. Returns their number, and the position where the
-    /// next block begins.
+    /// Writes the positions of a block at which a gram may begin to `positions`. `window` has the
+    /// bytes of the block and some bytes after it. `length` is the number of bytes in the block;
+    /// the last positions may be beyond it. Returns the number of positions, and the position where
+    /// the next block begins.
     #[inline(never)]
     pub fn probe_block(
         &self,

@@ -38,15 +38,18 @@ struct RareByteGroup {
     offset: usize,
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
-    /// The literals as words of eight bytes, each with its id. Sorted.
+    /// The literals, each as a word of eight bytes and with its id. They are sorted, for a binary
+    /// search.
     literals: Vec<(u64, u32)>,
 }
 
 impl RareByteLiterals {
     /// Removes the literals of three and four bytes from the list, and returns a search for them.
-    /// Returns `None`, and removes nothing, if the removal would not allow a larger distance
-    /// between probes (the positions of a text that are looked up). Also returns `None` if there
-    /// are few literals, or if the rare bytes are too many or too frequent.
+    /// Returns `None`, and removes nothing, if this search would save no time:
+    /// - There are few literals.
+    /// - Without the removed literals, the scan could not probe fewer positions of a text.
+    /// - The literals have more than `MAX_RARE_BYTES` distinct rare bytes.
+    /// - These bytes are too frequent in texts.
     pub fn take_short_literals(
         literals: &mut Vec<(&[u8], u32)>,
         frequency: &ByteFrequency,

@@ -17,7 +17,8 @@ const DEEPER_FLAG: u32 = 0x10;
 const COUNT_MASK: u32 = 0x0f;
 
 /// Entry of the hash table for one gram. `state` contains the upper 24 bits of the gram's hash,
-/// [`DEEPER_FLAG`] and the count. `record` is the index of the record that was added last.
+/// [`DEEPER_FLAG`], and the number of the entry's literals. `record` is the index of the record
+/// that was added last.
 #[derive(Clone, Copy, Debug)]
 struct HashSlot {
     state: u32,
@@ -30,16 +31,18 @@ const EMPTY_SLOT: HashSlot = HashSlot { state: 0, record: NO_RECORD };
 #[derive(Clone, Copy)]
 pub struct LiteralGrams {
     pub level: GramLevel,
-    /// Offset in the literal of the first of these grams.
+    /// Offset in the literal of the first of these grams (byte sequences).
     pub offset: u16,
     pub count: usize,
 }
 
-/// Identifies the entry of the hash table under which a literal is stored, or would be inserted.
+/// The entry of the hash table under which a literal is stored, or would be inserted. It is given
+/// by the level (length class) and the hash of a gram (byte sequence).
 pub struct GramEntry {
     level: GramLevel,
     hash: u64,
-    /// Number of literals stored under the entry, up to [`GramTable::MAX_COUNTED_LITERALS`].
+    /// Number of literals stored under the entry. [`GramTable::MAX_COUNTED_LITERALS`] means this
+    /// number or more.
     pub counted_literals: u32,
 }
 
@@ -48,10 +51,13 @@ pub struct GramTable {
     /// Entries of the hash table. Their number is a power of two, and at least one in eight entries
     /// is empty.
     slots: Vec<HashSlot>,
-    /// For each literal: its length, its bytes in words of eight, and a record for each gram. If
-    /// the length is no multiple of eight, the last word overlaps the previous word. A record has
-    /// two words: `next | id << 32`, and `index | offset << 32`. `next` is the next record of the
-    /// gram, and `index` is the literal's position in `records`.
+    /// The literals, one after another. A literal has one word for its length, its bytes in words
+    /// of eight, and a record for each of its grams. If the length is no multiple of eight, the
+    /// last word of its bytes overlaps the previous word. A record has two words:
+    /// - `next | id << 32`, where `next` is the index of the next record in the same hash table
+    ///   entry, and `id` is the id of the literal
+    /// - `index | offset << 32`, where `index` is the index of the word with the literal's length,
+    ///   and `offset` is the offset of the gram in the literal
     records: Vec<u64>,
     /// Number of records that were added to an entry that already had at least
     /// [`GramTable::MAX_COUNTED_LITERALS`] literals.
@@ -68,8 +74,8 @@ impl GramTable {
         GramTable { slots: vec![EMPTY_SLOT; slots], records: Vec::new(), crowded_records: 0 }
     }
 
-    /// Returns the number of records that were added to the entry of a gram (byte sequence) that
-    /// already had [`GramTable::MAX_COUNTED_LITERALS`] literals.
+    /// Returns the number of records in the whole table that were added to crowded entries: entries
+    /// that already had at least [`GramTable::MAX_COUNTED_LITERALS`] literals.
     pub fn crowded_count(&self) -> usize {
         self.crowded_records
     }
@@ -94,8 +100,9 @@ impl GramTable {
     }
 
     /// Returns the entry under which a literal is stored, or would be inserted. The lookup begins
-    /// at `level` and goes to longer grams while entries are crowded. `rest` is the part of the
-    /// literal that begins with the gram. `None` if `rest` is shorter than a gram of `level`.
+    /// with a gram (byte sequence) of the length class `level`, and goes to longer grams while
+    /// entries are crowded. `rest` is the part of the literal that begins with the gram. `None` if
+    /// `rest` is shorter than a gram of `level`.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
         loop {
@@ -111,8 +118,8 @@ impl GramTable {
         }
     }
 
-    /// Adds a literal with its consecutive grams, and calls `record_hash` with the hash of each
-    /// gram. Adds nothing if the table is full.
+    /// Adds a literal, whose id is `number`, with its consecutive grams. Calls `record_hash` with
+    /// the hash of each gram. Adds nothing if the table is full.
     pub fn insert_literal(
         &mut self,
         literal: &[u8],
@@ -144,9 +151,10 @@ impl GramTable {
         }
     }
 
-    /// Adds a record to the entry of a gram at the start of `rest`, a part of the literal. If the
-    /// entry of a gram has at least [`MIN_CROWDED_LITERALS`] literals, the next longer gram is used
-    /// if possible. The entry of each shorter gram is then flagged with [`DEEPER_FLAG`].
+    /// Adds the record at index `record` to the entry of a gram at the start of `rest`, a part of
+    /// the literal. The gram has the level `base` if fewer than [`MIN_CROWDED_LITERALS`] literals
+    /// share this gram. Otherwise a longer gram is used if possible, and the entry of each shorter
+    /// gram is flagged with [`DEEPER_FLAG`].
     fn add_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
@@ -167,8 +175,9 @@ impl GramTable {
         self.records[record as usize] |= u64::from(slot.record);
     }
 
-    /// Calls `hit` with the id and the start of each literal that occurs in the text, and whose
-    /// gram is at index `at`. `hash` is the hash of this gram.
+    /// Calls `hit` with the id and the start of each literal that occurs in the text and has a gram
+    /// at index `at`. `base` is the level (length class) of the shortest such gram, and `hash` is
+    /// its hash.
     #[inline(always)]
     pub fn report_literals(
         &self,
@@ -228,8 +237,9 @@ impl GramTable {
     }
 }
 
-/// True if the text has a literal at index `start`. `words` are the stored bytes of the literal,
-/// and `found` are as many bytes of the text, beginning at `start`.
+/// True if the text has a literal at index `start`. `words` are the bytes of the literal as they
+/// are stored in the table. `found` is the part of the text that begins at `start` and has the
+/// literal's length.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last_start) = found.len().checked_sub(8) else {
