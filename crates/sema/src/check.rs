@@ -32,6 +32,7 @@ mod request;
 mod scope;
 mod settings;
 mod statement;
+mod substitute;
 mod suppressions;
 mod test;
 mod types;

@@ -446,7 +446,8 @@ pub enum Expect {
 }
 
 impl Program {
-    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts them.
+    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts
+    /// them.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {
