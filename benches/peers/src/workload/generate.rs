@@ -25,7 +25,7 @@ pub enum Variant {
     /// Routes that test only the context: string equality, integers and booleans.
     Context,
     /// Routes that test for requests: a verb that many routes share, with a word specific to the
-    /// route; see [`verbs`](super::verbs).
+    /// route; see the module `verbs`.
     Verbs,
 }
 

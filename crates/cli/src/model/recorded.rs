@@ -51,7 +51,7 @@ struct Contents {
 impl AnswerFile {
     /// Reads a file of recorded answers.
     pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
-        let mut answers = HashMap::new();
+        let mut contents = Contents::default();
         let (bytes, name) = files::read_file(path)?;
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line = line.trim_ascii();
@@ -69,9 +69,8 @@ impl AnswerFile {
             let recorded: RecordedAnswer =
                 serde_json::from_value(object.into()).map_err(|error| not_an_answer(&error.to_string()))?;
             let RecordedAnswer { key, answer: id, reason, text, .. } = recorded;
-            answers.entry(key).or_insert(ModelAnswer { id, reason, text });
+            contents.answers.entry(key).or_insert(ModelAnswer { id, reason, text });
         }
-        let contents = Contents { answers, ..Contents::default() };
         Ok(AnswerFile { contents: Mutex::new(contents) })
     }
 

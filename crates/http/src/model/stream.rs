@@ -187,7 +187,8 @@ impl ReasonReader {
         let Some(start) = keys.into_iter().find(|start| is_key(*start)) else {
             // The key may have arrived in part.
             let searched = json.len().saturating_sub(key.len()).max(self.read_bytes);
-            self.read_bytes = json.floor_char_boundary(searched);
+            let is_boundary = |index: &usize| json.is_char_boundary(*index);
+            self.read_bytes = (0..=searched).rev().find(is_boundary).unwrap_or(0);
             return;
         };
         self.read_bytes = start;

@@ -9,7 +9,7 @@ use rulec_base::message;
 use rulec_eval::trace::MASK;
 use rulec_lang::graph::{Finding, NodeId, Route};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
-use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Severity, Workflow};
+use rulec_runtime::workflow::{ConditionalRouter, RulesRouter, Run, Severity, Workflow};
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, PARALLEL_KIND, TableId};
 use serde_json::{Value as Json, json};
 use std::collections::{BTreeSet, HashMap};
@@ -56,62 +56,18 @@ pub(crate) fn run_workflow(
     let workflow = builder.build().map_err(|error| invalid_workflow(error.findings()))?;
     let runtime = Builder::new_current_thread().enable_time().build();
     let runtime = runtime.map_err(|error| RequestError::broken(verbatim_message(error)))?;
-    let has_private_values = !show_private && rules.masked_message(&input) != input;
-    let masked = |value: &Json| match value {
-        value if !has_private_values => value.clone(),
-        Json::Object(_) => rules.masked_message(value),
-        // The value may be a part of the input.
-        _ => Json::from(MASK),
-    };
+    let masking = Masking { rules, is_needed: !show_private && rules.masked_message(&input) != input };
     let mut run = workflow.begin(input);
-    let mut steps = Vec::new();
-    let mut rounds: HashMap<(String, String), usize> = HashMap::new();
-    runtime.block_on(async {
-        loop {
-            let (executed_before, deliveries_before) =
-                (run.report().executed.len(), run.report().deliveries.len());
-            let has_more = run.step().await;
-            let report = run.report();
-            let nodes: Vec<String> =
-                report.executed[executed_before..].iter().map(ToString::to_string).collect();
-            let deliveries = report.deliveries[deliveries_before..].iter().map(|delivery| {
-                let (from, to) = (delivery.from.to_string(), delivery.to.to_string());
-                let round = rounds.entry((from.clone(), to.clone())).or_default();
-                *round += 1;
-                WorkflowDelivery {
-                    from,
-                    to,
-                    ready: delivery.ready,
-                    loop_back: delivery.loop_back,
-                    round: *round,
-                }
-            });
-            let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
-            let decisions = std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
-            let decisions = decisions.into_iter().map(|decision| RouterDecision {
-                node: decision.node,
-                router: decision.router,
-                message: json!({ OUTPUT_FIELD: masked(&decision.output), NEXT_FIELD: decision.next })
-                    .to_string(),
-            });
-            let decisions = decisions.collect();
-            if !(nodes.is_empty() && deliveries.is_empty()) {
-                steps.push(WorkflowStep { nodes, deliveries, decisions });
-            }
-            if !has_more {
-                break;
-            }
-        }
-    });
+    let steps = runtime.block_on(run_steps(&mut run, &recorded, &masking));
     let report = run.finish();
     let failures = report.failures.iter().map(|failure| NodeFailure {
         node: failure.node.to_string(),
         // A failed node may quote its input.
-        message: if has_private_values { MASK.to_owned() } else { failure.message.clone() },
+        message: if masking.is_needed { MASK.to_owned() } else { failure.message.clone() },
     });
     let mut outputs = serde_json::to_value(&report.outputs).unwrap_or_default();
     for output in outputs.as_object_mut().into_iter().flat_map(|outputs| outputs.values_mut()) {
-        *output = masked(output);
+        *output = masking.masked(output);
     }
     Ok(WorkflowRun {
         workflow: name.to_owned(),
@@ -122,6 +78,58 @@ pub(crate) fn run_workflow(
         limit_hit: report.limit_hit,
         stand_ins: stand_ins.into_iter().map(str::to_owned).collect(),
     })
+}
+
+/// Hides private values of a run in its answer.
+struct Masking<'r> {
+    rules: &'r Rules,
+    /// Whether the input of the run has private values, and they must not be shown.
+    is_needed: bool,
+}
+
+impl Masking<'_> {
+    fn masked(&self, value: &Json) -> Json {
+        match value {
+            value if !self.is_needed => value.clone(),
+            Json::Object(_) => self.rules.masked_message(value),
+            // The value may be a part of the input.
+            _ => Json::from(MASK),
+        }
+    }
+}
+
+/// Runs a workflow to its end, and returns what each step did.
+async fn run_steps(run: &mut Run, recorded: &RecordedDecisions, masking: &Masking<'_>) -> Vec<WorkflowStep> {
+    let mut steps = Vec::new();
+    let mut rounds: HashMap<(String, String), usize> = HashMap::new();
+    loop {
+        let (executed_before, deliveries_before) =
+            (run.report().executed.len(), run.report().deliveries.len());
+        let has_more = run.step().await;
+        let report = run.report();
+        let nodes: Vec<String> = report.executed[executed_before..].iter().map(ToString::to_string).collect();
+        let deliveries = report.deliveries[deliveries_before..].iter().map(|delivery| {
+            let (from, to) = (delivery.from.to_string(), delivery.to.to_string());
+            let round = rounds.entry((from.clone(), to.clone())).or_default();
+            *round += 1;
+            WorkflowDelivery { from, to, ready: delivery.ready, loop_back: delivery.loop_back, round: *round }
+        });
+        let deliveries: Vec<WorkflowDelivery> = deliveries.collect();
+        let decisions = std::mem::take(&mut *recorded.lock().unwrap_or_else(PoisonError::into_inner));
+        let decisions = decisions.into_iter().map(|decision| RouterDecision {
+            node: decision.node,
+            router: decision.router,
+            message: json!({ OUTPUT_FIELD: masking.masked(&decision.output), NEXT_FIELD: decision.next })
+                .to_string(),
+        });
+        let decisions = decisions.collect();
+        if !(nodes.is_empty() && deliveries.is_empty()) {
+            steps.push(WorkflowStep { nodes, deliveries, decisions });
+        }
+        if !has_more {
+            return steps;
+        }
+    }
 }
 
 /// Returns the error response for a workflow that cannot run; `findings` are the reasons.
