@@ -1,23 +1,7 @@
 //! Converts types of the rule language to JSON Schema.
 
-use crate::engine::Rules;
 use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use serde_json::{Map, Value as Json, json};
-
-impl Rules {
-    /// Returns the JSON Schema of the messages that the rules declare by `input`. `None` if they
-    /// declare no input.
-    pub fn input_schema(&self) -> Option<Json> {
-        self.program().input.as_ref().map(record_schema)
-    }
-
-    /// Returns the JSON Schema of the arguments of each handler that the rules declare by
-    /// `handler`, by the name of the handler.
-    pub fn handler_schemas(&self) -> Map<String, Json> {
-        let handlers = self.program().handlers.iter().flatten();
-        handlers.map(|handler| (handler.name.to_string(), record_schema(&handler.params))).collect()
-    }
-}
 
 /// Returns the JSON Schema for values of a type.
 pub(crate) fn type_schema(ty: &Ty) -> Json {

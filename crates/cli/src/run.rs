@@ -21,10 +21,9 @@ use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
-use rulec_report::answer::{Answer, AnswerOptions, IntentAnswer, default_entry};
+use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, default_entry};
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
-use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -95,14 +94,6 @@ impl Args {
         let Args { all: matched, explain: explanation, analysis, .. } = *self;
         AnswerOptions { matched, explanation, analysis, language: language() }
     }
-}
-
-/// An answer with the number of its line.
-#[derive(Serialize)]
-struct AnswerLine<'a, A> {
-    line: u64,
-    #[serde(flatten)]
-    answer: &'a A,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {

@@ -4,11 +4,61 @@
 use rulec::choice::{Question, reasons};
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
 use rulec::{
-    Decision, Entry, Exceeded, Explanation, InputViolation, Language, Message, RequestAnalysis, Rules,
+    Code, Decision, Entry, Exceeded, Explanation, InputViolation, JsonError, Language, Message, RequestAnalysis, Rules,
     SkippedCondition, TableKind,
 };
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::borrow::Cow;
+
+/// An answer with the number of the line of its message.
+#[derive(Serialize)]
+pub struct AnswerLine<'a, A> {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The answer, whose fields follow.
+    #[serde(flatten)]
+    pub answer: &'a A,
+}
+
+/// The answer to a line that is not a message.
+#[derive(Serialize)]
+pub struct RejectedLine<'a> {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// Why the line has no answer.
+    pub error: LineError<'a>,
+}
+
+/// The reason why a line has no answer.
+#[derive(Serialize)]
+pub struct LineError<'a> {
+    /// The code of the error.
+    pub code: Code,
+    /// The error in words.
+    pub message: Cow<'a, str>,
+    /// The column of the error in characters, from 1; `None` if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// The path of the faulty value; empty for the whole message.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub path: &'a str,
+    /// The remedy, if one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<Cow<'a, str>>,
+}
+
+impl<'a> From<&'a JsonError> for LineError<'a> {
+    fn from(error: &'a JsonError) -> LineError<'a> {
+        LineError {
+            code: error.kind().code(),
+            message: error.message().into(),
+            column: Some(error.column()),
+            path: error.path(),
+            help: error.help().map(Into::into),
+        }
+    }
+}
 
 /// The optional parts of an answer, and the language of its texts.
 #[derive(Clone, Copy, Debug, Default)]

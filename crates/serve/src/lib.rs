@@ -8,23 +8,30 @@
 //! |---|---|
 //! | `service` | the core: decisions, payloads, flows, workflows, analyses, tests |
 //! | `rules` | the rules in force: where they come from, their versions, edits |
+//! | `log` | the decision log |
 //! | `doors` | one file for each protocol |
 //! | `server` | listeners, TLS, the life of the process |
-//! | `limits`, `auth`, `metrics`, `problem` | limits, tokens, counts, errors |
+//! | `openapi` | the description of the service |
+//! | `limits`, `auth`, `metrics`, `events`, `problem` | limits, tokens, counts, events, errors |
 
 #![forbid(unsafe_code)]
 
 mod auth;
 mod doors;
+mod events;
 mod limits;
+mod log;
 mod metrics;
+mod openapi;
 mod problem;
 mod rules;
 mod server;
 mod service;
 
 pub use auth::{Scope, Tokens};
+pub use events::EventSink;
 pub use limits::Limits;
+pub use log::{LogMode, LogOptions, LogTarget};
 pub use problem::Problem;
 pub use rules::{RuleSet, RuleSource, StartError};
 pub use server::{Address, Options, Server, Stop};

@@ -1,6 +1,7 @@
 //! Errors of requests, as `application/problem+json` (RFC 9457). An error of the library keeps its
 //! code, so that `rulec explain CODE` explains it.
 
+use crate::service::finding_json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use rulec::{CompileError, EditError, JsonError, UnknownEntry};
@@ -122,7 +123,7 @@ impl From<CompileError> for Problem {
         let first = error.diagnostics().iter().find(|found| found.is_error());
         Problem {
             code: first.map(|found| found.code.as_str()),
-            findings: error.diagnostics().iter().map(|found| json!(found)).collect(),
+            findings: error.diagnostics().iter().map(|found| finding_json(found, error.sources())).collect(),
             ..Problem::conflict(error.to_message().as_str())
         }
     }
