@@ -121,7 +121,9 @@ mod with {
     use super::super::{files, stdio};
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
-    use rulec_serve::{Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleSource, Server, StartError, Stop};
+    use rulec_serve::{
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleSource, Server, StartError, Stop,
+    };
     use serde_json::Value as Json;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;

@@ -4,8 +4,8 @@
 use rulec::choice::{Question, reasons};
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
 use rulec::{
-    Code, Decision, Entry, Exceeded, Explanation, InputViolation, JsonError, Language, Message, RequestAnalysis, Rules,
-    SkippedCondition, TableKind,
+    Code, Decision, Entry, Exceeded, Explanation, InputViolation, JsonError, Language, Message,
+    RequestAnalysis, Rules, SkippedCondition, TableKind,
 };
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -235,9 +235,7 @@ pub fn default_entry(rules: &Rules) -> Result<Entry<'_>, Vec<&str>> {
         entries.retain(|name| !asks_model(name));
     }
     match entries.as_slice() {
-        [only] => {
-            rules.entry(only).ok().filter(|entry| entry.kind() != TableKind::Routes).ok_or(entries)
-        }
+        [only] => rules.entry(only).ok().filter(|entry| entry.kind() != TableKind::Routes).ok_or(entries),
         _ => Err(entries),
     }
 }

@@ -75,7 +75,8 @@ impl Tokens {
     pub fn read(path: &Path) -> Result<Tokens, StartError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| StartError::File(path.to_owned(), Message::verbatim(error.to_string())))?;
-        let lines = text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+        let lines =
+            text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
         let tokens: Result<Vec<_>, StartError> = lines
             .map(|(line, number)| {
                 parse_line(line).ok_or_else(|| {

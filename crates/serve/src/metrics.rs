@@ -125,7 +125,11 @@ impl Metrics {
     /// Adds the limits of the service, as gauges.
     pub fn add_limits(&mut self, limits: &crate::Limits) {
         let family: Family<ValueLabels, Gauge> = Family::default();
-        self.registry.register("limit", "The limits in force: bytes, counts and milliseconds", family.clone());
+        self.registry.register(
+            "limit",
+            "The limits in force: bytes, counts and milliseconds",
+            family.clone(),
+        );
         let values = [
             ("body", limits.body as i64),
             ("connections", limits.connections as i64),
@@ -142,9 +146,7 @@ impl Metrics {
     /// Returns the counts of one rule set.
     pub fn of_set(&self, name: &str) -> SetMetrics {
         let labels = SetLabels { rules: name.to_owned() };
-        let shadow = |same| {
-            self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same })
-        };
+        let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
         SetMetrics {
             name: name.to_owned(),
             routes: RwLock::default(),

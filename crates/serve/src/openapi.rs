@@ -6,33 +6,128 @@ use serde_json::{Map, Value as Json, json};
 
 /// An operation: its method, its path, a sentence, the scope, the name of the body's schema, and
 /// the media type and the name of the schema of the answer.
-type Operation =
-    (&'static str, &'static str, &'static str, &'static str, Option<&'static str>, &'static str, &'static str);
+type Operation = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    &'static str,
+);
 
 const JSON: &str = "application/json";
 
 const OPERATIONS: &[Operation] = &[
     ("post", "/v1/decide", "Decide one message.", "decide", Some("DecideRequest"), JSON, "Decision"),
     ("post", "/v1/batch", "Decide many messages, in order.", "decide", Some("BatchRequest"), JSON, "Answers"),
-    ("post", "/v1/flows", "Find the flow that a message starts.", "decide", Some("FlowsRequest"), JSON, "Decision"),
+    (
+        "post",
+        "/v1/flows",
+        "Find the flow that a message starts.",
+        "decide",
+        Some("FlowsRequest"),
+        JSON,
+        "Decision",
+    ),
     ("post", "/v1/judge/{kind}", "Judge a payload.", "decide", Some("JudgeRequest"), JSON, "Judgement"),
-    ("post", "/v1/workflows/{name}", "Run a workflow.", "decide", Some("WorkflowRequest"), JSON, "WorkflowAnswer"),
-    ("post", "/v1/analyze", "Analyse the text of a message.", "decide", Some("AnalyzeRequest"), JSON, "Analysis"),
+    (
+        "post",
+        "/v1/workflows/{name}",
+        "Run a workflow.",
+        "decide",
+        Some("WorkflowRequest"),
+        JSON,
+        "WorkflowAnswer",
+    ),
+    (
+        "post",
+        "/v1/analyze",
+        "Analyse the text of a message.",
+        "decide",
+        Some("AnalyzeRequest"),
+        JSON,
+        "Analysis",
+    ),
     ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
     ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
     ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON, "Rules"),
-    ("post", "/v1/rules/{rules}/edits", "Edit rules, all edits or none.", "admin", Some("EditRequest"), JSON, "Changed"),
-    ("post", "/v1/rules/{rules}/rollback", "Put a kept generation into force.", "admin", Some("RollbackRequest"), JSON, "Changed"),
-    ("put", "/v1/rules/{rules}/shadow", "Compare other rules with those in force.", "admin", Some("ShadowRequest"), JSON, "Changed"),
+    (
+        "post",
+        "/v1/rules/{rules}/edits",
+        "Edit rules, all edits or none.",
+        "admin",
+        Some("EditRequest"),
+        JSON,
+        "Changed",
+    ),
+    (
+        "post",
+        "/v1/rules/{rules}/rollback",
+        "Put a kept generation into force.",
+        "admin",
+        Some("RollbackRequest"),
+        JSON,
+        "Changed",
+    ),
+    (
+        "put",
+        "/v1/rules/{rules}/shadow",
+        "Compare other rules with those in force.",
+        "admin",
+        Some("ShadowRequest"),
+        JSON,
+        "Changed",
+    ),
     ("delete", "/v1/rules/{rules}/shadow", "Stop the comparison.", "admin", None, JSON, "Changed"),
     ("post", "/v1/rules/{rules}/promote", "Put the shadow rules into force.", "admin", None, JSON, "Changed"),
     ("post", "/v1/reload", "Look whether the sources have changed.", "admin", None, "", ""),
-    ("post", "/v1/data", "Decide as Open Policy Agent does.", "decide", Some("OpaRequest"), JSON, "OpaAnswer"),
-    ("post", "/v1/data/{path}", "Decide as Open Policy Agent does, by an entry.", "decide", Some("OpaRequest"), JSON, "OpaAnswer"),
-    ("post", "/access/v1/evaluation", "Evaluate access, by AuthZEN 1.0.", "decide", Some("Evaluation"), JSON, "EvaluationAnswer"),
-    ("post", "/access/v1/evaluations", "Evaluate several accesses, by AuthZEN 1.0.", "decide", Some("Evaluations"), JSON, "EvaluationsAnswer"),
+    (
+        "post",
+        "/v1/data",
+        "Decide as Open Policy Agent does.",
+        "decide",
+        Some("OpaRequest"),
+        JSON,
+        "OpaAnswer",
+    ),
+    (
+        "post",
+        "/v1/data/{path}",
+        "Decide as Open Policy Agent does, by an entry.",
+        "decide",
+        Some("OpaRequest"),
+        JSON,
+        "OpaAnswer",
+    ),
+    (
+        "post",
+        "/access/v1/evaluation",
+        "Evaluate access, by AuthZEN 1.0.",
+        "decide",
+        Some("Evaluation"),
+        JSON,
+        "EvaluationAnswer",
+    ),
+    (
+        "post",
+        "/access/v1/evaluations",
+        "Evaluate several accesses, by AuthZEN 1.0.",
+        "decide",
+        Some("Evaluations"),
+        JSON,
+        "EvaluationsAnswer",
+    ),
     ("post", "/mcp", "Ask by the Model Context Protocol.", "decide", Some("RpcRequest"), JSON, "RpcAnswer"),
-    ("get", "/metrics", "Return the counts in the text format of Prometheus.", "explain", None, "application/openmetrics-text", "Text"),
+    (
+        "get",
+        "/metrics",
+        "Return the counts in the text format of Prometheus.",
+        "explain",
+        None,
+        "application/openmetrics-text",
+        "Text",
+    ),
     ("get", "/openapi.json", "Return this document.", "", None, JSON, "Object"),
     ("get", "/healthz", "Say that the service lives.", "", None, "text/plain", "Text"),
     ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
@@ -92,7 +187,9 @@ fn describe((method, path, summary, scope, request, media_type, answer): &Operat
     match *path {
         "/mcp" => operation["responses"]["202"] = json!({ "description": "A notification was accepted" }),
         "/readyz" => operation["responses"]["503"] = operation["responses"]["200"].clone(),
-        "/v1/rules/{rules}" => operation["responses"]["304"] = json!({ "description": "The rules are those of `If-None-Match`" }),
+        "/v1/rules/{rules}" => {
+            operation["responses"]["304"] = json!({ "description": "The rules are those of `If-None-Match`" })
+        }
         _ => {}
     }
     if !scope.is_empty() {
@@ -113,7 +210,8 @@ fn describe((method, path, summary, scope, request, media_type, answer): &Operat
 }
 
 fn operation_id(method: &str, path: &str) -> String {
-    let words = path.split(['/', '.']).filter(|part| !part.is_empty() && *part != "v1" && !part.starts_with('{'));
+    let words =
+        path.split(['/', '.']).filter(|part| !part.is_empty() && *part != "v1" && !part.starts_with('{'));
     let words: Vec<&str> = std::iter::once(method).chain(words).collect();
     let named = if path.ends_with('}') { "_one" } else { "" };
     words.join("_") + named
@@ -123,9 +221,8 @@ fn operation_id(method: &str, path: &str) -> String {
 fn parameters(path: &str, scope: &str) -> Vec<Json> {
     let text = json!({ "type": "string" });
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let mut found: Vec<Json> = names
-        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": text }))
-        .collect();
+    let mut found: Vec<Json> =
+        names.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": text })).collect();
     let header = |name: &str| json!({ "name": name, "in": "header", "schema": text });
     if path == "/v1/rules/{rules}" {
         found.push(header("If-None-Match"));
@@ -175,10 +272,15 @@ fn requests() -> Json {
     let text = json!({ "type": "string" });
     let flag = json!({ "type": "boolean", "default": false });
     let any_object = json!({ "type": "object" });
-    let name = json!({ "type": "string", "description": "The rules; optional if the service has one rule set" });
-    let entry = json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
+    let name =
+        json!({ "type": "string", "description": "The rules; optional if the service has one rule set" });
+    let entry =
+        json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
     let list = |items: &Json| json!({ "type": "array", "items": items });
-    let edit = object(json!({ "insert": text, "replace": text, "remove": text, "table": text, "file": text }), false);
+    let edit = object(
+        json!({ "insert": text, "replace": text, "remove": text, "table": text, "file": text }),
+        false,
+    );
     let part = object(json!({ "type!": text, "id!": text, "properties": any_object }), false);
     let action = object(json!({ "name!": text, "properties": any_object }), false);
     let evaluation =
@@ -230,10 +332,13 @@ fn answers() -> Json {
         "source!": any_object, "shadow!": { "type": ["object", "null"] }, "kept_generations!": list(&number)
     });
     let mut full = short.clone();
-    if let (Json::Object(full), Json::Object(details)) = (&mut full, json!({
-        "entries!": objects, "input!": any_object, "handlers!": any_object, "payloads!": any_object,
-        "workflows!": list(&text), "findings!": objects, "texts!": any_object
-    })) {
+    if let (Json::Object(full), Json::Object(details)) = (
+        &mut full,
+        json!({
+            "entries!": objects, "input!": any_object, "handlers!": any_object, "payloads!": any_object,
+            "workflows!": list(&text), "findings!": objects, "texts!": any_object
+        }),
+    ) {
         full.extend(details);
     }
     let evaluated = object(json!({ "decision!": flag, "context": any_object }), false);
@@ -311,7 +416,8 @@ mod tests {
             let name = reference.split('"').next().expect("a name");
             assert!(document["components"]["schemas"].get(name).is_some(), "{name}");
         }
-        let ids: Vec<String> = OPERATIONS.iter().map(|(method, path, ..)| operation_id(method, path)).collect();
+        let ids: Vec<String> =
+            OPERATIONS.iter().map(|(method, path, ..)| operation_id(method, path)).collect();
         let unique: BTreeSet<&String> = ids.iter().collect();
         assert_eq!(unique.len(), ids.len(), "{ids:?}");
     }

@@ -15,10 +15,10 @@ use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::History;
-use source::{Feed, SourceFiles};
 use rulec::{Decision, Edit, LiveRules, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
+use source::{Feed, SourceFiles};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -69,7 +69,12 @@ pub struct ShadowCounts {
 }
 
 impl RuleSet {
-    pub(crate) fn new(name: String, rules: LiveRules, files: SourceFiles, (metrics, events): (&Metrics, &Events)) -> RuleSet {
+    pub(crate) fn new(
+        name: String,
+        rules: LiveRules,
+        files: SourceFiles,
+        (metrics, events): (&Metrics, &Events),
+    ) -> RuleSet {
         let version = Version::new(rules, "source");
         let metrics = metrics.of_set(&name);
         metrics.set_generation(version.live().generation());
@@ -147,7 +152,8 @@ impl RuleSet {
         history.keep(&self.active.load_full());
         self.active.store(Arc::new(version));
         self.metrics.set_generation(generation);
-        self.events.report("in_force", json!({ "rules": self.name, "generation": generation, "origin": origin }));
+        self.events
+            .report("in_force", json!({ "rules": self.name, "generation": generation, "origin": origin }));
         generation
     }
 
@@ -280,7 +286,11 @@ fn no_shadow() -> Problem {
 /// If the object has another shape.
 pub(crate) fn read_edit(json: &Json) -> Result<Edit, Problem> {
     let text = |key: &str| json.get(key).and_then(Json::as_str);
-    let actions = [text("insert").map(Edit::insert), text("replace").map(Edit::replace), text("remove").map(Edit::remove)];
+    let actions = [
+        text("insert").map(Edit::insert),
+        text("replace").map(Edit::replace),
+        text("remove").map(Edit::remove),
+    ];
     let mut found = actions.into_iter().flatten();
     let (Some(mut edit), None) = (found.next(), found.next()) else {
         return Err(Problem::invalid(

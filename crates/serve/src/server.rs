@@ -27,8 +27,8 @@ use std::time::Duration;
 use tls::TlsFiles;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio_rustls::Accept;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_rustls::Accept;
 
 /// Pause after a connection could not be accepted, for example because no descriptor is free.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);

@@ -7,9 +7,9 @@ mod other;
 mod overview;
 
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings};
-pub(crate) use overview::{entity_tag, finding_json};
 pub use decide::{DecideRequest, Decided};
 pub(crate) use other::TestRequest;
+pub(crate) use overview::{entity_tag, finding_json};
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

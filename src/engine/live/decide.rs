@@ -5,10 +5,10 @@
 use super::LiveRules;
 use super::segment::RouteOrder;
 use super::snapshot::Snapshot;
-use crate::engine::{Rules, UnknownEntry};
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
+use crate::engine::{Rules, UnknownEntry};
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;

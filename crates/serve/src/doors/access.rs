@@ -68,7 +68,11 @@ impl Evaluation {
     /// If a part is missing that each question must have.
     fn into_message(self) -> Result<Json, Problem> {
         let Evaluation { subject, action, resource, context } = self;
-        let parts = [("subject", subject, &["type", "id"][..]), ("action", action, &["name"]), ("resource", resource, &["type", "id"])];
+        let parts = [
+            ("subject", subject, &["type", "id"][..]),
+            ("action", action, &["name"]),
+            ("resource", resource, &["type", "id"]),
+        ];
         let mut message = Map::new();
         for (name, part, fields) in parts {
             let part = part.ok_or_else(|| Problem::invalid(format!("`{name}` is missing")))?;

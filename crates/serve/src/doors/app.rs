@@ -9,6 +9,8 @@ use crate::service::{DecideRequest, Decided, Service};
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
 use axum::extract::rejection::BytesRejection;
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -156,6 +158,20 @@ pub(crate) fn json_response(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+/// The part of a path that names something, such as rules.
+pub(crate) struct Name(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Name {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Name, Problem> {
+        let Path(name) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|error| Problem::invalid(error.body_text()))?;
+        Ok(Name(name))
+    }
 }
 
 impl IntoResponse for Decided {

@@ -12,7 +12,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// The permission to be answered. A stream keeps it until its end.
 #[derive(Clone)]
-pub(crate) struct Permit(#[allow(dead_code, reason = "its drop ends the permission")] Arc<OwnedSemaphorePermit>);
+pub(crate) struct Permit(
+    #[allow(dead_code, reason = "its drop ends the permission")] Arc<OwnedSemaphorePermit>,
+);
 
 /// The paths that need neither a token nor a permit, so that an overloaded service is known to live.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
@@ -48,6 +50,9 @@ async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> 
     let deadline = app.service().limits().deadline;
     tokio::time::timeout(deadline, next.run(request)).await.map_err(|_| {
         metrics.count_limit(LimitName::deadline);
-        Problem::too_slow(format!("the answer took longer than {} ms; see `--deadline`", deadline.as_millis()))
+        Problem::too_slow(format!(
+            "the answer took longer than {} ms; see `--deadline`",
+            deadline.as_millis()
+        ))
     })
 }

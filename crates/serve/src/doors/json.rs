@@ -1,6 +1,6 @@
 //! The door of rulec itself: JSON over HTTP.
 
-use super::app::{App, json_response, media_type, need_json};
+use super::app::{App, Name, json_response, media_type, need_json};
 use super::gate::Permit;
 use super::stream;
 use crate::auth::{Grant, Scope};
@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::service::{Batch, BatchRequest, BatchSettings, read_request};
 use axum::body::Body;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{FromRequest, Path, RawQuery, Request, State};
+use axum::extract::{FromRequest, RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -99,7 +99,7 @@ async fn batch(
 async fn judge(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(kind): Path<String>,
+    Name(kind): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -113,7 +113,7 @@ async fn judge(
 async fn workflow(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {

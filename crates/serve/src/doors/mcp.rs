@@ -74,9 +74,7 @@ struct RpcError(i32, String);
 
 /// Answers one request. `None` for a notification, which gets no answer.
 async fn answer(app: &Arc<App>, grant: &Grant, request: &[u8]) -> Option<Json> {
-    let error = |id: Json, RpcError(code, message)| {
-        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
-    };
+    let error = |id: Json, RpcError(code, message)| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } });
     let request: Json = match serde_json::from_slice(request) {
         Ok(request) => request,
         Err(wrong) => return Some(error(Json::Null, RpcError(PARSE_ERROR, wrong.to_string()))),
@@ -116,8 +114,10 @@ fn initialize(params: &Json) -> Json {
 
 fn tools() -> Json {
     let rules = json!({ "type": "string", "description": "The name of the rules; optional if there is only one rule set" });
-    let entry = json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
-    let message = json!({ "type": "object", "description": "The message: an object whose keys are the input fields" });
+    let entry =
+        json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
+    let message =
+        json!({ "type": "object", "description": "The message: an object whose keys are the input fields" });
     let why_not = json!({ "type": "string", "description": "A route: also say how the message must change to reach it" });
     let text = json!({ "type": "string", "description": "The text of the rules" });
     json!([

@@ -1,12 +1,12 @@
 //! The door of Open Policy Agent's data API: `POST /v1/data/{path}` with an `input`, which answers
 //! with a `result`. The path names the entry, or the rules and the entry.
 
-use super::app::{App, json_response, need_json};
+use super::app::{App, Name, json_response, need_json};
 use crate::auth::Grant;
 use crate::problem::Problem;
 use crate::service::read_request;
+use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use axum::routing::post;
@@ -50,13 +50,13 @@ async fn data_of_main(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    data(app, grant, Path(String::new()), headers, body).await
+    data(app, grant, Name(String::new()), headers, body).await
 }
 
 async fn data(
     State(app): State<Arc<App>>,
     Extension(grant): Extension<Grant>,
-    Path(path): Path<String>,
+    Name(path): Name,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
@@ -66,7 +66,9 @@ async fn data(
         // OPA's own clients leave `input` out if they have none. The result is then undefined.
         let object = parse_object_bytes(&body)?;
         return match object.contains_key("input") {
-            true => Err(read_request::<Input<'_>>(&body).err().unwrap_or_else(|| Problem::invalid("no input"))),
+            true => {
+                Err(read_request::<Input<'_>>(&body).err().unwrap_or_else(|| Problem::invalid("no input")))
+            }
             false => Ok(json_response("{}")),
         };
     };

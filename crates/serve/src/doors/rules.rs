@@ -1,12 +1,12 @@
 //! The rules in force: what they are, and how they are changed.
 
-use super::app::{App, json_response, need_json};
+use super::app::{App, Name, json_response, need_json};
 use crate::auth::{Grant, Scope};
 use crate::problem::Problem;
 use crate::rules::{RuleSet, read_edit};
 use crate::service::{Service, entity_tag, read_request};
+use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post, put};
@@ -39,7 +39,7 @@ async fn overview(State(app): Shared, Extension(grant): Extension<Grant>) -> Res
 async fn describe(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(name): Path<String>,
+    Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     grant.need(Scope::Explain)?;
@@ -133,7 +133,7 @@ fn read_edits(edits: &[Json]) -> Result<Vec<Edit>, Problem> {
 async fn edit(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(rules): Path<String>,
+    Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -153,7 +153,7 @@ struct RollbackRequest {
 async fn roll_back(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(rules): Path<String>,
+    Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -177,7 +177,7 @@ struct ShadowRequest {
 async fn set_shadow(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(rules): Path<String>,
+    Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
@@ -192,7 +192,7 @@ async fn set_shadow(
 async fn remove_shadow(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(rules): Path<String>,
+    Name(rules): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let change = Change::new(app, grant, rules, &headers)?;
@@ -203,7 +203,7 @@ async fn remove_shadow(
 async fn promote(
     State(app): Shared,
     Extension(grant): Extension<Grant>,
-    Path(rules): Path<String>,
+    Name(rules): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let change = Change::new(app, grant, rules, &headers)?;

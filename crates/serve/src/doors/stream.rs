@@ -195,16 +195,16 @@ mod tests {
         );
         assert_eq!(split(&[], 10).await, []);
         let limited = split(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
-        assert_eq!(
-            limited,
-            [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]
-        );
+        assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
     }
 
     #[test]
     fn settings_are_read_from_a_query() {
         let settings = read_settings("entry=a%20b&explain&matched=false").expect("they are settings");
-        assert_eq!((settings.entry.as_deref(), settings.explain, settings.matched), (Some("a b"), true, false));
+        assert_eq!(
+            (settings.entry.as_deref(), settings.explain, settings.matched),
+            (Some("a b"), true, false)
+        );
         for wrong in ["entri=a", "explain=1", "entry=%ff"] {
             assert!(read_settings(wrong).is_err(), "{wrong}");
         }

@@ -62,11 +62,7 @@ impl Output {
     ///
     /// # Errors
     /// If the file cannot be used, or is not a log with a chain.
-    pub fn open(
-        target: LogTarget,
-        rotate_bytes: u64,
-        key: Option<SigningKey>,
-    ) -> Result<Output, StartError> {
+    pub fn open(target: LogTarget, rotate_bytes: u64, key: Option<SigningKey>) -> Result<Output, StartError> {
         let (target, chain) = match target {
             LogTarget::Writer(writer) => (Target::Writer(writer), Chain::default()),
             LogTarget::File(path) => open_file(path)?,
@@ -187,7 +183,8 @@ fn open_file(path: PathBuf) -> Result<(Target, Chain), StartError> {
     let chain = match last {
         b"" => Chain::default(),
         last => Chain::after(last).ok_or_else(|| {
-            let why = message!("its last line has no hash of a chain; give a new file, or move this one away");
+            let why =
+                message!("its last line has no hash of a chain; give a new file, or move this one away");
             StartError::File(path.clone(), why)
         })?,
     };

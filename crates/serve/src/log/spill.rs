@@ -38,7 +38,8 @@ impl Spill {
             PathBuf::from(name)
         };
         let (path, draining) = (with(".spill"), with(".spill.draining"));
-        let to_error = |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
+        let to_error =
+            |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
         let file = open_for_lines(&path).map_err(to_error)?;
         let left = File::open(&path).map_err(to_error)?;
         let lines = BufReader::new(left).split(b'\n').count() as u64;

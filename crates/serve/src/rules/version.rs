@@ -32,8 +32,7 @@ impl Version {
     pub fn new(live: LiveRules, origin: &'static str) -> Version {
         let rules = live.rules();
         let to_names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        let default_entry =
-            default_entry(&rules).map(|entry| entry.name().to_owned()).map_err(to_names);
+        let default_entry = default_entry(&rules).map(|entry| entry.name().to_owned()).map_err(to_names);
         Version {
             default_entry,
             has_intents: rules.program().has_intents(),

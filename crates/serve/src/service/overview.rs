@@ -104,13 +104,14 @@ fn kind_name(kind: TableKind) -> &'static str {
 
 /// Returns the JSON Schema of the arguments of each handler that the rules can select.
 fn handler_schemas(rules: &Rules) -> Json {
-    let schemas = rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));
+    let schemas =
+        rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));
     Json::Object(schemas.collect())
 }
 
 fn payload_schemas(rules: &Rules) -> Json {
-    let schemas = payload::kinds(rules)
-        .filter_map(|kind| Some((kind.to_owned(), payload::schema(rules, kind).ok()?)));
+    let schemas =
+        payload::kinds(rules).filter_map(|kind| Some((kind.to_owned(), payload::schema(rules, kind).ok()?)));
     Json::Object(schemas.collect::<Map<String, Json>>())
 }
 

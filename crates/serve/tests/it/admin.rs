@@ -6,9 +6,9 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 
 /// The SHA-256 hash of `secret`, which is the token of the tests.
-const SECRET_HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+pub(super) const SECRET_HASH: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
 
-fn with_tokens(options: &mut Options, folder: &Path) {
+pub(super) fn with_tokens(options: &mut Options, folder: &Path) {
     let path = folder.join("tokens");
     let line = format!("ops decide,explain,admin {SECRET_HASH}\n");
     std::fs::write(&path, line).expect("it can be written");
@@ -38,11 +38,15 @@ async fn rules_are_described() {
     let service = start(RULES).await;
     let overview = service.get("/v1/rules").await.json();
     let set = &overview["rules"][0];
-    assert_eq!((&set["name"], &set["origin"], &set["source"]["loaded"]), (&json!("support"), &json!("source"), &json!(1)));
+    assert_eq!(
+        (&set["name"], &set["origin"], &set["source"]["loaded"]),
+        (&json!("support"), &json!("source"), &json!(1))
+    );
     let response = service.get("/v1/rules/support").await;
     let rules = response.json();
     assert_eq!(rules["hash"].as_str().expect("a hash").len(), 64);
-    let names: Vec<_> = rules["entries"].as_array().expect("a list").iter().map(|entry| &entry["name"]).collect();
+    let names: Vec<_> =
+        rules["entries"].as_array().expect("a list").iter().map(|entry| &entry["name"]).collect();
     assert_eq!(names, ["routes", "people", "mood"]);
     assert_eq!(rules["input"]["properties"]["n"]["type"], json!(["integer", "null"]));
     assert_eq!(rules["handlers"]["billing"]["properties"]["amount"]["type"], "integer");
@@ -58,16 +62,16 @@ async fn rules_are_described() {
 #[tokio::test]
 async fn a_broken_version_leaves_the_last_good_one_in_force() {
     let service = start("default -> first").await;
-    let target = || async {
-        service.post("/v1/decide", r#"{"message": {}}"#).await.json()["target"].clone()
-    };
+    let target = || async { service.post("/v1/decide", r#"{"message": {}}"#).await.json()["target"].clone() };
     assert_eq!(target().await, "first");
     write_rules(service.folder.path(), "route broken");
     let is_refused = |answer: &Json| answer["rules"][0]["source"]["refused"] == 1;
     let overview = service.wait_for("/v1/rules", is_refused).await;
     assert!(overview["rules"][0]["source"]["error"].is_string(), "{overview}");
     assert_eq!(target().await, "first");
-    assert!(service.get("/metrics").await.text().contains("rulec_refused_versions_total{rules=\"support\"} 1"));
+    assert!(
+        service.get("/metrics").await.text().contains("rulec_refused_versions_total{rules=\"support\"} 1")
+    );
     write_rules(service.folder.path(), "default -> second");
     service.wait_for("/v1/rules", |answer| answer["rules"][0]["source"]["loaded"] == 2).await;
     assert_eq!(target().await, "second");
@@ -104,7 +108,9 @@ async fn edits_are_applied_and_rolled_back() {
     assert_eq!(unknown.status, 409);
     let events = service.events.lock().expect("no test panics here");
     let made: Vec<_> = events.iter().map(|event| (event["action"].clone(), event["by"].clone())).collect();
-    assert!(made.contains(&(json!("edit"), json!("ops"))) && made.contains(&(json!("rollback"), json!("ops"))));
+    assert!(
+        made.contains(&(json!("edit"), json!("ops"))) && made.contains(&(json!("rollback"), json!("ops")))
+    );
     assert_eq!(events.iter().filter(|event| event["error"].is_string()).count(), 4, "{events:?}");
 }
 
@@ -122,7 +128,7 @@ async fn shadow_rules_are_compared_and_promoted() {
     assert_eq!((&counts["same"], &counts["different"]), (&json!(1), &json!(1)));
     assert_eq!(service.change("POST", "/promote", None, &json!({})).await.status, 200);
     assert_eq!(service.target("a").await, "other");
-    let text = json!({"text": "default -> all"});
+    let text = json!({"text": "default -> everyone"});
     assert_eq!(service.change("PUT", "/shadow", None, &text).await.status, 200);
     assert_eq!(service.change("DELETE", "/shadow", None, &json!({})).await.status, 200);
     assert_eq!(service.target("a").await, "other");

@@ -65,7 +65,11 @@ async fn errors_are_problems_with_the_codes_of_the_library() {
     for (body, status, code) in cases {
         let response = service.post("/v1/decide", body).await;
         let problem = response.json();
-        assert_eq!((response.status, &problem["code"], &problem["status"]), (status, &code, &json!(status)), "{problem}");
+        assert_eq!(
+            (response.status, &problem["code"], &problem["status"]),
+            (status, &code, &json!(status)),
+            "{problem}"
+        );
         assert_eq!(response.header("content-type"), "application/problem+json");
         assert!(!problem["detail"].as_str().expect("a text").is_empty());
     }
@@ -154,7 +158,10 @@ async fn payloads_are_judged_as_the_library_judges_them() {
 async fn workflows_run_and_can_be_resumed() {
     let service = start(RULES).await;
     let answer = service.post("/v1/workflows/twice", r#"{"input": {"a": 1}}"#).await.json();
-    assert_eq!((&answer["complete"], &answer["report"]["executed"]), (&json!(true), &json!(["first", "second"])));
+    assert_eq!(
+        (&answer["complete"], &answer["report"]["executed"]),
+        (&json!(true), &json!(["first", "second"]))
+    );
     let part = service.post("/v1/workflows/twice", r#"{"input": {}, "step_limit": 1}"#).await.json();
     assert_eq!(part["complete"], false);
     let rest = json!({ "resume": part["saved"] }).to_string();
@@ -176,7 +183,8 @@ async fn flows_analyses_and_tests_are_the_library_s() {
     let service = start(text).await;
     let found = service.post("/v1/flows", r#"{"message": {"text": "hello"}}"#).await.json();
     assert_eq!(found["flow"], "greeting");
-    let found = service.post("/v1/flows", r#"{"message": {"text": "please give my money back"}}"#).await.json();
+    let found =
+        service.post("/v1/flows", r#"{"message": {"text": "please give my money back"}}"#).await.json();
     assert_eq!(found["flow"], "refund_v2");
     assert!(found["score"].as_f64().expect("a score") > 0.0);
     let analysis = service.post("/v1/analyze", r#"{"message": {"text": "track my order"}}"#).await.json();
@@ -185,5 +193,8 @@ async fn flows_analyses_and_tests_are_the_library_s() {
     assert_eq!(analysis, json!(expected));
     let tests = service.post("/v1/test", "{}").await.json();
     assert_eq!((&tests["passed"], &tests["failed"]), (&json!(1), &json!(1)));
-    assert_eq!((&tests["tests"][1]["name"], &tests["tests"][1]["actual"]), (&json!("wrong"), &json!("default")));
+    assert_eq!(
+        (&tests["tests"][1]["name"], &tests["tests"][1]["actual"]),
+        (&json!("wrong"), &json!("default"))
+    );
 }

@@ -47,7 +47,10 @@ async fn authzen_evaluates_one_question() {
     };
     let allowed = evaluate(question("alice", "write", "alice")).await;
     assert_eq!((allowed.status, allowed.header("x-request-id")), (200, "42"));
-    assert_eq!((&allowed.json()["decision"], &allowed.json()["context"]["route"]), (&json!(true), &json!("owner")));
+    assert_eq!(
+        (&allowed.json()["decision"], &allowed.json()["context"]["route"]),
+        (&json!(true), &json!("owner"))
+    );
     assert_eq!(evaluate(question("bob", "write", "alice")).await.json()["decision"], false);
     let mut without_action = question("a", "b", "c");
     without_action["action"].take();
@@ -91,7 +94,9 @@ async fn envoy_s_checks_are_answered_by_status() {
     };
     let allowed = check("GET", "/public/a?b=c", "a").await;
     assert_eq!((allowed.status, allowed.header("x-rulec-route")), (200, "get"));
-    for (method, path, team) in [("POST", "/public/a", "a"), ("GET", "/private", "a"), ("GET", "/public/a", "b"), ("GET", "", "a")] {
+    for (method, path, team) in
+        [("POST", "/public/a", "a"), ("GET", "/private", "a"), ("GET", "/public/a", "b"), ("GET", "", "a")]
+    {
         assert_eq!(check(method, path, team).await.status, 403, "{method} {path}");
     }
 }
@@ -107,17 +112,38 @@ async fn call(service: &Running, id: u32, method: &str, params: Json) -> Json {
 async fn an_agent_calls_tools() {
     let service = start("route refund when text contains \"refund\" -> billing\ndefault -> chat\ntest \"t\" { given text = \"x\" expect default }").await;
     let hello = call(&service, 1, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})).await;
-    assert_eq!((&hello["result"]["protocolVersion"], &hello["result"]["serverInfo"]["name"]), (&json!("2025-06-18"), &json!("rulec")));
+    assert_eq!(
+        (&hello["result"]["protocolVersion"], &hello["result"]["serverInfo"]["name"]),
+        (&json!("2025-06-18"), &json!("rulec"))
+    );
     let note = service.post("/mcp", r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).await;
     assert_eq!((note.status, note.body.len()), (202, 0));
     let tools = call(&service, 2, "tools/list", json!({})).await;
-    let names: Vec<_> = tools["result"]["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
+    let names: Vec<_> =
+        tools["result"]["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
     assert_eq!(names, ["decide", "explain", "check", "test"]);
-    let decide = call(&service, 3, "tools/call", json!({"name": "decide", "arguments": {"message": {"text": "a refund"}}})).await;
+    let decide = call(
+        &service,
+        3,
+        "tools/call",
+        json!({"name": "decide", "arguments": {"message": {"text": "a refund"}}}),
+    )
+    .await;
     assert_eq!(decide["result"]["structuredContent"]["target"], "billing");
-    let explain = call(&service, 4, "tools/call", json!({"name": "explain", "arguments": {"message": {"text": "x"}, "why_not": "refund"}})).await;
-    assert!(explain["result"]["structuredContent"]["explanation"].is_object() && explain["result"]["structuredContent"]["why_not"].is_object());
-    let check = call(&service, 5, "tools/call", json!({"name": "check", "arguments": {"text": "route x when -> y"}})).await;
+    let explain = call(
+        &service,
+        4,
+        "tools/call",
+        json!({"name": "explain", "arguments": {"message": {"text": "x"}, "why_not": "refund"}}),
+    )
+    .await;
+    assert!(
+        explain["result"]["structuredContent"]["explanation"].is_object()
+            && explain["result"]["structuredContent"]["why_not"].is_object()
+    );
+    let check =
+        call(&service, 5, "tools/call", json!({"name": "check", "arguments": {"text": "route x when -> y"}}))
+            .await;
     assert_eq!(check["result"]["structuredContent"]["ok"], false);
     let test = call(&service, 6, "tools/call", json!({"name": "test"})).await;
     assert_eq!(test["result"]["structuredContent"]["passed"], 1);
@@ -150,7 +176,10 @@ async fn an_agent_may_speak_over_standard_input() {
     let input = "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\"}\n\n{\"method\": \"notifications/initialized\"}\n{\"jsonrpc\": \"2.0\", \"id\": 2, \"method\": \"tools/call\", \"params\": {\"name\": \"decide\", \"arguments\": {\"message\": {}}}}\n";
     let mut output = Vec::new();
     rulec_serve::Server::serve_mcp(options, input.as_bytes(), &mut output).await.expect("it is served");
-    let answers: Vec<Json> = serde_json::Deserializer::from_slice(&output).into_iter().map(|answer| answer.expect("JSON")).collect();
+    let answers: Vec<Json> = serde_json::Deserializer::from_slice(&output)
+        .into_iter()
+        .map(|answer| answer.expect("JSON"))
+        .collect();
     assert_eq!(answers.len(), 2);
     assert_eq!(answers[1]["result"]["structuredContent"]["target"], "chat");
 }

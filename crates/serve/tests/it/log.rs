@@ -67,11 +67,17 @@ async fn a_line_is_on_the_disk_before_the_answer() {
     let lines = read_log(&[path.clone()]);
     let found = decisions(&lines);
     assert_eq!(found.len(), 5);
-    assert_eq!((&found[0]["route"], &found[0]["rules"], &found[0]["result"]), (&json!("refund"), &json!("support"), &json!("decided")));
+    assert_eq!(
+        (&found[0]["route"], &found[0]["rules"], &found[0]["result"]),
+        (&json!("refund"), &json!("support"), &json!("decided"))
+    );
     // The log is one that the other tools read.
     let line = found[0].as_object().cloned().expect("an object");
     let logged = rulec_report::log::parse_decision(line).expect("a decision");
-    assert_eq!((logged.route.as_deref(), logged.message.expect("a message")["text"].clone()), (Some("refund"), json!("refund")));
+    assert_eq!(
+        (logged.route.as_deref(), logged.message.expect("a message")["text"].clone()),
+        (Some("refund"), json!("refund"))
+    );
     let folder = service.end().await;
     let lines = read_log(&[folder.path().join("log.jsonl")]);
     assert!(lines.last().expect("a line")["checkpoint"].is_object());
@@ -84,8 +90,10 @@ async fn full_files_are_renamed_and_the_chain_goes_on() {
         service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
     }
     let folder = service.end().await;
-    let names = std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<PathBuf> = names.filter(|path| path.to_string_lossy().contains("log.jsonl.")).collect();
+    let names =
+        std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<PathBuf> =
+        names.filter(|path| path.to_string_lossy().contains("log.jsonl.")).collect();
     paths.sort();
     assert!(paths.len() > 2, "{paths:?}");
     read_log(&paths[1..2]);
@@ -103,7 +111,9 @@ async fn a_restarted_service_continues_its_log() {
             let mut old = std::fs::read(&path).unwrap_or_default();
             old.extend_from_slice(text.as_bytes());
             std::fs::write(&path, old).expect("it can be written");
-            let service = start_with(RULES, |options, _| options.log = Some(log_options(path.clone(), LogMode::Sync))).await;
+            let service =
+                start_with(RULES, |options, _| options.log = Some(log_options(path.clone(), LogMode::Sync)))
+                    .await;
             service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json();
             service.end().await;
         }
@@ -219,7 +229,8 @@ async fn no_answered_decision_is_lost() {
     let text = std::fs::read_to_string(&path).expect("a file");
     std::fs::write(&path, &text[..text.rfind('\n').map_or(0, |at| at + 1)]).expect("it can be written");
     let lines = read_log(&[path]);
-    let logged: BTreeSet<u64> = decisions(&lines).iter().filter_map(|line| line["message"]["n"].as_u64()).collect();
+    let logged: BTreeSet<u64> =
+        decisions(&lines).iter().filter_map(|line| line["message"]["n"].as_u64()).collect();
     let lost: Vec<_> = answered.difference(&logged).collect();
     assert!(lost.is_empty(), "of {} answered decisions, these are lost: {lost:?}", answered.len());
 }

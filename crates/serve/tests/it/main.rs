@@ -1,10 +1,22 @@
 //! The service over a loopback port, as its clients see it. No test waits for a fixed time.
 
 mod admin;
+mod contract;
 mod decide;
+mod differential;
 mod doors;
 mod log;
 mod safety;
+mod tls;
+
+/// The generator of random programs, which the tests of the engines use too.
+#[allow(dead_code, reason = "each test program uses a part of it")]
+#[path = "../../../../tests/support"]
+mod support {
+    pub mod generate;
+    pub mod random;
+    pub mod trials;
+}
 
 use rulec_serve::{Address, EventSink, Limits, Options, RuleSource, Server, Stop};
 use serde_json::Value as Json;

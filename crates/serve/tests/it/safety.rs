@@ -71,10 +71,15 @@ async fn an_address_that_others_reach_needs_tokens() {
 
 #[tokio::test]
 async fn pages_of_websites_are_refused_unless_named() {
-    let service = start_with(RULES, |options, _| options.origins = vec!["https://good.example".to_owned()]).await;
-    let from = |origin: &str| service.post_request("/v1/decide", r#"{"message": {}}"#).header("origin", origin);
+    let service =
+        start_with(RULES, |options, _| options.origins = vec!["https://good.example".to_owned()]).await;
+    let from =
+        |origin: &str| service.post_request("/v1/decide", r#"{"message": {}}"#).header("origin", origin);
     let allowed = service.send(from("https://good.example")).await;
-    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (200, "https://good.example"));
+    assert_eq!(
+        (allowed.status, allowed.header("access-control-allow-origin")),
+        (200, "https://good.example")
+    );
     let refused = service.send(from("https://evil.example")).await;
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, ""));
 }
@@ -134,7 +139,8 @@ async fn slow_and_broken_clients_are_disconnected() {
     let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
     slow_body.write_all(head.as_bytes()).await.expect("it is read");
     let mut huge_head = connect(&service).await;
-    let _ = huge_head.write_all(format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(100_000)).as_bytes()).await;
+    let _ =
+        huge_head.write_all(format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(100_000)).as_bytes()).await;
     let mut half_closed = connect(&service).await;
     half_closed.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it is read");
     half_closed.shutdown().await.expect("it is open");
@@ -146,7 +152,10 @@ async fn slow_and_broken_clients_are_disconnected() {
     assert!(!read_to_end(&mut huge_head).await.contains(" 200 "));
     assert!(read_to_end(&mut half_closed).await.contains(" 200 "));
     assert!(read_to_end(&mut bad_chunks).await.contains(" 400 "));
-    assert_eq!(service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json()["chosen"], "refund");
+    assert_eq!(
+        service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json()["chosen"],
+        "refund"
+    );
 }
 
 #[tokio::test]
@@ -171,7 +180,8 @@ async fn pipelined_requests_are_answered_in_order() {
 async fn http_2_is_served() {
     let service = start(RULES).await;
     let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
-    let request = client.post(format!("{}/v1/decide", service.url)).header("content-type", "application/json");
+    let request =
+        client.post(format!("{}/v1/decide", service.url)).header("content-type", "application/json");
     let response = request.body(r#"{"message": {"text": "refund"}}"#).send().await.expect("an answer");
     assert_eq!((response.version(), response.status().as_u16()), (reqwest::Version::HTTP_2, 200));
 }
@@ -210,10 +220,14 @@ async fn the_drain_has_a_limit() {
 
 #[tokio::test]
 async fn a_unix_socket_is_served_and_removed() {
-    let service = start_with(RULES, |options, folder| options.address = Address::Unix(folder.join("socket"))).await;
+    let service =
+        start_with(RULES, |options, folder| options.address = Address::Unix(folder.join("socket"))).await;
     let path = service.folder.path().join("socket");
     let mut stream = tokio::net::UnixStream::connect(&path).await.expect("a connection");
-    stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.expect("it is read");
+    stream
+        .write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .await
+        .expect("it is read");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.expect("an answer");
     assert!(answer.contains("{\"ready\":true}"), "{answer}");
