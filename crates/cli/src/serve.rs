@@ -26,13 +26,14 @@ Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks
 answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
 pub struct Args {
     /// Rule files, artifacts, or folders with rule files; `NAME=FILE` gives the rules a name
-    /// [default name: that of the file]
+    /// [default name: the name of the file]
     #[arg(value_name = "RULES", required = true)]
     pub rules: Vec<String>,
     /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8181")]
     pub listen: String,
-    /// Serve an agent over standard input and output, by the Model Context Protocol, and do not listen
+    /// Serve an agent over standard input and output, by the Model Context Protocol, and do not
+    /// listen
     #[arg(long, conflicts_with = "tokens")]
     pub mcp: bool,
     /// The folder that imports must stay inside [default: the folder of each file]
@@ -96,7 +97,7 @@ pub enum Mode {
     /// They are dropped and counted
     #[default]
     Drop,
-    /// They wait in a file beside the log
+    /// They wait in a file next to the log
     Spill,
     /// Each answer waits until its line is on the disk
     Sync,

@@ -67,8 +67,8 @@ impl Grant {
 pub struct Tokens(Vec<(Vec<u8>, Grant)>);
 
 impl Tokens {
-    /// Reads a file of tokens. Each line has a name, the scopes and the SHA-256 hash of the token in
-    /// hexadecimal: `ci decide,explain 9f86d081884c…`. Lines that begin with `#` are comments.
+    /// Reads a file of tokens. Each line has a name, the scopes and the SHA-256 hash of the token
+    /// in hexadecimal: `ci decide,explain 9f86d081884c…`. Lines that begin with `#` are comments.
     ///
     /// # Errors
     /// If the file cannot be read, or a line has another form.

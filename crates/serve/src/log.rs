@@ -30,7 +30,7 @@ pub enum LogMode {
     /// They are dropped and counted. The next line says how many were dropped before it.
     #[default]
     Drop,
-    /// They wait in a file beside the log.
+    /// They wait in a file next to the log.
     Spill,
     /// Each answer waits until its line is on the disk. Lines that come together are written
     /// together. So no answered decision is lost, even if the machine stops.
@@ -181,7 +181,7 @@ impl DecisionLog {
         }
         let is_full = self.waiting.load(Ordering::Relaxed) >= self.capacity;
         match &self.spill {
-            // Lines behind a spilled line spill too, so that all lines keep their order.
+            // Lines after a spilled line spill too, so that all lines keep their order.
             Some(spill) if is_full || !spill.is_empty() => self.spill_line(spill, &record.to_line()),
             None if is_full => {
                 self.dropped.fetch_add(1, Ordering::Relaxed);

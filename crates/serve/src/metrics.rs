@@ -1,6 +1,7 @@
 //! The counts of the service, in the text format of Prometheus. The number of series is bounded:
 //! names come from the rules, never from messages, and after a limit they count under one name.
 
+use crate::limits::Limits;
 use hashbrown::{Equivalent, HashMap};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -123,7 +124,7 @@ impl Metrics {
     }
 
     /// Adds the limits of the service, as gauges.
-    pub fn add_limits(&mut self, limits: &crate::Limits) {
+    pub fn add_limits(&mut self, limits: &Limits) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register(
             "limit",

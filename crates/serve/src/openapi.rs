@@ -4,8 +4,8 @@
 use crate::problem::KINDS;
 use serde_json::{Map, Value as Json, json};
 
-/// An operation: its method, its path, a sentence, the scope, the name of the body's schema, and
-/// the media type and the name of the schema of the answer.
+/// An operation: its method, its path, a sentence, the scope and the schema of the body. Then the
+/// media type and the schema of the answer.
 type Operation = (
     &'static str,
     &'static str,

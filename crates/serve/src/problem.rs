@@ -1,10 +1,9 @@
 //! Errors of requests, as `application/problem+json` (RFC 9457). An error of the library keeps its
 //! code, so that `rulec explain CODE` explains it.
 
-use crate::service::finding_json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use rulec::{CompileError, EditError, JsonError, UnknownEntry};
+use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
@@ -18,7 +17,7 @@ pub struct Problem {
     title: &'static str,
     /// The HTTP status.
     status: u16,
-    /// What is wrong with this request, and what to do.
+    /// The mistake in this request, and the remedy.
     detail: String,
     /// The code of the error, such as `E0601`; only for errors of the library.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +135,25 @@ impl From<EditError> for Problem {
             error => Problem::conflict(error.to_message().as_str()),
         }
     }
+}
+
+/// Returns a finding of the compiler or the analysis as JSON, with the place of its primary span.
+pub(crate) fn finding_json(found: &Diagnostic, sources: &SourceMap) -> Json {
+    let mut json = json!({
+        "code": found.code.as_str(),
+        "severity": if found.is_error() { "error" } else { "warning" },
+        "message": found.message.as_str(),
+    });
+    if let Some(help) = &found.help {
+        json["help"] = help.as_str().into();
+    }
+    if let Some(label) = found.labels.first() {
+        let position = sources.position(label.span);
+        json["file"] = sources.get(label.span.file).map(|file| file.name.as_str()).into();
+        json["line"] = position.line.into();
+        json["column"] = position.column.into();
+    }
+    json
 }
 
 impl IntoResponse for Problem {

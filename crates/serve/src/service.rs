@@ -9,7 +9,7 @@ mod overview;
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings};
 pub use decide::{DecideRequest, Decided};
 pub(crate) use other::TestRequest;
-pub(crate) use overview::{entity_tag, finding_json};
+pub(crate) use overview::entity_tag;
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

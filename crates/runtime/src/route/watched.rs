@@ -89,8 +89,8 @@ impl WatchedRulesBuilder {
         self
     }
 
-    /// Sets whether the text of rules is refused, so that only artifacts are loaded. With a compiler
-    /// that [trusts](Compiler::trust) keys, one of the keys must have signed them. Default: false.
+    /// Sets whether the text of rules is refused, so that only artifacts are loaded. One of the
+    /// keys that the compiler [trusts](Compiler::trust) must have signed them. Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
         self.signed_only = signed_only;
         self

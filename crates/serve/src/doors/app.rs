@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 /// The header with the generation of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
 
-/// The core, and what the doors need besides.
+/// The core, and what else the doors need.
 pub(crate) struct App {
     service: Service,
     /// The tokens; `None` if the service accepts every request.

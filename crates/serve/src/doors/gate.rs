@@ -16,7 +16,8 @@ pub(crate) struct Permit(
     #[allow(dead_code, reason = "its drop ends the permission")] Arc<OwnedSemaphorePermit>,
 );
 
-/// The paths that need neither a token nor a permit, so that an overloaded service is known to live.
+/// The paths that need neither a token nor a permit, so that an overloaded service is known to
+/// live.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {

@@ -109,7 +109,7 @@ impl Change {
 /// Returns the generation that the entity tag of a request names.
 ///
 /// # Errors
-/// If the tag is not that of the rules in force.
+/// If the rules in force have another tag.
 fn expected_generation(set: &RuleSet, if_match: Option<&HeaderValue>) -> Result<Option<u64>, Problem> {
     let Some(expected) = if_match else { return Ok(None) };
     let generation = set.generation();

@@ -47,8 +47,8 @@ pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
     Ok(settings)
 }
 
-/// Answers the lines of a body. Each part that arrives is answered as soon as it holds a complete
-/// line, so that a client may wait for an answer before it sends the next line.
+/// Answers the lines of a body. A part that arrives is answered as soon as it holds a complete
+/// line. So a client may wait for an answer before it sends the next line.
 pub(super) fn answer(
     app: Arc<App>,
     batch: Batch,

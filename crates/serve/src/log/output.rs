@@ -107,8 +107,8 @@ impl Output {
         self.pending.len()
     }
 
-    /// Writes the lines that were added, and with `syncs` waits until they are on the disk. Begins a
-    /// new file if this one is full.
+    /// Writes the lines that were added, and with `syncs` waits until they are on the disk. Begins
+    /// a new file if this one is full.
     ///
     /// # Errors
     /// If they cannot be written. None of them is in the file then, so that the chain stays whole.

@@ -1,5 +1,5 @@
-//! The files beside a decision log in which lines wait that come faster than they can be written.
-//! New lines go to one file, while the writer takes the lines of another.
+//! The files next to a decision log in which lines wait that come faster than they can be
+//! written. New lines go to one file, while the writer takes the lines of another.
 
 use crate::rules::StartError;
 use rulec::Message;

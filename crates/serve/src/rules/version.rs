@@ -1,4 +1,4 @@
-//! One version of a rule set, with what is derived from it once.
+//! One version of a rule set, with the data that are derived from it once.
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
@@ -21,7 +21,7 @@ pub(crate) struct Version {
     derived: OnceLock<Derived>,
 }
 
-/// What is derived from the rules on first use, because it takes time.
+/// The data that are derived from the rules on first use, because that takes time.
 struct Derived {
     rules: Rules,
     matcher: Option<FlowMatcher>,

@@ -87,7 +87,7 @@ impl Batch {
     }
 
     /// Answers lines, of which the first has the number `first`. Blank lines have no answer. Each
-    /// answer ends with a line feed. `None` stands for a line over the limit.
+    /// answer ends with a line feed. A line over the limit is `None`.
     ///
     /// # Errors
     /// If the decision log cannot be written.

@@ -212,8 +212,8 @@ impl Decider<'_> {
         matched || explanation || analysis || self.why_not.is_some()
     }
 
-    /// Decides with the rules as they are compiled in full, so that the optional parts of the
-    /// answer belong to the same rules as the decision.
+    /// Decides with the rules as they are compiled in full. The optional parts of the answer then
+    /// belong to the same rules as the decision.
     fn write_answer(
         &self,
         text: &[u8],

@@ -2,9 +2,9 @@
 
 use super::Service;
 use super::other::to_bytes;
-use crate::problem::Problem;
+use crate::problem::{Problem, finding_json};
 use crate::rules::{RuleSet, compiler};
-use rulec::{Diagnostic, Rules, SourceMap, TableKind, payload};
+use rulec::{Rules, TableKind, payload};
 use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
 
@@ -120,23 +120,4 @@ fn findings(rules: &Rules) -> Json {
     let analysed = rules.analyse();
     let found = rules.warnings().iter().chain(analysed.iter().map(|finding| &finding.diagnostic));
     found.map(|found| finding_json(found, rules.sources())).collect()
-}
-
-/// Returns a finding as JSON, with the place of its primary span.
-pub(crate) fn finding_json(found: &Diagnostic, sources: &SourceMap) -> Json {
-    let mut json = json!({
-        "code": found.code.as_str(),
-        "severity": if found.is_error() { "error" } else { "warning" },
-        "message": found.message.as_str(),
-    });
-    if let Some(help) = &found.help {
-        json["help"] = help.as_str().into();
-    }
-    if let Some(label) = found.labels.first() {
-        let position = sources.position(label.span);
-        json["file"] = sources.get(label.span.file).map(|file| file.name.as_str()).into();
-        json["line"] = position.line.into();
-        json["column"] = position.column.into();
-    }
-    json
 }

@@ -1,4 +1,4 @@
-//! The service beside its own description: random requests, right and wrong, to every operation of
+//! The service and its own description: random requests, right and wrong, to every operation of
 //! the OpenAPI document. No answer is an error of the service, and each answer is documented.
 //! `RULEC_TIMES=50` sends fifty times as many.
 

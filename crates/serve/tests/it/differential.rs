@@ -1,4 +1,4 @@
-//! The service beside the library: the shared cases of all engines, and random programs with random
+//! The service and the library: the shared cases of all engines, and random programs with random
 //! messages. Each answer must have the library's bytes. `RULEC_TIMES=50` compares fifty times as
 //! many programs.
 
@@ -65,7 +65,7 @@ impl Running {
         self.send(self.post_request("/v1/decide", &body).bearer_auth("secret")).await
     }
 
-    /// Compares the answers of the service with those of the library.
+    /// Compares the answers of the service with the answers of the library.
     async fn compare(&self, rules: &Rules, entry: &str, messages: &[String], what: &str) {
         // The answers to choices have further parts, which `rulec run` prints too.
         let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == rulec::TableKind::Choice);

@@ -103,7 +103,8 @@ fn options(path: PathBuf, events: EventSink) -> Options {
 
 /// Starts a service with one rule set, after `change` has changed its settings.
 async fn start_with(text: &str, change: impl FnOnce(&mut Options, &Path)) -> Running {
-    // The client needs it, although it uses no TLS here. Only the first test of the process sets it.
+    // The client needs it, although it uses no TLS here. Only the first test of the process sets
+    // it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().expect("a folder");
     let path = write_rules(folder.path(), text);
