@@ -69,10 +69,20 @@ impl SigningKey {
         VerifyingKey(self.0.verifying_key())
     }
 
+    /// Signs a record, such as a checkpoint of a log. The signature is never one of an artifact.
+    pub fn sign_record(&self, record: &[u8]) -> [u8; 64] {
+        self.0.sign(&record_bytes(record)).to_bytes()
+    }
+
     pub(crate) fn sign(&self, message: &[u8]) -> super::Signed {
         let signature = self.0.sign(message);
         super::Signed { key: self.0.verifying_key().to_bytes(), signature: signature.to_bytes() }
     }
+}
+
+/// Returns the bytes that the signature of a record covers. They begin like no artifact.
+fn record_bytes(record: &[u8]) -> Vec<u8> {
+    [b"rulec record\0", record].concat()
 }
 
 impl VerifyingKey {
@@ -85,6 +95,12 @@ impl VerifyingKey {
             let is_private = text.contains("PRIVATE KEY");
             if is_private { KeyError::Private } else { KeyError::Unknown }
         })
+    }
+
+    /// True if `signature` is the signature of a record by the private key of this public key; see
+    /// [`SigningKey::sign_record`].
+    pub fn verifies_record(&self, record: &[u8], signature: &[u8; 64]) -> bool {
+        self.0.verify_strict(&record_bytes(record), &Signature::from_bytes(signature)).is_ok()
     }
 
     pub(super) fn has_bytes(&self, bytes: &[u8; 32]) -> bool {

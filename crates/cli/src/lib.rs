@@ -19,6 +19,8 @@
 //! | `conformance` `workflow` `graph` `init` | one subcommand each |
 //! | `doctor` `bench` `repl` `lsp` | one subcommand each |
 //! | `coverage` | which routes and conditions a set of decisions covered, for `test` and `doctor` |
+//! | `log` | checks the hash chain of decision logs |
+//! | `serve` | decisions over HTTP (feature `serve`) |
 //! | `studio`, `report_page` | rules in a browser, and as one page (feature `studio`) |
 //! | `infer` | `schema --from`: an `input` block from samples or a JSON Schema |
 //! | `escape` | escaping of texts for XML and HTML |
@@ -55,6 +57,7 @@ mod judge;
 mod keys;
 mod language;
 mod lines;
+mod log;
 #[cfg(feature = "lsp")]
 mod lsp;
 mod manual;
@@ -71,6 +74,7 @@ mod report;
 mod report_page;
 mod run;
 mod schema;
+mod serve;
 mod signals;
 mod stdio;
 mod stream;
@@ -108,6 +112,7 @@ Examples:
   rulec explain E0203                                 explain a code, with examples
   rulec workflow run review.rules --input '{}'        run a workflow
   rulec graph review.rules                            draw the workflow
+  rulec serve support.rules                           decide over HTTP for programs in any language
   rulec studio support.rules                          show rules and decisions in a browser
   rulec import routes router.json -o support.rules    convert another system's JSON to rules
   rulec export routes support.rules -o router.json    write rules as another system's JSON
@@ -156,9 +161,11 @@ enum CliCommand {
     #[cfg(feature = "lsp")]
     Lsp(lsp::Args),
     Init(init::Args),
+    Log(log::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
     Repl(repl::Args),
+    Serve(Box<serve::Args>),
     Studio(studio::Args),
     Report(report_page::Args),
     Completions(manual::CompletionsArgs),
@@ -263,10 +270,12 @@ fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status
         CliCommand::Graph(args) => graph::run(&args, term, out),
         #[cfg(feature = "lsp")]
         CliCommand::Lsp(args) => lsp::run(&args, term),
+        CliCommand::Log(args) => log::run(&args, term, out),
         CliCommand::Init(args) => init::run(&args, term, out),
         CliCommand::Doctor(args) => doctor::run(&args, term, out),
         CliCommand::Bench(args) => bench::run(&args, term, out),
         CliCommand::Repl(args) => repl::run(&args, term, out),
+        CliCommand::Serve(args) => serve::run(&args, term, out),
         CliCommand::Studio(args) => studio::run(&args, term, out),
         CliCommand::Report(args) => report_page::run(&args, term),
         CliCommand::Completions(args) => manual::write_completions(&args, out),

@@ -12,18 +12,18 @@ use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-use rulec::choice::{self, Question, reasons};
+use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
 use rulec::payload;
-use rulec::{Decision, Entry, Explanation, Message, RequestAnalysis, Rules, Session, SkippedCondition};
+use rulec::{Decision, Entry, Message, RequestAnalysis, Rules, Session};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
+use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, default_entry};
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
-use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -89,28 +89,11 @@ pub struct Args {
     engine: EngineArgs,
 }
 
-#[derive(Serialize)]
-struct DecidedLine<'a> {
-    line: u64,
-    #[serde(flatten)]
-    decision: &'a Decision,
-    /// The reason why the language model's answer could not be used; `None` if no model is asked or
-    /// its answer is valid.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<String>,
-    /// The conditions of a choice that were skipped, because values that they read are missing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    skipped: Vec<SkippedCondition>,
-    /// The reason for the decision; `None` unless the rules say that the user should see the
-    /// reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matched: Option<Vec<&'a str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Explanation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    analysis: Option<RequestAnalysis>,
+impl Args {
+    fn answer_options(&self) -> AnswerOptions {
+        let Args { all: matched, explain: explanation, analysis, .. } = *self;
+        AnswerOptions { matched, explanation, analysis, language: language() }
+    }
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -246,11 +229,6 @@ impl DecidingWorker<'_> {
         *all || *explain || *analysis || log.is_some() || self.entry.kind() == TableKind::Choice
     }
 
-    /// Analyses the text of a message, if the user asked for it.
-    fn analyze(&self, message: &Json) -> Option<RequestAnalysis> {
-        self.args.analysis.then(|| self.rules.analyze_message(message).ok()).flatten()
-    }
-
     /// Adds a line with the message and its decision to the lines for the decision log, if the user
     /// asked for a log.
     fn log_decision(&mut self, decided: DecidedMessage<'_>, analysis: Option<&RequestAnalysis>) {
@@ -309,19 +287,17 @@ impl Worker for DecidingWorker<'_> {
             let decision = entry.decide_line(message)?;
             if decision.statement().is_none() {
                 let message = self.parse(message)?;
-                let mut intent_line = meaning::find_intent(matcher, line, &message, &decision);
-                if let (Some(model), None) = (self.model, intent_line.name()) {
-                    intent_line.ask_model(matcher, model, &message)?;
+                let mut answer = IntentAnswer::find(matcher, &message, &decision);
+                if let (Some(model), None) = (self.model, &answer.name) {
+                    meaning::ask_model(&mut answer, matcher, model, &message)?;
                 }
-                self.summary.count_intent(intent_line.name());
-                intent_line.matched = args.all.then(Vec::new);
-                intent_line.explanation = args.explain.then(|| matcher.explain(&message, false)).flatten();
-                intent_line.analysis = self.analyze(&message);
-                write_json(out, &intent_line);
+                self.summary.count_intent(answer.name.as_deref());
+                answer.add_parts(matcher, &message, args.answer_options());
+                write_json(out, &AnswerLine { line, answer: &answer });
                 let decided = DecidedMessage::new(&decision, &message).elapsed(start.elapsed());
-                let explanation = intent_line.explanation.take();
-                let decided = decided.flow(intent_line.name()).explanation(explanation);
-                self.log_decision(decided, intent_line.analysis.as_ref());
+                let explanation = answer.explanation.take();
+                let decided = decided.flow(answer.name.as_deref()).explanation(explanation);
+                self.log_decision(decided, answer.analysis.as_ref());
                 return Ok(());
             }
         }
@@ -337,33 +313,14 @@ impl Worker for DecidingWorker<'_> {
         let decision = entry.decide(&message);
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
-        let matched = args.all.then(|| entry.matched(&message));
-        let explanation = args.explain.then(|| entry.explain(&message, false));
-        let mut skipped = entry.skipped(&message);
-        skipped.iter_mut().for_each(|skipped| skipped.reason = skipped.reason.in_language(language()));
-        let failure = model_failure.or_else(|| {
-            let failure = self.question?.answer(&message).err()?;
-            Some(failure.to_message())
-        });
-        let failure = failure.map(|failure| localized(&failure).into_owned());
-        let reason = decision.to_user().then(|| reasons(self.rules, entry.name(), &message).ok()).flatten();
-        let reason = reason.map(|sentences| {
-            sentences.map(|sentence| localized(&sentence).into_owned()).collect::<Vec<_>>().join(" ")
-        });
-        let reason = model_reason.or(reason);
-        let analysis = self.analyze(&message);
-        let decided_line = DecidedLine {
-            line,
-            decision: &decision,
-            failure,
-            skipped,
-            reason,
-            matched,
-            explanation,
-            analysis,
-        };
-        write_json(out, &decided_line);
-        let DecidedLine { explanation, analysis, .. } = decided_line;
+        let mut answer =
+            Answer::new(self.rules, entry, self.question, &decision, &message, args.answer_options());
+        if let Some(failure) = model_failure {
+            answer.failure = Some(localized(&failure).into_owned());
+        }
+        answer.reason = model_reason.or(answer.reason);
+        write_json(out, &AnswerLine { line, answer: &answer });
+        let Answer { explanation, analysis, .. } = answer;
         let decided = DecidedMessage::new(&decision, &message).elapsed(elapsed).explanation(explanation);
         self.log_decision(decided, analysis.as_ref());
         Ok(())
@@ -375,7 +332,7 @@ impl Worker for DecidingWorker<'_> {
 }
 
 /// Writes the output line of a plain decision (without explanation or intent flow). The line is the
-/// same as a serialized [`DecidedLine`], but is written faster.
+/// same as a serialized [`AnswerLine`], but is written faster.
 fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"{\"line\":");
     out.extend_from_slice(itoa::Buffer::new().format(line).as_bytes());
@@ -400,25 +357,10 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
                 ),
             })
         }),
-        None if rules.main().is_empty() => {
-            let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-            // A choice that asks a language model is chosen only if there is no other entry.
-            let asks_model = |name: &&str| Question::new(rules, name).is_ok();
-            if !entries.iter().all(asks_model) {
-                entries.retain(|name| !asks_model(name));
-            }
-            let no_entry = || ambiguous_entry_error(rules, &entries);
-            match entries.as_slice() {
-                [] => Err(no_entries_error(rules)),
-                [only] => rules
-                    .entry(only)
-                    .ok()
-                    .filter(|entry| entry.kind() != TableKind::Routes)
-                    .ok_or_else(no_entry),
-                _ => Err(no_entry()),
-            }
-        }
-        None => Ok(rules.main()),
+        None => default_entry(rules).map_err(|entries| match entries.is_empty() {
+            true => no_entries_error(rules),
+            false => ambiguous_entry_error(rules, &entries),
+        }),
     }
 }
 

@@ -51,6 +51,13 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
+/// Writes a line to standard error. A line that cannot be written is lost, because there is no
+/// other place to report that.
+#[cfg(feature = "serve")]
+pub fn write_event(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
 /// Returns the metadata of the files to which standard output and standard error are redirected. A
 /// caller that watches files uses it to ignore the files that this program writes itself.
 pub fn output_files() -> Vec<Metadata> {

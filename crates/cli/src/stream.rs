@@ -18,9 +18,9 @@ use rulec::JsonError;
 use rulec::Message;
 use rulec_base::json;
 use rulec_base::message;
+use rulec_report::answer::{LineError, RejectedLine};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::num::NonZero;
@@ -134,26 +134,6 @@ impl LogFile {
 
 fn log_error(name: &str, error: &io::Error) -> CliError {
     CliError::usage(message!("`{name}` cannot be written: {error}"))
-}
-
-/// The output line for an input line that is not a message.
-#[derive(Serialize)]
-struct RejectedLine<'a> {
-    line: u64,
-    error: LineError<'a>,
-}
-
-#[derive(Serialize)]
-struct LineError<'a> {
-    code: Code,
-    message: Cow<'a, str>,
-    /// The column of the error in characters, from 1; `None` if it is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
-    #[serde(skip_serializing_if = "str::is_empty")]
-    path: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<Cow<'a, str>>,
 }
 
 /// Opens a file as a stream of lines, or standard input if `path` is `None` or `-`.
@@ -343,13 +323,7 @@ pub fn answer_message(
             path: "",
             help: Some(localized(help)),
         },
-        Ok(Err(LineFailure::Invalid(error))) => LineError {
-            code: error.kind().code(),
-            message: error.message().into(),
-            column: Some(error.column()),
-            path: error.path(),
-            help: error.help().map(Into::into),
-        },
+        Ok(Err(LineFailure::Invalid(error))) => LineError::from(error),
         Err(mistake) => LineError {
             code: Code::DecisionFailed,
             message: localized(mistake),

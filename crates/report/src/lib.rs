@@ -3,11 +3,15 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`answer`] | the answer to a message, as JSON |
+//! | [`chain`] | the hash chain of a decision log |
 //! | [`coverage`] | which routes and conditions were reached by decisions |
 //! | [`drawing`] | workflows and tables as graphs |
 //! | [`files`] | atomic writing of files |
 //! | [`log`] | the lines of a decision log |
 
+pub mod answer;
+pub mod chain;
 pub mod coverage;
 pub mod drawing;
 pub mod files;

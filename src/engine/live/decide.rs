@@ -2,12 +2,13 @@
 //! segments are searched one after another. Each search covers only the routes that come before the
 //! best match so far. The first segment is the *base*: the rule set as last compiled in full.
 
+use super::LiveRules;
 use super::segment::RouteOrder;
 use super::snapshot::Snapshot;
-use crate::engine::Rules;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
+use crate::engine::{Rules, UnknownEntry};
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;
@@ -17,6 +18,24 @@ use rulec_vm::vm::{JsonMessage, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+impl LiveRules {
+    /// Returns the decision of an entry for a message given as JSON text; see
+    /// [`Entry::decide_line`](crate::Entry::decide_line). The outer error is about the entry, the
+    /// inner error about the text.
+    ///
+    /// # Errors
+    /// If there is no such entry.
+    pub fn decide_line_in(
+        &self,
+        entry: &str,
+        text: &[u8],
+    ) -> Result<Result<Decision, JsonError>, UnknownEntry> {
+        let snapshot = self.shared.snapshot.load();
+        let table = snapshot.base.rules.entry(entry)?.id();
+        Ok(decide_line_in_snapshot(&snapshot, table, text))
+    }
+}
 
 /// Calls `work` with one VM for each segment (group of routes compiled together), and with the
 /// number of the current thread. The number selects the reference counter of the rules that the

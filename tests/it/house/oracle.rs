@@ -47,7 +47,7 @@ fn only_explanations_and_the_reference_tier_use_the_oracle() {
 }
 
 /// Clocks of the time of day can jump, so durations come from a monotonic clock (`Instant`). Only
-/// the lines of logs contain the time of day.
+/// logs, events and versions of the service contain the time of day.
 #[test]
 fn only_logs_read_the_time_of_day() {
     let reads = ["now_utc(", "now_local(", "SystemTime::now", "Timestamp::now", "Zoned::now"];
@@ -55,6 +55,8 @@ fn only_logs_read_the_time_of_day() {
         "crates/runtime/src/route.rs",
         "crates/runtime/src/route/log/line.rs",
         "crates/runtime/src/route/watched.rs",
+        "crates/serve/src/events.rs",
+        "crates/serve/src/rules/version.rs",
     ];
     assert_eq!(files_with(&reads), logs);
 }

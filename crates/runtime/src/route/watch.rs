@@ -34,6 +34,8 @@ pub enum WatchError {
     Compile(#[from] CompileError),
     /// The main file has no statement. Such a file is probably still being written.
     Empty(PathBuf),
+    /// The main file is the text of rules, but only signed artifacts are accepted.
+    Unsigned(PathBuf),
     /// The rules lack the table where the router's decisions start, or one of their targets has no
     /// handler.
     #[error(transparent)]
@@ -50,6 +52,10 @@ impl WatchError {
         match self {
             WatchError::Compile(error) => error.to_message(),
             WatchError::Empty(path) => message!("the rule file `{}` holds no statement", path.display()),
+            WatchError::Unsigned(path) => message!(
+                "`{}` is the text of rules and has no signature; only files that `rulec build --sign` wrote are loaded",
+                path.display()
+            ),
             WatchError::Router(error) => error.to_message(),
             WatchError::System(error) => {
                 message!("the rule files cannot be watched: {}", error.to_string())
@@ -80,6 +86,7 @@ pub struct WatchStatus {
 #[must_use = "the files are watched only as long as this value lives"]
 pub struct Watch {
     status: watch::Receiver<WatchStatus>,
+    change_notify: Arc<Notify>,
     task: AbortHandle,
 }
 
@@ -93,6 +100,12 @@ impl Watch {
     /// Returns at once if such a change has happened since the previous call.
     pub async fn changed(&mut self) -> WatchStatus {
         next_status(&mut self.status).await
+    }
+
+    /// Checks the files soon for changes, without waiting for a notification of the operating
+    /// system.
+    pub fn check(&self) {
+        self.change_notify.notify_one();
     }
 
     /// Returns one more receiver of the states of the watched files. A state that one receiver has
@@ -134,7 +147,7 @@ impl Router {
     /// # Errors
     /// If the current file cannot become active, or the operating system cannot watch files.
     pub async fn watch(&self, compiler: Compiler, path: impl AsRef<Path>) -> Result<Watch, WatchError> {
-        let first = FirstVersion::load(compiler, path.as_ref()).await?;
+        let first = FirstVersion::load(WatchedFiles::new(compiler, path.as_ref())).await?;
         let swapped = self.swap(first.rules.clone())?;
         first.watch(self.clone(), swapped.generation)
     }
@@ -167,8 +180,7 @@ pub(super) struct FirstVersion {
 }
 
 impl FirstVersion {
-    pub async fn load(compiler: Compiler, path: &Path) -> Result<FirstVersion, WatchError> {
-        let files = WatchedFiles { compiler, path: path.to_owned() };
+    pub async fn load(files: WatchedFiles) -> Result<FirstVersion, WatchError> {
         let RulesVersion { rules, file_digests } = files.clone().compile_version().await?;
         Ok(FirstVersion { rules: rules?, files, file_digests })
     }
@@ -184,21 +196,23 @@ impl FirstVersion {
         let watch_task = WatchTask {
             target,
             files: self.files,
-            change_notify,
+            change_notify: change_notify.clone(),
             folders,
             file_digests: self.file_digests,
             status_sender,
         };
-        Ok(Watch { status, task: tokio::spawn(watch_task.run()).abort_handle() })
+        Ok(Watch { status, change_notify, task: tokio::spawn(watch_task.run()).abort_handle() })
     }
 }
 
 /// The rule files to watch: the path of the main file, and the compiler that reads it with its
 /// imports.
 #[derive(Clone)]
-struct WatchedFiles {
+pub(super) struct WatchedFiles {
     compiler: Compiler,
     path: PathBuf,
+    /// Whether only signed artifacts are accepted, and the text of rules is refused.
+    signed_only: bool,
 }
 
 /// One version of the rule files: the compiled rules, and digests that detect later changes.
@@ -208,6 +222,14 @@ struct RulesVersion {
 }
 
 impl WatchedFiles {
+    pub fn new(compiler: Compiler, path: &Path) -> WatchedFiles {
+        WatchedFiles { compiler, path: path.to_owned(), signed_only: false }
+    }
+
+    pub fn signed_only(self, signed_only: bool) -> WatchedFiles {
+        WatchedFiles { signed_only, ..self }
+    }
+
     /// Reads and compiles the files on a separate thread, because this work blocks.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
@@ -229,6 +251,9 @@ impl WatchedFiles {
             && artifact::is_artifact(bytes)
         {
             return Ok(self.compiler.load_artifact(bytes)?.into());
+        }
+        if self.signed_only && content.is_ok() {
+            return Err(WatchError::Unsigned(self.path.clone()));
         }
         // The file may be replaced at any time, so it is read only once.
         let loader = MainFileLoader { name, content: &content, disk };
@@ -436,7 +461,7 @@ mod tests {
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));
         let loader = DigestingLoader { disk: &disk, digests: RefCell::default() };
-        let files = WatchedFiles { compiler: Compiler::new(), path: PathBuf::from("a.rules") };
+        let files = WatchedFiles::new(Compiler::new(), Path::new("a.rules"));
         let rules = files.compile(&loader, "a.rules").expect("the first version compiles");
         assert_eq!(rules.texts()[0].1, "default -> d");
     }

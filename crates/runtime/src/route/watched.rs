@@ -3,7 +3,7 @@
 use super::log::{DecisionLog, DecisionRecord, decided_result};
 use super::outcome::Outcome;
 use super::stats::{RouterCounters, RouterStats};
-use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, next_status};
+use super::watch::{FirstVersion, Watch, WatchError, WatchStatus, WatchTarget, WatchedFiles, next_status};
 use arc_swap::ArcSwap;
 use rulec::{Compiler, Decision, LiveRules, UnknownEntry};
 use serde_json::Value as Json;
@@ -72,6 +72,7 @@ impl WatchTarget for Arc<WatchedShared> {
 pub struct WatchedRulesBuilder {
     compiler: Compiler,
     path: PathBuf,
+    signed_only: bool,
     log: Option<DecisionLog>,
 }
 
@@ -88,6 +89,13 @@ impl WatchedRulesBuilder {
         self
     }
 
+    /// Sets whether the text of rules is refused, so that only artifacts are loaded. One of the
+    /// keys that the compiler [trusts](Compiler::trust) must have signed them. Default: false.
+    pub fn signed_only(mut self, signed_only: bool) -> Self {
+        self.signed_only = signed_only;
+        self
+    }
+
     /// Loads the files and watches them.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
@@ -95,7 +103,8 @@ impl WatchedRulesBuilder {
     /// # Errors
     /// If the current file cannot be loaded, or the operating system cannot watch files.
     pub async fn open(self) -> Result<WatchedRules, WatchError> {
-        let first = FirstVersion::load(self.compiler, &self.path).await?;
+        let files = WatchedFiles::new(self.compiler, &self.path).signed_only(self.signed_only);
+        let first = FirstVersion::load(files).await?;
         let shared = Arc::new(WatchedShared {
             rules: ArcSwap::from_pointee(first.rules.clone()),
             counters: RouterCounters::default(),
@@ -117,7 +126,7 @@ impl std::fmt::Debug for WatchedRules {
 impl WatchedRules {
     /// Starts to build watched rules from a rule file or an artifact (a file of compiled rules).
     pub fn builder(compiler: Compiler, path: impl AsRef<Path>) -> WatchedRulesBuilder {
-        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), log: None }
+        WatchedRulesBuilder { compiler, path: path.as_ref().to_owned(), signed_only: false, log: None }
     }
 
     /// Loads a rule file or an artifact (a file of compiled rules) and watches it, without a
@@ -173,6 +182,12 @@ impl WatchedRules {
     /// Returns at once if such a change has happened since the previous call.
     pub async fn changed(&mut self) -> WatchStatus {
         next_status(&mut self.statuses).await
+    }
+
+    /// Checks the files soon for changes, without waiting for a notification of the operating
+    /// system. [`WatchedRules::changed`] reports a new version.
+    pub fn check(&self) {
+        self.watch.check();
     }
 
     /// Returns counts and latencies of the routes since the rules were opened. There are no

@@ -1,0 +1,271 @@
+//! `rulec serve`: a service that decides over HTTP. The service is in `rulec-serve`. It is an
+//! optional feature, because it adds a web server to the program.
+
+use super::keys::KeyLocation;
+use super::term::{Out, Term};
+use super::{CliError, Status};
+use std::path::PathBuf;
+
+/// Serve decisions over HTTP to programs in any language
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  rulec serve support.rules
+  curl -H 'Content-Type: application/json' -d '{\"message\": {\"text\": \"a refund\"}}' http://127.0.0.1:8181/v1/decide
+  rulec serve rules/ --listen 0.0.0.0:8181 --tokens tokens --tls-cert chain.pem --tls-key key.pem
+  rulec serve billing=b.rules support=s.rulec --trust release.pub
+  rulec serve support.rules --listen unix:/run/rulec/socket
+  rulec serve support.rules --mcp
+  rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
+
+The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and
+`GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`,
+`/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also speaks as OPA
+(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`).
+
+Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
+answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
+pub struct Args {
+    /// Rule files, artifacts, or folders with rule files; `NAME=FILE` gives the rules a name
+    /// [default name: the name of the file]
+    #[arg(value_name = "RULES", required = true)]
+    pub rules: Vec<String>,
+    /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8181")]
+    pub listen: String,
+    /// Serve an agent over standard input and output, by the Model Context Protocol, and do not
+    /// listen
+    #[arg(long, conflicts_with = "tokens")]
+    pub mcp: bool,
+    /// The folder that imports must stay inside [default: the folder of each file]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Load only artifacts signed with this key: a PEM file with the public key, or `env:NAME` for
+    /// an environment variable; may be repeated
+    #[arg(long, value_name = "KEY")]
+    pub trust: Vec<KeyLocation>,
+    /// A file of bearer tokens: lines of a name, scopes (decide, explain, admin) and a SHA-256 hash
+    #[arg(long, value_name = "FILE")]
+    pub tokens: Option<PathBuf>,
+    /// Listen for other machines without tokens, because something else guards the service
+    #[arg(long, conflicts_with = "tokens")]
+    pub no_auth: bool,
+    /// The certificate chain for TLS, a PEM file; read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The private key for TLS, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// A website whose pages may ask, as in `https://example.com`; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub cors_origin: Vec<String>,
+    /// Append each decision with its message to a decision log; `-` writes to standard output
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// What happens to lines of the log that come faster than they can be written
+    #[arg(long, value_name = "MODE", value_enum, default_value_t, requires = "log")]
+    pub log_mode: Mode,
+    /// Sign checkpoints of the log with this key: a PEM file with the private key, or `env:NAME`
+    /// for an environment variable
+    #[arg(long, value_name = "KEY", requires = "log")]
+    pub log_key: Option<KeyLocation>,
+    /// Begin a new file of the log after this number of bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 256 << 20, requires = "log")]
+    pub log_rotate: u64,
+    /// The largest body of a request, and line of a stream, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 1 << 20)]
+    pub max_body: usize,
+    /// The maximum number of open connections; more wait
+    #[arg(long, value_name = "N", default_value_t = 1024, value_parser = positive)]
+    pub max_connections: usize,
+    /// The maximum number of requests that are answered at the same time; more get the status 503
+    #[arg(long, value_name = "N", default_value_t = 256, value_parser = positive)]
+    pub max_requests: usize,
+    /// The maximum time for an answer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    pub deadline: u64,
+    /// The maximum time for the head of a request, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 10_000)]
+    pub head_time: u64,
+    /// The maximum time for open requests to end after SIGTERM, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000)]
+    pub drain: u64,
+}
+
+/// What happens to lines of the log that come faster than they can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Mode {
+    /// They are dropped and counted
+    #[default]
+    Drop,
+    /// They wait in a file next to the log
+    Spill,
+    /// Each answer waits until its line is on the disk
+    Sync,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "a number of at least 1 is wanted".to_owned())
+}
+
+#[cfg(not(feature = "serve"))]
+pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
+    Err(CliError::usage(rulec_base::message!(
+        "this program was built without the service: `cargo build -p rulec-cli --features serve`"
+    )))
+}
+
+#[cfg(feature = "serve")]
+pub use with::run;
+
+#[cfg(feature = "serve")]
+mod with {
+    use super::super::{files, stdio};
+    use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
+    use rulec_base::message;
+    use rulec_serve::{
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleSource, Server, StartError, Stop,
+    };
+    use serde_json::Value as Json;
+    use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+    use std::time::Duration;
+    use tokio::io::BufReader;
+    use tokio::signal::unix::{SignalKind, signal};
+    use tokio::sync::mpsc;
+
+    /// Maximum number of lines of the decision log that wait in memory.
+    const LOG_CAPACITY: usize = 10_000;
+
+    pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+        let options = options(args)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| CliError::usage(message!("the service cannot be started: {error}")))?;
+        if args.mcp {
+            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+            let served = runtime.block_on(Server::serve_mcp(options, BufReader::new(input), output));
+            runtime.shutdown_background();
+            return served.map(|()| Status::Success).map_err(|error| start_error(&error));
+        }
+        let is_drained = runtime.block_on(async {
+            let server = Server::bind(options).await.map_err(|error| start_error(&error))?;
+            let signals = listen_for_signals().map_err(CliError::system)?;
+            out.write_line(&server.address())?;
+            out.flush()?;
+            term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
+            Ok::<bool, CliError>(server.run(signals).await)
+        })?;
+        // The program ends without waiting for slow work whose client has gone.
+        runtime.shutdown_background();
+        Ok(if is_drained { Status::Success } else { Status::Errors })
+    }
+
+    fn start_error(error: &StartError) -> CliError {
+        let status = match error {
+            StartError::Rules(..) | StartError::Compile(..) => Status::Errors,
+            _ => Status::Usage,
+        };
+        CliError { status, message: Some(error.to_message()) }
+    }
+
+    fn options(args: &Args) -> Result<Options, CliError> {
+        let millis = Duration::from_millis;
+        let events = |event: &Json| stdio::write_event(&event.to_string());
+        Ok(Options {
+            rules: rule_sources(&args.rules, args.root.as_deref())?,
+            trusted: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
+            address: parse_address(&args.listen)?,
+            limits: Limits {
+                body: args.max_body,
+                connections: args.max_connections,
+                concurrency: args.max_requests,
+                deadline: millis(args.deadline),
+                head_time: millis(args.head_time),
+                drain: millis(args.drain),
+            },
+            tokens: args.tokens.clone(),
+            tls: args.tls_cert.clone().zip(args.tls_key.clone()),
+            origins: args.cors_origin.clone(),
+            open: args.no_auth,
+            log: log_options(args)?,
+            events: Arc::new(events),
+        })
+    }
+
+    fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
+        let Some(path) = &args.log else { return Ok(None) };
+        Ok(Some(LogOptions {
+            target: match path == Path::new("-") {
+                true => LogTarget::Writer(stdio::open_stdout()),
+                false => LogTarget::File(path.clone()),
+            },
+            mode: match args.log_mode {
+                Mode::Drop => LogMode::Drop,
+                Mode::Spill => LogMode::Spill,
+                Mode::Sync => LogMode::Sync,
+            },
+            capacity: LOG_CAPACITY,
+            rotate_bytes: args.log_rotate,
+            key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
+        }))
+    }
+
+    fn parse_address(text: &str) -> Result<Address, CliError> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            return Ok(Address::Unix(PathBuf::from(path)));
+        }
+        text.parse().map(Address::Tcp).map_err(|_| {
+            CliError::usage(message!(
+                "`{text}` is no address to listen on; give one such as `127.0.0.1:8181` or `unix:/run/rulec/socket`"
+            ))
+        })
+    }
+
+    /// Returns the rule files that the arguments name. A file that another file of the same folder
+    /// imports belongs to the rules of that file.
+    fn rule_sources(arguments: &[String], root: Option<&Path>) -> Result<Vec<RuleSource>, CliError> {
+        let mut sources = Vec::new();
+        for argument in arguments {
+            let (name, path) = match argument.split_once('=') {
+                Some((name, path)) if !Path::new(argument).exists() => (Some(name), Path::new(path)),
+                _ => (None, Path::new(argument)),
+            };
+            if !path.is_dir() {
+                let name = name.map_or_else(|| stem(path), str::to_owned);
+                sources.push(RuleSource { name, path: path.to_owned(), root: root.map(Path::to_owned) });
+                continue;
+            }
+            for (compiled, is_imported) in files::compile_files(&[path.to_owned()], root)? {
+                if !is_imported {
+                    let (path, root) = (compiled.target.path, compiled.target.root);
+                    sources.push(RuleSource { name: stem(&path), path, root });
+                }
+            }
+        }
+        Ok(sources)
+    }
+
+    fn stem(path: &Path) -> String {
+        path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    /// Sends what each signal asks of the service.
+    fn listen_for_signals() -> std::io::Result<mpsc::Receiver<Stop>> {
+        let (sender, receiver) = mpsc::channel(1);
+        for (kind, stop) in [
+            (SignalKind::hangup(), Stop::Reload),
+            (SignalKind::terminate(), Stop::Drain),
+            (SignalKind::interrupt(), Stop::Drain),
+        ] {
+            let (mut signals, sender) = (signal(kind)?, sender.clone());
+            tokio::spawn(async move {
+                while signals.recv().await.is_some() {
+                    if sender.send(stop).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        Ok(receiver)
+    }
+}

@@ -1,0 +1,241 @@
+//! The answer to one message as data: the decision with the parts that a caller asked for. The
+//! program `rulec run` prints it, and the decision service sends it.
+
+use rulec::choice::{Question, reasons};
+use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
+use rulec::{
+    Code, Decision, Entry, Exceeded, Explanation, InputViolation, JsonError, Language, Message,
+    RequestAnalysis, Rules, SkippedCondition, TableKind,
+};
+use serde::Serialize;
+use serde_json::Value as Json;
+use std::borrow::Cow;
+
+/// An answer with the number of the line of its message.
+#[derive(Serialize)]
+pub struct AnswerLine<'a, A> {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// The answer, whose fields follow.
+    #[serde(flatten)]
+    pub answer: &'a A,
+}
+
+/// The answer to a line that is not a message.
+#[derive(Serialize)]
+pub struct RejectedLine<'a> {
+    /// The number of the line, from 1.
+    pub line: u64,
+    /// Why the line has no answer.
+    pub error: LineError<'a>,
+}
+
+/// The reason why a line has no answer.
+#[derive(Serialize)]
+pub struct LineError<'a> {
+    /// The code of the error.
+    pub code: Code,
+    /// The error in words.
+    pub message: Cow<'a, str>,
+    /// The column of the error in characters, from 1; `None` if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// The path of the faulty value; empty for the whole message.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub path: &'a str,
+    /// The remedy, if one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<Cow<'a, str>>,
+}
+
+impl<'a> From<&'a JsonError> for LineError<'a> {
+    fn from(error: &'a JsonError) -> LineError<'a> {
+        LineError {
+            code: error.kind().code(),
+            message: error.message().into(),
+            column: Some(error.column()),
+            path: error.path(),
+            help: error.help().map(Into::into),
+        }
+    }
+}
+
+/// The optional parts of an answer, and the language of its texts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnswerOptions {
+    /// Whether to list all routes that hold.
+    pub matched: bool,
+    /// Whether to explain the decision.
+    pub explanation: bool,
+    /// Whether to analyse the text of the message.
+    pub analysis: bool,
+    /// The language of reasons and failures.
+    pub language: Language,
+}
+
+/// A decision with its optional parts.
+#[derive(Serialize)]
+pub struct Answer<'a> {
+    #[serde(flatten)]
+    decision: &'a Decision,
+    /// The reason why the language model's answer could not be used; `None` if no model is asked or
+    /// its answer is valid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// The conditions of a choice that were skipped, because values that they read are missing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<SkippedCondition>,
+    /// The reason for the decision; `None` unless the rules say that the user should see the
+    /// reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<Vec<&'a str>>,
+    /// The explanation, if the caller asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// The analysis of the message's text, if the caller asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<RequestAnalysis>,
+}
+
+impl<'a> Answer<'a> {
+    /// Adds the optional parts to a decision of `entry` for `message`. `question` is the question
+    /// of a choice that asks a language model.
+    pub fn new(
+        rules: &'a Rules,
+        entry: Entry<'a>,
+        question: Option<&Question>,
+        decision: &'a Decision,
+        message: &Json,
+        options: AnswerOptions,
+    ) -> Answer<'a> {
+        let localized = |text: &Message| text.in_language(options.language);
+        let mut skipped = entry.skipped(message);
+        skipped.iter_mut().for_each(|skipped| skipped.reason = localized(&skipped.reason));
+        let failure = question.and_then(|question| question.answer(message).err());
+        let reason = decision.to_user().then(|| reasons(rules, entry.name(), message).ok()).flatten();
+        let reason = reason.map(|sentences| {
+            sentences.map(|sentence| localized(&sentence).to_string()).collect::<Vec<_>>().join(" ")
+        });
+        Answer {
+            decision,
+            failure: failure.map(|failure| localized(&failure.to_message()).to_string()),
+            skipped,
+            reason,
+            matched: options.matched.then(|| entry.matched(message)),
+            explanation: options.explanation.then(|| entry.explain(message, false)),
+            analysis: options.analysis.then(|| rules.analyze_message(message).ok()).flatten(),
+        }
+    }
+}
+
+/// The answer to a message that no keyword pattern of a flow matches. A classifier or a language
+/// model selects the flow by its meaning.
+#[derive(Serialize)]
+pub struct IntentAnswer<'a> {
+    entry: &'a str,
+    /// The id that the flow returns to the caller; `None` if no flow was chosen.
+    pub flow: Option<String>,
+    /// The name of the flow in the rules.
+    pub name: Option<String>,
+    pattern: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+    /// `model` if a language model selected the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<&'static str>,
+    /// Why the answer of the language model could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+    /// If no flow was chosen: the intent flows (flows chosen by meaning) that are most similar to
+    /// the message.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<IntentHit>,
+    #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
+    breaches: &'a [InputViolation],
+    #[serde(skip_serializing_if = "<[Exceeded]>::is_empty")]
+    exceeded: Vec<Exceeded>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matched: Option<Vec<&'a str>>,
+    /// The explanation, if the caller asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// The analysis of the message's text, if the caller asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<RequestAnalysis>,
+}
+
+impl<'a> IntentAnswer<'a> {
+    /// Asks the classifier for the intent flow (a flow chosen by meaning) that fits a message.
+    /// `decision` is the result of the keyword patterns, which chose no flow.
+    pub fn find(matcher: &FlowMatcher, message: &Json, decision: &'a Decision) -> IntentAnswer<'a> {
+        let (selection, classifier_exceeded) = matcher.search_intent(message_text(message));
+        // The decision lists the limits that the keyword patterns exceeded. The classifier's own
+        // limits are added.
+        let mut exceeded = decision.exceeded().to_vec();
+        exceeded.extend(classifier_exceeded);
+        let (intent, nearest) = match selection {
+            FlowSelection::Intent(intent) => (Some(intent), Vec::new()),
+            FlowSelection::Nothing { nearest } => (None, nearest),
+            FlowSelection::Keyword(_) => (None, Vec::new()),
+        };
+        let score = intent.as_ref().map(|intent| intent.score);
+        let (flow, name) = intent.map(|intent| (intent.id, intent.name)).unzip();
+        IntentAnswer {
+            entry: decision.entry(),
+            flow,
+            name,
+            pattern: None,
+            score,
+            found_by: None,
+            failure: None,
+            nearest,
+            breaches: decision.breaches(),
+            exceeded,
+            matched: None,
+            explanation: None,
+            analysis: None,
+        }
+    }
+
+    /// Adds the optional parts that `options` asks for.
+    pub fn add_parts(&mut self, matcher: &FlowMatcher, message: &Json, options: AnswerOptions) {
+        self.matched = options.matched.then(Vec::new);
+        self.explanation = options.explanation.then(|| matcher.explain(message, false)).flatten();
+        let analyze = || matcher.rules().analyze_message(message).ok();
+        self.analysis = options.analysis.then(analyze).flatten();
+    }
+}
+
+/// Returns the text of a message; empty if it has none.
+pub fn message_text(message: &Json) -> &str {
+    message.get("text").and_then(Json::as_str).unwrap_or_default()
+}
+
+/// True if the messages are decided by flows, and some of them are intent flows (flows chosen by
+/// meaning).
+pub fn has_intent_flows(rules: &Rules, entry: Entry<'_>) -> bool {
+    entry.kind() == TableKind::Flows && rules.program().has_intents()
+}
+
+/// Returns the entry that decides if the caller names none: the routes outside all tables. If there
+/// are no such routes, returns the only choice, router or set of flows.
+///
+/// # Errors
+/// If there is no such entry or there are several. The error holds the names to choose from.
+pub fn default_entry(rules: &Rules) -> Result<Entry<'_>, Vec<&str>> {
+    if !rules.main().is_empty() {
+        return Ok(rules.main());
+    }
+    let mut entries: Vec<&str> = rules.entries().skip(1).collect();
+    // A choice that asks a language model is chosen only if there is no other entry.
+    let asks_model = |name: &&str| Question::new(rules, name).is_ok();
+    if !entries.iter().all(asks_model) {
+        entries.retain(|name| !asks_model(name));
+    }
+    match entries.as_slice() {
+        [only] => rules.entry(only).ok().filter(|entry| entry.kind() != TableKind::Routes).ok_or(entries),
+        _ => Err(entries),
+    }
+}

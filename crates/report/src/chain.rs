@@ -1,0 +1,339 @@
+//! The hash chain of a decision log. Each line has a number and a hash of itself and all lines
+//! before it. So a line that was changed, dropped or moved is found. Checkpoints are lines with a
+//! signature of the chain so far, so that the whole chain cannot be computed again without the key.
+//!
+//! A line ends with `,"seq":N,"chain":"HASH"}`. `HASH` is the SHA-256 hash, in hexadecimal, of the
+//! previous hash and the text of the line before `,"chain"`.
+
+use rulec::artifact::hexadecimal;
+use rulec::{Message, SigningKey, VerifyingKey};
+use rulec_base::message;
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+const HASH_BYTES: usize = 32;
+/// The text before the hash of a line.
+const CHAIN_FIELD: &[u8] = b",\"chain\":\"";
+/// The number of bytes of a line from the start of the chain's field: the hash and the end.
+const TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
+
+type Hash = [u8; HASH_BYTES];
+
+/// The end of a chain, to which further lines are added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    /// The number of the next line, from 1.
+    next: u64,
+    head: Hash,
+}
+
+impl Default for Chain {
+    fn default() -> Chain {
+        Chain { next: 1, head: [0; HASH_BYTES] }
+    }
+}
+
+impl Chain {
+    /// Continues the chain after its last line. `None` if the line has no chain.
+    pub fn after(line: &[u8]) -> Option<Chain> {
+        let parts = LineParts::split(line)?;
+        Some(Chain { next: parts.number + 1, head: parts.hash })
+    }
+
+    /// Returns the number of the next line, from 1.
+    pub fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Adds a line to the chain: `object`, the text of a JSON object. Completes it with its number,
+    /// its hash and a line feed.
+    pub fn add(&mut self, object: &mut Vec<u8>) {
+        object.pop_if(|last| *last == b'\n');
+        object.pop_if(|last| *last == b'}');
+        let comma = if object.len() > 1 { "," } else { "" };
+        object.extend_from_slice(format!("{comma}\"seq\":{}", self.next).as_bytes());
+        self.head = hash_line(&self.head, object);
+        self.next += 1;
+        object.extend_from_slice(CHAIN_FIELD);
+        object.extend_from_slice(hexadecimal(&self.head).as_bytes());
+        object.extend_from_slice(b"\"}\n");
+    }
+
+    /// Returns the first line of a file that continues this chain, for [`Chain::add`].
+    pub fn file_header(&self) -> Vec<u8> {
+        json!({ "log": "rulec", "continues": hexadecimal(&self.head) }).to_string().into_bytes()
+    }
+
+    /// Returns a line with a signature of the chain so far, for [`Chain::add`].
+    pub fn checkpoint(&self, key: &SigningKey) -> Vec<u8> {
+        let signature = hexadecimal(&key.sign_record(&self.signed_record()));
+        let key = key.verifying_key().to_string();
+        json!({ "checkpoint": { "key": key, "signature": signature } }).to_string().into_bytes()
+    }
+
+    fn signed_record(&self) -> Vec<u8> {
+        format!("checkpoint {} {}", self.next, hexadecimal(&self.head)).into_bytes()
+    }
+}
+
+fn hash_line(head: &Hash, line: &[u8]) -> Hash {
+    Sha256::new().chain_update(head).chain_update(line).finalize().into()
+}
+
+/// A line of a chained log, split at its chain.
+struct LineParts<'l> {
+    /// The text that the hash covers.
+    hashed: &'l [u8],
+    number: u64,
+    hash: Hash,
+}
+
+impl<'l> LineParts<'l> {
+    fn split(line: &'l [u8]) -> Option<LineParts<'l>> {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let (hashed, tail) = line.split_at_checked(line.len().checked_sub(TAIL_BYTES)?)?;
+        let hash = tail.strip_prefix(CHAIN_FIELD)?.strip_suffix(b"\"}")?;
+        let digits = hashed.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let (before, number) = hashed.split_at(hashed.len() - digits);
+        before.ends_with(b"\"seq\":").then_some(())?;
+        let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+        Some(LineParts { hashed, number, hash: parse_hexadecimal(hash)? })
+    }
+}
+
+fn parse_hexadecimal<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let text = std::str::from_utf8(text).ok().filter(|text| text.len() == 2 * N)?;
+    let mut bytes = [0; N];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// A fault of a chained log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChainFault {
+    /// The line has no chain, or is incomplete.
+    NoChain,
+    /// The line was changed, or a line before it with the same number.
+    Changed,
+    /// The lines with these numbers are missing before the line.
+    Missing(u64, u64),
+    /// The line has a number that an earlier line has, so that it was moved or repeated.
+    Moved(u64),
+    /// The signature of a checkpoint is wrong.
+    Forged,
+    /// A checkpoint was signed with another key, which the text names.
+    OtherKey(String),
+}
+
+impl ChainFault {
+    /// Returns the fault as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            ChainFault::NoChain => message!("the line has no hash of the chain, or is incomplete"),
+            ChainFault::Changed => message!("the line was changed after it was written"),
+            ChainFault::Missing(first, last) if first == last => {
+                message!("the line with the number {first} is missing before this line")
+            }
+            ChainFault::Missing(first, last) => {
+                message!("the lines with the numbers {first} to {last} are missing before this line")
+            }
+            ChainFault::Moved(number) => {
+                message!("the line has the number {number} of an earlier line: it was moved or repeated")
+            }
+            ChainFault::Forged => message!("the signature of the checkpoint is wrong"),
+            ChainFault::OtherKey(key) => {
+                message!("the checkpoint was signed with another key: {}", key)
+            }
+        }
+    }
+}
+
+/// Checks the lines of a chained log, in order.
+#[derive(Debug, Default)]
+pub struct ChainVerifier {
+    key: Option<VerifyingKey>,
+    /// The end of the chain; `None` before the first line.
+    chain: Option<Chain>,
+    lines: u64,
+    checkpoints: u64,
+    /// Number of lines since the last signed checkpoint.
+    unsigned: u64,
+}
+
+impl ChainVerifier {
+    /// Creates a verifier. With a key, the checkpoints must be signed with it.
+    pub fn new(key: Option<VerifyingKey>) -> ChainVerifier {
+        ChainVerifier { key, ..ChainVerifier::default() }
+    }
+
+    /// Checks the next line.
+    ///
+    /// # Errors
+    /// The fault of the line. The lines after it can still be checked.
+    pub fn check(&mut self, line: &[u8]) -> Result<(), ChainFault> {
+        self.lines += 1;
+        self.unsigned += 1;
+        let parts = LineParts::split(line).ok_or(ChainFault::NoChain)?;
+        let before = match &self.chain {
+            Some(chain) => chain.clone(),
+            None => first_chain(&parts),
+        };
+        self.chain = Some(Chain { next: parts.number + 1, head: parts.hash });
+        let is_intact = hash_line(&before.head, parts.hashed) == parts.hash;
+        match parts.number {
+            number if number > before.next => return Err(ChainFault::Missing(before.next, number - 1)),
+            number if number < before.next => return Err(ChainFault::Moved(number)),
+            _ if !is_intact => return Err(ChainFault::Changed),
+            _ => {}
+        }
+        let parsed: Option<Json> = serde_json::from_slice(line).ok();
+        match parsed.as_ref().and_then(|line| line.get("checkpoint")) {
+            Some(checkpoint) => self.check_signature(&before, checkpoint),
+            None => Ok(()),
+        }
+    }
+
+    fn check_signature(&mut self, before: &Chain, checkpoint: &Json) -> Result<(), ChainFault> {
+        let text = |field: &str| checkpoint.get(field).and_then(Json::as_str).unwrap_or_default();
+        if let Some(key) = &self.key {
+            if key.to_string() != text("key") {
+                return Err(ChainFault::OtherKey(text("key").to_owned()));
+            }
+            let signature = parse_hexadecimal(text("signature").as_bytes()).ok_or(ChainFault::Forged)?;
+            if !key.verifies_record(&before.signed_record(), &signature) {
+                return Err(ChainFault::Forged);
+            }
+        }
+        self.checkpoints += 1;
+        self.unsigned = 0;
+        Ok(())
+    }
+
+    /// Returns the number of lines so far.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Returns the number of good checkpoints so far.
+    pub fn checkpoints(&self) -> u64 {
+        self.checkpoints
+    }
+
+    /// Returns the number of lines after the last good checkpoint. The chain alone protects them.
+    pub fn unsigned_lines(&self) -> u64 {
+        self.unsigned
+    }
+}
+
+/// Returns the chain before the first line that is checked: the one that the header of a file
+/// continues, else the start of a log.
+fn first_chain(parts: &LineParts<'_>) -> Chain {
+    let mut header = parts.hashed.to_vec();
+    header.push(b'}');
+    let header: Option<Json> = serde_json::from_slice(&header).ok();
+    let continued = header.as_ref().and_then(|header| header.get("continues")).and_then(Json::as_str);
+    match continued.and_then(|hash| parse_hexadecimal(hash.as_bytes())) {
+        Some(head) => Chain { next: parts.number, head },
+        None => Chain::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = include_str!("../../../tests/keys/only-for-tests.pem");
+
+    fn key() -> SigningKey {
+        SigningKey::from_pem(KEY).expect("a key")
+    }
+
+    /// Returns the lines of a log with a checkpoint after every third line.
+    fn log_lines(count: usize) -> Vec<Vec<u8>> {
+        let mut chain = Chain::default();
+        let mut lines = vec![chain.file_header()];
+        chain.add(&mut lines[0]);
+        for number in 0..count {
+            let mut line = format!("{{\"route\":\"r{number}\"}}\n").into_bytes();
+            chain.add(&mut line);
+            lines.push(line);
+            if number % 3 == 2 {
+                let mut line = chain.checkpoint(&key());
+                chain.add(&mut line);
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
+    fn faults(lines: &[Vec<u8>]) -> Vec<ChainFault> {
+        let mut verifier = ChainVerifier::new(Some(key().verifying_key()));
+        lines.iter().filter_map(|line| verifier.check(line).err()).collect()
+    }
+
+    #[test]
+    fn an_intact_log_has_no_fault() {
+        let lines = log_lines(10);
+        assert_eq!(faults(&lines), []);
+        let mut verifier = ChainVerifier::new(Some(key().verifying_key()));
+        lines.iter().for_each(|line| verifier.check(line).expect("no fault"));
+        assert_eq!((verifier.lines(), verifier.checkpoints(), verifier.unsigned_lines()), (14, 3, 1));
+        let text = String::from_utf8(lines.concat()).expect("UTF-8");
+        text.lines().for_each(|line| drop(serde_json::from_str::<Json>(line).expect("JSON")));
+    }
+
+    #[test]
+    fn every_change_of_every_line_is_found() {
+        let lines = log_lines(7);
+        for at in 1..lines.len() - 1 {
+            let mut changed = lines.clone();
+            let place = changed[at].iter().position(|byte| *byte == b':').expect("a field") + 2;
+            changed[at][place] ^= 1;
+            assert_eq!(faults(&changed), [ChainFault::Changed], "line {at}");
+            let mut dropped = lines.clone();
+            dropped.remove(at);
+            let number = at as u64 + 1;
+            assert_eq!(faults(&dropped), [ChainFault::Missing(number, number)], "line {at}");
+            let mut moved = lines.clone();
+            moved.swap(at, at + 1);
+            assert!(faults(&moved).contains(&ChainFault::Moved(number)), "line {at}: {:?}", faults(&moved));
+            let mut cut = lines.clone();
+            cut[at].truncate(20);
+            assert!(faults(&cut).contains(&ChainFault::NoChain), "line {at}");
+        }
+    }
+
+    #[test]
+    fn a_chain_that_was_computed_again_is_found_by_its_checkpoints() {
+        let mut chain = Chain::default();
+        let mut lines = log_lines(4);
+        lines[1] = b"{\"route\":\"forged\"}".to_vec();
+        for line in &mut lines {
+            if let Some(parts) = LineParts::split(line) {
+                let end = parts.hashed.len() - format!(",\"seq\":{}", parts.number).len();
+                line.truncate(end);
+                line.push(b'}');
+            }
+            chain.add(line);
+        }
+        assert_eq!(faults(&lines), [ChainFault::Forged]);
+        let other = include_str!("../../../tests/keys/other.pub");
+        let mut verifier = ChainVerifier::new(VerifyingKey::from_pem(other).ok());
+        let found: Vec<_> = log_lines(3).iter().filter_map(|line| verifier.check(line).err()).collect();
+        assert!(matches!(&found[..], [ChainFault::OtherKey(_)]), "{found:?}");
+    }
+
+    #[test]
+    fn a_file_continues_the_chain_of_the_file_before() {
+        let first = log_lines(5);
+        let mut chain = Chain::after(first.last().expect("a line")).expect("it has a chain");
+        let mut second = vec![chain.file_header(), b"{}\n".to_vec()];
+        second.iter_mut().for_each(|line| chain.add(line));
+        assert_eq!(faults(&second), []);
+        assert_eq!(faults(&[first.clone(), second.clone()].concat()), []);
+        assert_eq!(faults(&[first[..4].to_vec(), second].concat()), [ChainFault::Missing(5, 7)]);
+    }
+}

@@ -1,0 +1,151 @@
+//! Bearer tokens. A file holds the hash of each token, never the token, so that a copy of the file
+//! gives no access.
+
+use crate::problem::Problem;
+use crate::rules::StartError;
+use rulec::Message;
+use rulec_base::message;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+use std::path::Path;
+use subtle::ConstantTimeEq;
+
+/// What a token allows. Each scope is apart: `admin` does not include `decide`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// To decide, to judge payloads, to run workflows and to analyse texts.
+    Decide,
+    /// To see how the rules decide: explanations, the rules, the metrics and the tests.
+    Explain,
+    /// To change the rules in force.
+    Admin,
+}
+
+impl Scope {
+    const ALL: [Scope; 3] = [Scope::Decide, Scope::Explain, Scope::Admin];
+
+    fn name(self) -> &'static str {
+        match self {
+            Scope::Decide => "decide",
+            Scope::Explain => "explain",
+            Scope::Admin => "admin",
+        }
+    }
+}
+
+/// The scopes of a request, and the name of its token.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Grant {
+    pub name: String,
+    scopes: Vec<Scope>,
+}
+
+impl Grant {
+    /// What a request may do if the service has no tokens: everything except changing the rules.
+    pub fn without_tokens() -> Grant {
+        Grant { name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
+    }
+
+    /// Checks that the request may do what `scope` allows.
+    ///
+    /// # Errors
+    /// If the token has not this scope.
+    pub fn need(&self, scope: Scope) -> Result<(), Problem> {
+        if self.scopes.contains(&scope) {
+            return Ok(());
+        }
+        let scope = scope.name();
+        Err(Problem::forbidden(match self.name.is_empty() {
+            true => format!("this needs a token with the scope `{scope}`; start the service with `--tokens`"),
+            false => format!("the token `{}` has not the scope `{scope}`", self.name),
+        }))
+    }
+}
+
+/// The tokens that a service accepts.
+#[derive(Clone, Debug, Default)]
+pub struct Tokens(Vec<(Vec<u8>, Grant)>);
+
+impl Tokens {
+    /// Reads a file of tokens. Each line has a name, the scopes and the SHA-256 hash of the token
+    /// in hexadecimal: `ci decide,explain 9f86d081884c…`. Lines that begin with `#` are comments.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or a line has another form.
+    pub fn read(path: &Path) -> Result<Tokens, StartError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| StartError::File(path.to_owned(), Message::verbatim(error.to_string())))?;
+        let lines =
+            text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'));
+        let tokens: Result<Vec<_>, StartError> = lines
+            .map(|(line, number)| {
+                parse_line(line).ok_or_else(|| {
+                    let why = message!(
+                        "line {number} is not a name, scopes and a SHA-256 hash, as in `ci decide,explain 9f86d0…`"
+                    );
+                    StartError::File(path.to_owned(), why)
+                })
+            })
+            .collect();
+        tokens.map(Tokens)
+    }
+
+    /// Returns what the token of a request allows. The time does not depend on how much of the
+    /// token is right.
+    pub(crate) fn grant(&self, token: &[u8]) -> Option<&Grant> {
+        let hash = hash_of(token);
+        let mut found = None;
+        for (known, grant) in &self.0 {
+            if bool::from(known.as_slice().ct_eq(hash.as_bytes())) {
+                found = Some(grant);
+            }
+        }
+        found
+    }
+}
+
+fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
+    let mut words = line.split_whitespace();
+    let (Some(name), Some(scopes), Some(hash), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return None;
+    };
+    let find = |name: &str| Scope::ALL.into_iter().find(|scope| scope.name() == name);
+    let scopes: Option<Vec<Scope>> = scopes.split(',').map(find).collect();
+    let is_hash = hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let grant = Grant { name: name.to_owned(), scopes: scopes? };
+    is_hash.then(|| (hash.to_ascii_lowercase().into_bytes(), grant))
+}
+
+/// Returns the SHA-256 hash in hexadecimal.
+fn hash_of(token: &[u8]) -> String {
+    Sha256::digest(token).iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_known_by_its_hash() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tokens");
+        let line = format!("# tokens\nci decide,explain {}\n", hash_of(b"secret").to_uppercase());
+        std::fs::write(&path, line).expect("it can be written");
+        let tokens = Tokens::read(&path).expect("they are tokens");
+        assert!(tokens.grant(b"other").is_none() && tokens.grant(b"").is_none());
+        let grant = tokens.grant(b"secret").expect("a known token");
+        assert!(grant.need(Scope::Decide).is_ok() && grant.need(Scope::Explain).is_ok());
+        let detail = grant.need(Scope::Admin).expect_err("it has not this scope");
+        assert!(detail.detail().contains("`ci` has not the scope `admin`"), "{}", detail.detail());
+        for wrong in ["ci decide", "ci all 00", "ci decide zz", "ci decide 00 more"] {
+            std::fs::write(&path, wrong).expect("it can be written");
+            assert!(Tokens::read(&path).is_err(), "{wrong}");
+        }
+    }
+}

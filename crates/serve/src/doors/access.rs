@@ -1,0 +1,199 @@
+//! Doors that ask for permission: OpenID AuthZEN 1.0 (`access/v1/evaluation`), and Envoy's external
+//! authorization over HTTP (`ext_authz`). Both need one bit. A decision permits if it selects the
+//! handler `allow`, and denies if it selects any other handler or none.
+
+use super::app::{App, json_response, need_json};
+use super::opa::Asked;
+use crate::auth::Grant;
+use crate::problem::Problem;
+use crate::service::{Decided, read_request};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{any, post};
+use axum::{Extension, Router};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::to_raw_value;
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+/// The handler that permits.
+const ALLOW: &str = "allow";
+/// The header that carries the identity of a request, in AuthZEN.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/access/v1/evaluation", post(evaluation))
+        .route("/access/v1/evaluations", post(evaluations))
+        .route("/ext_authz", any(check_request))
+        .route("/ext_authz/{*path}", any(check_request))
+}
+
+/// Decides whether a request is permitted. `message` is what the rules read.
+async fn decide(app: &Arc<App>, grant: &Grant, message: &Json) -> Result<Decided, Problem> {
+    let message = to_raw_value(message).map_err(|error| Problem::invalid(error.to_string()))?;
+    app.decide(grant, Asked { rules: None, entry: None, message: &message }.to_body()?).await
+}
+
+fn is_permitted(decided: &Decided) -> bool {
+    decided.decision.target() == Some(ALLOW)
+}
+
+/// The four parts of a question; each may be given once for several questions.
+#[derive(Clone, Default, Deserialize)]
+struct Evaluation {
+    subject: Option<Json>,
+    action: Option<Json>,
+    resource: Option<Json>,
+    context: Option<Json>,
+}
+
+impl Evaluation {
+    /// Returns the question with the parts of `defaults` that it lacks.
+    fn with_defaults(self, defaults: &Evaluation) -> Evaluation {
+        Evaluation {
+            subject: self.subject.or_else(|| defaults.subject.clone()),
+            action: self.action.or_else(|| defaults.action.clone()),
+            resource: self.resource.or_else(|| defaults.resource.clone()),
+            context: self.context.or_else(|| defaults.context.clone()),
+        }
+    }
+
+    /// Returns the message that the rules read.
+    ///
+    /// # Errors
+    /// If a part is missing that each question must have.
+    fn into_message(self) -> Result<Json, Problem> {
+        let Evaluation { subject, action, resource, context } = self;
+        let parts = [
+            ("subject", subject, &["type", "id"][..]),
+            ("action", action, &["name"]),
+            ("resource", resource, &["type", "id"]),
+        ];
+        let mut message = Map::new();
+        for (name, part, fields) in parts {
+            let part = part.ok_or_else(|| Problem::invalid(format!("`{name}` is missing")))?;
+            if let Some(field) = fields.iter().find(|field| !part.get(**field).is_some_and(Json::is_string)) {
+                return Err(Problem::invalid(format!("`{name}.{field}` must be a text")));
+            }
+            message.insert(name.to_owned(), part);
+        }
+        message.insert("context".to_owned(), context.unwrap_or_else(|| json!({})));
+        Ok(Json::Object(message))
+    }
+}
+
+/// Answers one question as AuthZEN wants it. The context says which route decided.
+async fn evaluate(app: &Arc<App>, grant: &Grant, question: Evaluation) -> Result<Json, Problem> {
+    let decided = decide(app, grant, &question.into_message()?).await?;
+    let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
+    Ok(json!({ "decision": is_permitted(&decided), "context": context }))
+}
+
+fn respond(headers: &HeaderMap, answer: &Json) -> Response {
+    let mut response = json_response(answer.to_string());
+    if let Some(id) = headers.get(REQUEST_ID) {
+        response.headers_mut().insert(REQUEST_ID, id.clone());
+    }
+    response
+}
+
+async fn evaluation(
+    State(app): State<Arc<App>>,
+    Extension(grant): Extension<Grant>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let question = read_request(&app.body(body)?)?;
+    Ok(respond(&headers, &evaluate(&app, &grant, question).await?))
+}
+
+/// Several questions, with the parts that they share.
+#[derive(Deserialize)]
+struct Evaluations {
+    #[serde(flatten)]
+    defaults: Evaluation,
+    #[serde(default)]
+    evaluations: Vec<Evaluation>,
+    #[serde(default)]
+    options: EvaluationOptions,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EvaluationOptions {
+    evaluations_semantic: Semantic,
+}
+
+/// When the answers end.
+#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+enum Semantic {
+    #[default]
+    ExecuteAll,
+    DenyOnFirstDeny,
+    PermitOnFirstPermit,
+}
+
+async fn evaluations(
+    State(app): State<Arc<App>>,
+    Extension(grant): Extension<Grant>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let Evaluations { defaults, evaluations, options } = read_request(&app.body(body)?)?;
+    if evaluations.is_empty() {
+        return Ok(respond(&headers, &evaluate(&app, &grant, defaults).await?));
+    }
+    let mut answers = Vec::new();
+    for question in evaluations {
+        // A question that cannot be answered is denied, with the reason.
+        let answer = evaluate(&app, &grant, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
+            json!({ "decision": false, "context": { "error": { "status": problem.status().as_u16(), "message": problem.detail() } } })
+        });
+        let is_permit = answer["decision"] == true;
+        answers.push(answer);
+        match options.evaluations_semantic {
+            Semantic::DenyOnFirstDeny if !is_permit => break,
+            Semantic::PermitOnFirstPermit if is_permit => break,
+            _ => {}
+        }
+    }
+    Ok(respond(&headers, &json!({ "evaluations": answers })))
+}
+
+/// Answers Envoy: the status 200 lets the request pass. Rules read the request as
+/// `{"method", "path", "query", "host", "headers"}`. The header of the token is not in `headers`.
+async fn check_request(
+    State(app): State<Arc<App>>,
+    Extension(grant): Extension<Grant>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let headers = request.headers().iter().filter(|(name, _)| **name != header::AUTHORIZATION);
+    let headers = headers.map(|(name, value)| {
+        (name.as_str().to_owned(), Json::from(String::from_utf8_lossy(value.as_bytes())))
+    });
+    let path = request.uri().path().strip_prefix("/ext_authz").unwrap_or_default();
+    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let message = json!({
+        "method": request.method().as_str(),
+        "path": if path.is_empty() { "/" } else { path },
+        "query": request.uri().query().unwrap_or_default(),
+        "host": host.unwrap_or_default(),
+        "headers": headers.collect::<Map<String, Json>>(),
+    });
+    let decided = decide(&app, &grant, &message).await?;
+    let status = if is_permitted(&decided) { StatusCode::OK } else { StatusCode::FORBIDDEN };
+    let mut response = status.into_response();
+    // Envoy can pass these headers on.
+    let route = decided.route.as_deref().and_then(|route| HeaderValue::from_str(route).ok());
+    if let Some(route) = route {
+        response.headers_mut().insert("x-rulec-route", route);
+    }
+    Ok(response)
+}

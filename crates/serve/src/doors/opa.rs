@@ -1,0 +1,94 @@
+//! The door of Open Policy Agent's data API: `POST /v1/data/{path}` with an `input`, which answers
+//! with a `result`. The path names the entry, or the rules and the entry.
+
+use super::app::{App, Name, json_response, need_json};
+use crate::auth::Grant;
+use crate::problem::Problem;
+use crate::service::read_request;
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use axum::routing::post;
+use axum::{Extension, Router};
+use bytes::Bytes;
+use rulec_base::json::parse_object_bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/v1/data", post(data_of_main)).route("/v1/data/{*path}", post(data))
+}
+
+#[derive(Deserialize)]
+struct Input<'m> {
+    #[serde(borrow)]
+    input: &'m RawValue,
+}
+
+/// A request to decide, in the form of this service.
+#[derive(Serialize)]
+pub(super) struct Asked<'m> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<&'m str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<&'m str>,
+    pub message: &'m RawValue,
+}
+
+impl Asked<'_> {
+    pub fn to_body(&self) -> Result<Bytes, Problem> {
+        let body = serde_json::to_vec(self);
+        body.map(Bytes::from).map_err(|error| Problem::invalid(error.to_string()))
+    }
+}
+
+async fn data_of_main(
+    app: State<Arc<App>>,
+    grant: Extension<Grant>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    data(app, grant, Name(String::new()), headers, body).await
+}
+
+async fn data(
+    State(app): State<Arc<App>>,
+    Extension(grant): Extension<Grant>,
+    Name(path): Name,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let body = app.body(body)?;
+    let Ok(Input { input }) = serde_json::from_slice(&body) else {
+        // OPA's own clients leave `input` out if they have none. The result is then undefined.
+        let object = parse_object_bytes(&body)?;
+        return match object.contains_key("input") {
+            true => {
+                Err(read_request::<Input<'_>>(&body).err().unwrap_or_else(|| Problem::invalid("no input")))
+            }
+            false => Ok(json_response("{}")),
+        };
+    };
+    let (rules, entry) = split_path(&app, &path);
+    let asked = Asked { rules, entry, message: input }.to_body()?;
+    let decided = app.decide(&grant, asked).await?;
+    let mut answer = b"{\"result\":".to_vec();
+    answer.extend_from_slice(&decided.body);
+    answer.push(b'}');
+    Ok(json_response(answer))
+}
+
+/// Returns the rules and the entry that a path names. Its first part is the name of rules if there
+/// are such rules.
+fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>) {
+    let path = path.trim_matches('/');
+    let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+    let not_empty = |text: &'p str| Some(text).filter(|text| !text.is_empty());
+    match app.service().sets().iter().any(|set| set.name() == first) {
+        true => (Some(first), not_empty(rest)),
+        false => (None, not_empty(path)),
+    }
+}

@@ -1,0 +1,217 @@
+//! The rules in force: what they are, and how they are changed.
+
+use super::app::{App, Name, json_response, need_json};
+use crate::auth::{Grant, Scope};
+use crate::problem::Problem;
+use crate::rules::{RuleSet, read_edit};
+use crate::service::{Service, entity_tag, read_request};
+use axum::extract::State;
+use axum::extract::rejection::BytesRejection;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Extension, Router};
+use bytes::Bytes;
+use rulec::Edit;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+type Shared = State<Arc<App>>;
+type ReadBody = Result<Bytes, BytesRejection>;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/v1/rules", get(overview))
+        .route("/v1/rules/{rules}", get(describe))
+        .route("/v1/rules/{rules}/edits", post(edit))
+        .route("/v1/rules/{rules}/rollback", post(roll_back))
+        .route("/v1/rules/{rules}/shadow", put(set_shadow).delete(remove_shadow))
+        .route("/v1/rules/{rules}/promote", post(promote))
+        .route("/v1/reload", post(reload))
+}
+
+async fn overview(State(app): Shared, Extension(grant): Extension<Grant>) -> Result<Response, Problem> {
+    grant.need(Scope::Explain)?;
+    Ok(json_response(app.blocking(Service::overview).await?))
+}
+
+async fn describe(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(name): Name,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    grant.need(Scope::Explain)?;
+    let known = headers.get(header::IF_NONE_MATCH).cloned();
+    let (tag, body) = app
+        .blocking(move |service| {
+            let tag = entity_tag(service.set(Some(&name))?)?;
+            match known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+                true => Ok((tag, None)),
+                false => service.describe(&name).map(|(tag, body)| (tag, Some(body))),
+            }
+        })
+        .await?;
+    let mut response = match body {
+        Some(body) => json_response(body),
+        None => StatusCode::NOT_MODIFIED.into_response(),
+    };
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    Ok(response)
+}
+
+/// A change of the rules in force: who makes it, and the rules that the caller has read.
+struct Change {
+    app: Arc<App>,
+    grant: Grant,
+    rules: String,
+    if_match: Option<HeaderValue>,
+}
+
+impl Change {
+    fn new(app: Arc<App>, grant: Grant, rules: String, headers: &HeaderMap) -> Result<Change, Problem> {
+        grant.need(Scope::Admin)?;
+        let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
+        Ok(Change { app, grant, rules, if_match })
+    }
+
+    /// Makes the change, reports it with `details`, and returns the new generation.
+    async fn make(
+        self,
+        action: &str,
+        details: Json,
+        work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Change { app, grant, rules, if_match } = self;
+        let name = rules.clone();
+        let outcome = app
+            .blocking(move |service| {
+                let set = service.set(Some(&name))?;
+                work(set, expected_generation(set, if_match.as_ref())?)
+            })
+            .await;
+        let mut event = json!({ "action": action, "rules": rules, "by": grant.name, "details": details });
+        match &outcome {
+            Ok(generation) => event["generation"] = (*generation).into(),
+            Err(problem) => event["error"] = problem.detail().into(),
+        }
+        app.events().report("change", event.clone());
+        if let Some(log) = app.service().log() {
+            log.audit(&json!({ "change": event })).wait().await?;
+        }
+        outcome.map(|generation| json_response(json!({ "generation": generation }).to_string()))
+    }
+}
+
+/// Returns the generation that the entity tag of a request names.
+///
+/// # Errors
+/// If the rules in force have another tag.
+fn expected_generation(set: &RuleSet, if_match: Option<&HeaderValue>) -> Result<Option<u64>, Problem> {
+    let Some(expected) = if_match else { return Ok(None) };
+    let generation = set.generation();
+    let tag = entity_tag(set)?;
+    match expected.as_bytes() == tag.as_bytes() {
+        true => Ok(Some(generation)),
+        false => Err(Problem::changed(format!("the rules have the tag {tag}; read them again"))),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditRequest {
+    edits: Vec<Json>,
+}
+
+fn read_edits(edits: &[Json]) -> Result<Vec<Edit>, Problem> {
+    edits.iter().map(read_edit).collect()
+}
+
+async fn edit(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(rules): Name,
+    headers: HeaderMap,
+    body: ReadBody,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let EditRequest { edits } = read_request(&app.body(body)?)?;
+    let parsed = read_edits(&edits)?;
+    change.make("edit", Json::Array(edits), move |set, expected| set.edit(&parsed, expected)).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RollbackRequest {
+    generation: u64,
+}
+
+async fn roll_back(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(rules): Name,
+    headers: HeaderMap,
+    body: ReadBody,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let RollbackRequest { generation } = read_request(&app.body(body)?)?;
+    let details = json!({ "to": generation });
+    change.make("rollback", details, move |set, expected| set.roll_back(generation, expected)).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ShadowRequest {
+    /// The text of the shadow rules; without it, the rules in force with the edits.
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    edits: Vec<Json>,
+}
+
+async fn set_shadow(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(rules): Name,
+    headers: HeaderMap,
+    body: ReadBody,
+) -> Result<Response, Problem> {
+    need_json(&headers)?;
+    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let ShadowRequest { text, edits } = read_request(&app.body(body)?)?;
+    let parsed = read_edits(&edits)?;
+    let details = json!({ "text": text, "edits": edits });
+    change.make("shadow", details, move |set, _| set.set_shadow(text.as_deref(), &parsed)).await
+}
+
+async fn remove_shadow(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(rules): Name,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let change = Change::new(app, grant, rules, &headers)?;
+    let remove = |set: &RuleSet, _| set.remove_shadow().map(|()| set.generation());
+    change.make("remove_shadow", Json::Null, remove).await
+}
+
+async fn promote(
+    State(app): Shared,
+    Extension(grant): Extension<Grant>,
+    Name(rules): Name,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let change = Change::new(app, grant, rules, &headers)?;
+    change.make("promote", Json::Null, |set, expected| set.promote(expected)).await
+}
+
+async fn reload(State(app): Shared, Extension(grant): Extension<Grant>) -> Result<Response, Problem> {
+    grant.need(Scope::Admin)?;
+    app.service().reload();
+    Ok(StatusCode::ACCEPTED.into_response())
+}

@@ -1,0 +1,38 @@
+//! The decision service: rules that programs in any language ask over HTTP.
+//!
+//! [`Service`] is the core. It answers each question with plain functions on plain types, and its
+//! answers are the library's. A *door* is a thin adapter from one published protocol to the core.
+//! [`Server`] listens, and applies the limits.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `service` | the core: decisions, payloads, flows, workflows, analyses, tests |
+//! | `rules` | the rules in force: where they come from, their versions, edits |
+//! | `log` | the decision log |
+//! | `doors` | one file for each protocol |
+//! | `server` | listeners, TLS, the life of the process |
+//! | `openapi` | the description of the service |
+//! | `limits`, `auth`, `metrics`, `events`, `problem` | limits, tokens, counts, events, errors |
+
+#![forbid(unsafe_code)]
+
+mod auth;
+mod doors;
+mod events;
+mod limits;
+mod log;
+mod metrics;
+mod openapi;
+mod problem;
+mod rules;
+mod server;
+mod service;
+
+pub use auth::{Scope, Tokens};
+pub use events::EventSink;
+pub use limits::Limits;
+pub use log::{LogMode, LogOptions, LogTarget};
+pub use problem::Problem;
+pub use rules::{RuleSet, RuleSource, StartError};
+pub use server::{Address, Options, Server, Stop};
+pub use service::{DecideRequest, Decided, Service};

@@ -1,0 +1,268 @@
+//! The decision log: one JSON line for each decision. A thread writes the lines, so that a decision
+//! does not wait for the disk, unless the mode is [`LogMode::Sync`].
+
+mod output;
+mod spill;
+mod writer;
+
+use crate::metrics::LogMetrics;
+use crate::problem::Problem;
+use crate::rules::StartError;
+use output::Output;
+use rulec::{Decision, LiveRules, SigningKey};
+use rulec_base::message;
+use rulec_runtime::route::DecidedMessage;
+use serde_json::Value as Json;
+use spill::Spill;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use writer::Writer;
+
+/// What happens to lines that come faster than they can be written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogMode {
+    /// They are dropped and counted. The next line says how many were dropped before it.
+    #[default]
+    Drop,
+    /// They wait in a file next to the log.
+    Spill,
+    /// Each answer waits until its line is on the disk. Lines that come together are written
+    /// together. So no answered decision is lost, even if the machine stops.
+    Sync,
+}
+
+/// Where the lines of a decision log go.
+pub enum LogTarget {
+    /// To a file, which is continued if it exists.
+    File(PathBuf),
+    /// To a writer, such as standard output.
+    Writer(Box<dyn Write + Send>),
+}
+
+/// The settings of a decision log.
+pub struct LogOptions {
+    /// Where the lines go.
+    pub target: LogTarget,
+    /// What happens to lines that come too fast.
+    pub mode: LogMode,
+    /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
+    pub capacity: usize,
+    /// Number of bytes after which a file is renamed, and a new file is begun.
+    pub rotate_bytes: u64,
+    /// The key that signs checkpoints; `None` for a log without checkpoints.
+    pub key: Option<SigningKey>,
+}
+
+/// A decision that the log records.
+pub(crate) struct Record {
+    pub rules_name: String,
+    pub rules: LiveRules,
+    pub decision: Decision,
+    /// The message as JSON text.
+    pub text: Vec<u8>,
+    /// The name of the flow that a classifier found.
+    pub flow: Option<String>,
+    pub elapsed: Duration,
+}
+
+/// What the writer's thread receives.
+enum Task {
+    Decision(Box<Record>, Option<oneshot::Sender<bool>>),
+    /// A line that is already JSON text, such as an audited change.
+    Line(Vec<u8>, Option<oneshot::Sender<bool>>),
+    /// Lines wait in the spill file.
+    Spilled,
+    Close,
+}
+
+/// The promise that a line will be on the disk.
+pub(crate) struct Receipt(Option<oneshot::Receiver<bool>>);
+
+impl Receipt {
+    /// A receipt for a line that no answer waits for.
+    pub const NONE: Receipt = Receipt(None);
+
+    /// Waits until the line is on the disk.
+    ///
+    /// # Errors
+    /// If the line could not be written. The decision must not be answered then.
+    pub async fn wait(self) -> Result<(), Problem> {
+        match self.0 {
+            None => Ok(()),
+            Some(written) => check(written.await.unwrap_or(false)),
+        }
+    }
+
+    /// Like [`Receipt::wait`], for a thread that may block.
+    ///
+    /// # Errors
+    /// As [`Receipt::wait`].
+    pub fn wait_blocking(self) -> Result<(), Problem> {
+        match self.0 {
+            None => Ok(()),
+            Some(written) => check(written.blocking_recv().unwrap_or(false)),
+        }
+    }
+}
+
+fn check(is_written: bool) -> Result<(), Problem> {
+    match is_written {
+        true => Ok(()),
+        false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
+    }
+}
+
+/// A decision log that decisions are added to.
+pub(crate) struct DecisionLog {
+    mode: LogMode,
+    capacity: usize,
+    tasks: Sender<Task>,
+    /// Number of lines that wait in memory.
+    waiting: Arc<AtomicUsize>,
+    /// Number of lines dropped since the last line that was queued.
+    dropped: AtomicUsize,
+    spill: Option<Arc<Spill>>,
+    metrics: LogMetrics,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl DecisionLog {
+    /// Opens the log and starts its thread. An existing file is continued.
+    ///
+    /// # Errors
+    /// If the file cannot be opened, or the mode needs a file.
+    pub fn open(options: LogOptions, metrics: LogMetrics) -> Result<DecisionLog, StartError> {
+        let LogOptions { target, mode, capacity, rotate_bytes, key } = options;
+        let spill = match (mode, &target) {
+            (LogMode::Drop, _) => None,
+            (LogMode::Sync, LogTarget::File(_)) => None,
+            (LogMode::Spill, LogTarget::File(path)) => Some(Arc::new(Spill::open(path)?)),
+            (_, LogTarget::Writer(_)) => {
+                return Err(StartError::Options(message!(
+                    "the modes `spill` and `sync` need a file: give `--log FILE`"
+                )));
+            }
+        };
+        let output = Output::open(target, rotate_bytes, key)?;
+        let (tasks, received) = channel();
+        let waiting = Arc::<AtomicUsize>::default();
+        let has_spilled = spill.as_ref().is_some_and(|spill| spill.has_left_lines());
+        let writer = Writer {
+            output,
+            is_sync: mode == LogMode::Sync,
+            waiting: waiting.clone(),
+            spill: spill.clone(),
+            metrics: metrics.clone(),
+        };
+        let thread = std::thread::Builder::new().name("rulec-log".to_owned());
+        let thread = thread.spawn(move || writer.run(&received)).map_err(|error| {
+            StartError::Options(message!("the thread of the decision log cannot start: {error}"))
+        })?;
+        if has_spilled {
+            let _ = tasks.send(Task::Spilled);
+        }
+        let thread = Mutex::new(Some(thread));
+        let dropped = AtomicUsize::new(0);
+        Ok(DecisionLog { mode, capacity, tasks, waiting, dropped, spill, metrics, thread })
+    }
+
+    /// Adds a decision. Waits for nothing; the receipt says when the line is on the disk.
+    pub fn record(&self, record: Record) -> Receipt {
+        if self.mode == LogMode::Sync {
+            let (sender, written) = oneshot::channel();
+            self.queue(Task::Decision(Box::new(record), Some(sender)));
+            return Receipt(Some(written));
+        }
+        let is_full = self.waiting.load(Ordering::Relaxed) >= self.capacity;
+        match &self.spill {
+            // Lines after a spilled line spill too, so that all lines keep their order.
+            Some(spill) if is_full || !spill.is_empty() => self.spill_line(spill, &record.to_line()),
+            None if is_full => {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                self.metrics.dropped.inc();
+            }
+            _ => {
+                self.report_dropped();
+                self.queue(Task::Decision(Box::new(record), None));
+            }
+        }
+        Receipt::NONE
+    }
+
+    /// Adds a change of the rules. Such a line is never dropped.
+    pub fn audit(&self, event: &Json) -> Receipt {
+        let line = event.to_string().into_bytes();
+        if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
+            self.spill_line(spill, &line);
+            return Receipt::NONE;
+        }
+        let (sender, written) = oneshot::channel();
+        self.queue(Task::Line(line, Some(sender)));
+        Receipt(Some(written).filter(|_| self.mode == LogMode::Sync))
+    }
+
+    fn queue(&self, task: Task) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        if self.tasks.send(task).is_err() {
+            // The thread has ended, which happens only at the end of the service.
+            self.metrics.failed.inc();
+        }
+    }
+
+    fn spill_line(&self, spill: &Spill, line: &[u8]) {
+        match spill.add(line) {
+            Ok(must_wake) => {
+                self.metrics.spilled.inc();
+                if must_wake {
+                    let _ = self.tasks.send(Task::Spilled);
+                }
+            }
+            Err(_) => drop(self.metrics.failed.inc()),
+        }
+    }
+
+    /// Adds a line that says how many lines were dropped, if there were any.
+    fn report_dropped(&self) {
+        if self.dropped.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let dropped = self.dropped.swap(0, Ordering::Relaxed);
+        if dropped > 0 {
+            let line = serde_json::json!({ "dropped": dropped }).to_string();
+            self.queue(Task::Line(line.into_bytes(), None));
+        }
+    }
+
+    /// Writes all lines that wait, a last checkpoint, and ends the thread.
+    pub fn close(&self) {
+        self.report_dropped();
+        let _ = self.tasks.send(Task::Close);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread has been counted as a failure of its lines.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Record {
+    /// Returns the line without its place in the chain. Values of `@private` fields are masked.
+    fn to_line(&self) -> Vec<u8> {
+        let message = self.rules.rules().parse_message(&self.text).map(Json::Object).unwrap_or_default();
+        let decided = DecidedMessage::new(&self.decision, &message).elapsed(self.elapsed);
+        // A message that was read as JSON can be written as JSON.
+        let mut line = decided.flow(self.flow.as_deref()).to_log_line().unwrap_or_default();
+        line.pop_if(|last| *last == b'\n');
+        line.pop_if(|last| *last == b'}');
+        line.extend_from_slice(b",\"rules\":");
+        let _ = serde_json::to_writer(&mut line, &self.rules_name);
+        line.push(b'}');
+        line
+    }
+}

@@ -1,0 +1,289 @@
+//! The counts of the service, in the text format of Prometheus. The number of series is bounded:
+//! names come from the rules, never from messages, and after a limit they count under one name.
+
+use crate::limits::Limits;
+use hashbrown::{Equivalent, HashMap};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+use rulec::Decision;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+/// Maximum number of pairs of an entry and a route that are counted apart, for a rule set.
+const MAX_ROUTES: usize = 2000;
+/// The name under which further routes are counted.
+const OTHER: &str = "_other";
+/// Upper bounds of the latency histogram, in seconds.
+const LATENCY_BOUNDS: [f64; 12] =
+    [0.000_005, 0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.005, 0.025, 0.1, 1.0];
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SetLabels {
+    rules: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RouteLabels {
+    rules: String,
+    entry: String,
+    route: String,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ShadowLabels {
+    rules: String,
+    same: bool,
+}
+
+/// A limit of the service, as a label.
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "the names are the labels")]
+pub(crate) enum LimitName {
+    body,
+    concurrency,
+    connections,
+    deadline,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct LimitLabels {
+    limit: LimitName,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct RequestLabels {
+    path: String,
+    status: u16,
+}
+
+/// All counts of a service.
+pub(crate) struct Metrics {
+    registry: Registry,
+    decisions: Family<RouteLabels, Counter>,
+    undecided: Family<SetLabels, Counter>,
+    violations: Family<SetLabels, Counter>,
+    invalid: Family<SetLabels, Counter>,
+    latency: Family<SetLabels, Histogram, fn() -> Histogram>,
+    generation: Family<SetLabels, Gauge>,
+    refused: Family<SetLabels, Counter>,
+    shadow: Family<ShadowLabels, Counter>,
+    limits: Family<LimitLabels, Counter>,
+    requests: Family<RequestLabels, Counter>,
+    open_requests: Gauge,
+}
+
+fn latency_histogram() -> Histogram {
+    Histogram::new(LATENCY_BOUNDS)
+}
+
+impl Metrics {
+    pub fn new() -> Metrics {
+        let mut registry = Registry::with_prefix("rulec");
+        let decisions = Family::default();
+        registry.register("decisions", "Decisions by entry and route", decisions.clone());
+        let undecided = Family::default();
+        registry.register("undecided", "Messages that no route took", undecided.clone());
+        let violations = Family::default();
+        registry.register("input_violations", "Messages that violate the input", violations.clone());
+        let invalid = Family::default();
+        registry.register("invalid_messages", "Messages that are not JSON objects", invalid.clone());
+        let latency = Family::new_with_constructor(latency_histogram as fn() -> Histogram);
+        let help = "Time of a decision, without the network";
+        registry.register_with_unit("decision_time", help, Unit::Seconds, latency.clone());
+        let generation = Family::default();
+        registry.register("generation", "Generation of the rules in force", generation.clone());
+        let refused = Family::default();
+        registry.register("refused_versions", "Versions that could not be loaded", refused.clone());
+        let shadow = Family::default();
+        registry.register("shadow_decisions", "Decisions of the shadow rules", shadow.clone());
+        let limits = Family::default();
+        registry.register("limits_hit", "Requests that met a limit", limits.clone());
+        let requests = Family::default();
+        registry.register("requests", "Requests by path and status", requests.clone());
+        let open_requests = Gauge::default();
+        registry.register("open_requests", "Requests that are being answered", open_requests.clone());
+        Metrics {
+            registry,
+            decisions,
+            undecided,
+            violations,
+            invalid,
+            latency,
+            generation,
+            refused,
+            shadow,
+            limits,
+            requests,
+            open_requests,
+        }
+    }
+
+    /// Adds the limits of the service, as gauges.
+    pub fn add_limits(&mut self, limits: &Limits) {
+        let family: Family<ValueLabels, Gauge> = Family::default();
+        self.registry.register(
+            "limit",
+            "The limits in force: bytes, counts and milliseconds",
+            family.clone(),
+        );
+        let values = [
+            ("body", limits.body as i64),
+            ("connections", limits.connections as i64),
+            ("concurrency", limits.concurrency as i64),
+            ("deadline_ms", limits.deadline.as_millis() as i64),
+            ("head_time_ms", limits.head_time.as_millis() as i64),
+            ("drain_ms", limits.drain.as_millis() as i64),
+        ];
+        for (limit, value) in values {
+            family.get_or_create(&ValueLabels { limit }).set(value);
+        }
+    }
+
+    /// Returns the counts of one rule set.
+    pub fn of_set(&self, name: &str) -> SetMetrics {
+        let labels = SetLabels { rules: name.to_owned() };
+        let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
+        SetMetrics {
+            name: name.to_owned(),
+            routes: RwLock::default(),
+            decisions: self.decisions.clone(),
+            undecided: self.undecided.get_or_create_owned(&labels),
+            violations: self.violations.get_or_create_owned(&labels),
+            invalid: self.invalid.get_or_create_owned(&labels),
+            latency: self.latency.get_or_create_owned(&labels),
+            generation: self.generation.get_or_create_owned(&labels),
+            refused: self.refused.get_or_create_owned(&labels),
+            shadow: [shadow(false), shadow(true)],
+        }
+    }
+
+    pub fn count_limit(&self, limit: LimitName) {
+        self.limits.get_or_create(&LimitLabels { limit }).inc();
+    }
+
+    /// Counts an answered request. `path` is the pattern of the path, not the path itself.
+    pub fn count_request(&self, path: &str, status: u16) {
+        self.requests.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
+    }
+
+    pub fn open_requests(&self) -> &Gauge {
+        &self.open_requests
+    }
+
+    /// Adds the counts of the decision log.
+    pub fn add_log(&mut self) -> LogMetrics {
+        let log = LogMetrics::default();
+        let LogMetrics { written, dropped, spilled, failed } = &log;
+        let registry = &mut self.registry;
+        registry.register("log_written", "Lines written to the decision log", written.clone());
+        registry.register("log_dropped", "Lines dropped because too many waited", dropped.clone());
+        registry.register("log_spilled", "Lines that waited on the disk", spilled.clone());
+        registry.register("log_failed", "Lines that could not be written", failed.clone());
+        log
+    }
+
+    /// Returns all counts in the text format.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text cannot fail.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+/// The counts of the decision log.
+#[derive(Clone, Default)]
+pub(crate) struct LogMetrics {
+    pub written: Counter,
+    pub dropped: Counter,
+    pub spilled: Counter,
+    pub failed: Counter,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ValueLabels {
+    limit: &'static str,
+}
+
+/// The counts of one rule set. The counters of its routes are kept, so that a decision looks up
+/// none in the registry.
+pub(crate) struct SetMetrics {
+    name: String,
+    routes: RwLock<HashMap<RouteKey, Counter>>,
+    decisions: Family<RouteLabels, Counter>,
+    undecided: Counter,
+    violations: Counter,
+    invalid: Counter,
+    latency: Histogram,
+    generation: Gauge,
+    refused: Counter,
+    shadow: [Counter; 2],
+}
+
+#[derive(PartialEq, Eq, Hash)]
+struct RouteKey(String, String);
+
+/// The borrowed form of a [`RouteKey`]. A pair of texts has the same hash.
+#[derive(Hash)]
+struct RouteRef<'a>(&'a str, &'a str);
+
+impl Equivalent<RouteKey> for RouteRef<'_> {
+    fn equivalent(&self, key: &RouteKey) -> bool {
+        self.0 == key.0 && self.1 == key.1
+    }
+}
+
+impl SetMetrics {
+    /// Counts a decision. `route` is the name of the chosen statement.
+    pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
+        self.latency.observe(elapsed.as_secs_f64());
+        if !decision.breaches().is_empty() {
+            self.violations.inc();
+        }
+        match route {
+            Some(route) => self.count_route(decision.path().last().copied().unwrap_or_default(), route),
+            None => drop(self.undecided.inc()),
+        }
+    }
+
+    fn count_route(&self, entry: &str, route: &str) {
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counter) = routes.get(&RouteRef(entry, route)) {
+            counter.inc();
+            return;
+        }
+        drop(routes);
+        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        let (entry, route) = if routes.len() < MAX_ROUTES { (entry, route) } else { (OTHER, OTHER) };
+        let key = RouteKey(entry.to_owned(), route.to_owned());
+        let new_counter = || {
+            self.decisions.get_or_create_owned(&RouteLabels {
+                rules: self.name.clone(),
+                entry: entry.to_owned(),
+                route: route.to_owned(),
+            })
+        };
+        routes.entry(key).or_insert_with(new_counter).inc();
+    }
+
+    pub fn count_invalid(&self) {
+        self.invalid.inc();
+    }
+
+    pub fn count_refused(&self) {
+        self.refused.inc();
+    }
+
+    pub fn count_shadow(&self, same: bool) {
+        self.shadow[usize::from(same)].inc();
+    }
+
+    pub fn set_generation(&self, generation: u64) {
+        self.generation.set(i64::try_from(generation).unwrap_or(i64::MAX));
+    }
+}

@@ -1,0 +1,424 @@
+//! The OpenAPI 3.1 document of the service. A test compares it with the routes and with the file in
+//! the repository.
+
+use crate::problem::KINDS;
+use serde_json::{Map, Value as Json, json};
+
+/// An operation: its method, its path, a sentence, the scope and the schema of the body. Then the
+/// media type and the schema of the answer.
+type Operation = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    &'static str,
+);
+
+const JSON: &str = "application/json";
+
+const OPERATIONS: &[Operation] = &[
+    ("post", "/v1/decide", "Decide one message.", "decide", Some("DecideRequest"), JSON, "Decision"),
+    ("post", "/v1/batch", "Decide many messages, in order.", "decide", Some("BatchRequest"), JSON, "Answers"),
+    (
+        "post",
+        "/v1/flows",
+        "Find the flow that a message starts.",
+        "decide",
+        Some("FlowsRequest"),
+        JSON,
+        "Decision",
+    ),
+    ("post", "/v1/judge/{kind}", "Judge a payload.", "decide", Some("JudgeRequest"), JSON, "Judgement"),
+    (
+        "post",
+        "/v1/workflows/{name}",
+        "Run a workflow.",
+        "decide",
+        Some("WorkflowRequest"),
+        JSON,
+        "WorkflowAnswer",
+    ),
+    (
+        "post",
+        "/v1/analyze",
+        "Analyse the text of a message.",
+        "decide",
+        Some("AnalyzeRequest"),
+        JSON,
+        "Analysis",
+    ),
+    ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
+    ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
+    ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON, "Rules"),
+    (
+        "post",
+        "/v1/rules/{rules}/edits",
+        "Edit rules, all edits or none.",
+        "admin",
+        Some("EditRequest"),
+        JSON,
+        "Changed",
+    ),
+    (
+        "post",
+        "/v1/rules/{rules}/rollback",
+        "Put a kept generation into force.",
+        "admin",
+        Some("RollbackRequest"),
+        JSON,
+        "Changed",
+    ),
+    (
+        "put",
+        "/v1/rules/{rules}/shadow",
+        "Compare other rules with those in force.",
+        "admin",
+        Some("ShadowRequest"),
+        JSON,
+        "Changed",
+    ),
+    ("delete", "/v1/rules/{rules}/shadow", "Stop the comparison.", "admin", None, JSON, "Changed"),
+    ("post", "/v1/rules/{rules}/promote", "Put the shadow rules into force.", "admin", None, JSON, "Changed"),
+    ("post", "/v1/reload", "Look whether the sources have changed.", "admin", None, "", ""),
+    (
+        "post",
+        "/v1/data",
+        "Decide as Open Policy Agent does.",
+        "decide",
+        Some("OpaRequest"),
+        JSON,
+        "OpaAnswer",
+    ),
+    (
+        "post",
+        "/v1/data/{path}",
+        "Decide as Open Policy Agent does, by an entry.",
+        "decide",
+        Some("OpaRequest"),
+        JSON,
+        "OpaAnswer",
+    ),
+    (
+        "post",
+        "/access/v1/evaluation",
+        "Evaluate access, by AuthZEN 1.0.",
+        "decide",
+        Some("Evaluation"),
+        JSON,
+        "EvaluationAnswer",
+    ),
+    (
+        "post",
+        "/access/v1/evaluations",
+        "Evaluate several accesses, by AuthZEN 1.0.",
+        "decide",
+        Some("Evaluations"),
+        JSON,
+        "EvaluationsAnswer",
+    ),
+    ("post", "/mcp", "Ask by the Model Context Protocol.", "decide", Some("RpcRequest"), JSON, "RpcAnswer"),
+    (
+        "get",
+        "/metrics",
+        "Return the counts in the text format of Prometheus.",
+        "explain",
+        None,
+        "application/openmetrics-text",
+        "Text",
+    ),
+    ("get", "/openapi.json", "Return this document.", "", None, JSON, "Object"),
+    ("get", "/healthz", "Say that the service lives.", "", None, "text/plain", "Text"),
+    ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
+];
+
+/// Returns the document.
+pub(crate) fn document() -> Json {
+    let mut paths = Map::new();
+    for operation in OPERATIONS {
+        let (method, path, ..) = *operation;
+        paths.entry(path).or_insert_with(|| json!({}))[method] = describe(operation);
+    }
+    let kinds = KINDS.iter().map(|(kind, status)| format!("`{kind}` ({})", status.as_u16()));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "rulec",
+            "version": env!("CARGO_PKG_VERSION"),
+            "license": { "name": "MIT OR Apache-2.0" },
+            "description": format!(
+                "Decisions by rules. Errors are `application/problem+json`, whose `type` is `urn:rulec:` and one of: {}.",
+                kinds.collect::<Vec<_>>().join(", ")
+            )
+        },
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas()
+        }
+    })
+}
+
+fn describe((method, path, summary, scope, request, media_type, answer): &Operation) -> Json {
+    let schema = |name: &str| json!({ "$ref": format!("#/components/schemas/{name}") });
+    let problem = json!({
+        "description": "An error",
+        "content": { "application/problem+json": { "schema": schema("Problem") } }
+    });
+    let mut operation = json!({
+        "operationId": operation_id(method, path),
+        "summary": summary,
+        "responses": { "default": problem }
+    });
+    let success = match *answer {
+        "" => json!({ "202": { "description": "Accepted" } }),
+        answer => {
+            let mut content = json!({ *media_type: { "schema": schema(answer) } });
+            if *path == "/v1/batch" {
+                content["application/x-ndjson"] = json!({ "schema": schema("Text") });
+            }
+            json!({ "200": { "description": "The answer", "content": content } })
+        }
+    };
+    for (status, response) in success.as_object().into_iter().flatten() {
+        operation["responses"][status] = response.clone();
+    }
+    match *path {
+        "/mcp" => operation["responses"]["202"] = json!({ "description": "A notification was accepted" }),
+        "/readyz" => operation["responses"]["503"] = operation["responses"]["200"].clone(),
+        "/v1/rules/{rules}" => {
+            operation["responses"]["304"] = json!({ "description": "The rules are those of `If-None-Match`" })
+        }
+        _ => {}
+    }
+    if !scope.is_empty() {
+        operation["security"] = json!([{ "token": [scope] }, {}]);
+    }
+    if let Some(request) = request {
+        let mut content = json!({ "application/json": { "schema": schema(request) } });
+        if *path == "/v1/batch" {
+            content["application/x-ndjson"] = json!({ "schema": schema("Text") });
+        }
+        operation["requestBody"] = json!({ "required": true, "content": content });
+    }
+    let parameters = parameters(path, scope);
+    if !parameters.is_empty() {
+        operation["parameters"] = Json::Array(parameters);
+    }
+    operation
+}
+
+fn operation_id(method: &str, path: &str) -> String {
+    let words =
+        path.split(['/', '.']).filter(|part| !part.is_empty() && *part != "v1" && !part.starts_with('{'));
+    let words: Vec<&str> = std::iter::once(method).chain(words).collect();
+    let named = if path.ends_with('}') { "_one" } else { "" };
+    words.join("_") + named
+}
+
+/// Returns the parameters of a path, and the headers that operations of the scope read.
+fn parameters(path: &str, scope: &str) -> Vec<Json> {
+    let text = json!({ "type": "string" });
+    let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut found: Vec<Json> =
+        names.map(|name| json!({ "name": name, "in": "path", "required": true, "schema": text })).collect();
+    let header = |name: &str| json!({ "name": name, "in": "header", "schema": text });
+    if path == "/v1/rules/{rules}" {
+        found.push(header("If-None-Match"));
+    }
+    if scope == "admin" && path != "/v1/reload" {
+        found.push(header("If-Match"));
+    }
+    if path == "/v1/batch" {
+        let query = |name: &str, schema: Json| json!({ "name": name, "in": "query", "schema": schema });
+        found.extend(["rules", "entry"].map(|name| query(name, text.clone())));
+        let flags = ["explain", "matched", "analysis"];
+        found.extend(flags.map(|name| query(name, json!({ "type": "boolean" }))));
+    }
+    found
+}
+
+/// Returns the schema of an object with these fields. A name that ends with `!` is required.
+fn object(fields: Json, is_closed: bool) -> Json {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    for (name, schema) in fields.as_object().into_iter().flatten() {
+        let plain = name.trim_end_matches('!');
+        if plain != name {
+            required.push(plain);
+        }
+        properties.insert(plain.to_owned(), schema.clone());
+    }
+    let mut schema = json!({ "type": "object", "properties": properties });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    if is_closed {
+        schema["additionalProperties"] = false.into();
+    }
+    schema
+}
+
+fn schemas() -> Json {
+    let mut schemas = requests();
+    if let (Json::Object(all), Json::Object(answers)) = (&mut schemas, answers()) {
+        all.extend(answers);
+    }
+    schemas
+}
+
+fn requests() -> Json {
+    let text = json!({ "type": "string" });
+    let flag = json!({ "type": "boolean", "default": false });
+    let any_object = json!({ "type": "object" });
+    let name =
+        json!({ "type": "string", "description": "The rules; optional if the service has one rule set" });
+    let entry =
+        json!({ "type": "string", "description": "The table, choice, router or flow set that decides" });
+    let list = |items: &Json| json!({ "type": "array", "items": items });
+    let edit = object(
+        json!({ "insert": text, "replace": text, "remove": text, "table": text, "file": text }),
+        false,
+    );
+    let part = object(json!({ "type!": text, "id!": text, "properties": any_object }), false);
+    let action = object(json!({ "name!": text, "properties": any_object }), false);
+    let evaluation =
+        object(json!({ "subject": part, "action": action, "resource": part, "context": any_object }), false);
+    json!({
+        "DecideRequest": object(json!({
+            "rules": name, "entry": entry, "message!": any_object,
+            "explain": flag, "matched": flag, "analysis": flag, "why_not": text
+        }), true),
+        "FlowsRequest": object(json!({
+            "rules": name, "message!": any_object, "explain": flag, "matched": flag, "analysis": flag
+        }), true),
+        "BatchRequest": object(json!({
+            "rules": name, "entry": entry, "messages!": list(&json!({})),
+            "explain": flag, "matched": flag, "analysis": flag
+        }), true),
+        "JudgeRequest": object(json!({
+            "rules": name, "payload!": any_object, "context": any_object, "options": any_object, "strict": flag
+        }), true),
+        "WorkflowRequest": object(json!({
+            "rules": name, "input": any_object, "resume": any_object, "retry_failed": flag,
+            "step_limit": { "type": "integer", "minimum": 0 }
+        }), true),
+        "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
+        "TestRequest": object(json!({ "rules": name }), true),
+        "EditRequest": object(json!({ "edits!": list(&edit) }), true),
+        "RollbackRequest": object(json!({ "generation!": { "type": "integer", "minimum": 0 } }), true),
+        "ShadowRequest": object(json!({ "text": text, "edits": list(&edit) }), true),
+        "OpaRequest": object(json!({ "input": any_object }), false),
+        "Evaluation": evaluation,
+        "Evaluations": object(json!({
+            "subject": part, "action": action, "resource": part, "context": any_object,
+            "evaluations": list(&json!({ "$ref": "#/components/schemas/Evaluation" })),
+            "options": any_object
+        }), false),
+        "RpcRequest": object(json!({ "jsonrpc": text, "method": text, "id": {}, "params": {} }), false)
+    })
+}
+
+fn answers() -> Json {
+    let text = json!({ "type": "string" });
+    let flag = json!({ "type": "boolean" });
+    let number = json!({ "type": "integer" });
+    let any_object = json!({ "type": "object" });
+    let list = |items: &Json| json!({ "type": "array", "items": items });
+    let objects = list(&any_object);
+    let short = json!({
+        "name!": text, "generation!": number, "hash!": text, "origin!": text, "since!": text,
+        "source!": any_object, "shadow!": { "type": ["object", "null"] }, "kept_generations!": list(&number)
+    });
+    let mut full = short.clone();
+    if let (Json::Object(full), Json::Object(details)) = (
+        &mut full,
+        json!({
+            "entries!": objects, "input!": any_object, "handlers!": any_object, "payloads!": any_object,
+            "workflows!": list(&text), "findings!": objects, "texts!": any_object
+        }),
+    ) {
+        full.extend(details);
+    }
+    let evaluated = object(json!({ "decision!": flag, "context": any_object }), false);
+    json!({
+        "Problem": object(json!({
+            "type!": text, "title!": text, "status!": number, "detail!": text,
+            "code": text, "line": number, "column": number, "findings": objects
+        }), true),
+        "Object": any_object,
+        "Text": text,
+        "Decision": object(json!({
+            "entry!": text, "chosen": { "type": ["string", "null"] }, "target": { "type": ["string", "null"] },
+            "args": any_object, "metadata": any_object
+        }), false),
+        "Answers": objects,
+        "Judgement": any_object,
+        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object }), true),
+        "Analysis": any_object,
+        "TestAnswer": object(json!({ "passed!": number, "failed!": number, "tests!": objects }), true),
+        "Overview": object(json!({ "version!": text, "rules!": list(&object(short, true)) }), true),
+        "Rules": object(full, true),
+        "Changed": object(json!({ "generation!": number }), true),
+        "OpaAnswer": object(json!({ "result": any_object }), true),
+        "EvaluationAnswer": evaluated,
+        "EvaluationsAnswer": object(json!({ "evaluations": list(&evaluated), "decision": flag }), false),
+        "RpcAnswer": object(json!({ "jsonrpc!": text, "id!": {}, "result": {}, "error": any_object }), true),
+        "Ready": object(json!({ "ready!": flag }), true)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
+
+    /// `INSTA_UPDATE=always` writes the file.
+    #[test]
+    fn the_file_in_the_repository_is_the_document() {
+        let text = serde_json::to_string_pretty(&document()).expect("it is JSON") + "\n";
+        if std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always") {
+            std::fs::write(FILE, &text).expect("it can be written");
+        }
+        let file = std::fs::read_to_string(FILE).expect("the file is there");
+        assert!(file == text, "run the test with INSTA_UPDATE=always");
+    }
+
+    #[test]
+    fn every_route_is_described_and_every_description_is_a_route() {
+        let doors = [
+            include_str!("doors/json.rs"),
+            include_str!("doors/rules.rs"),
+            include_str!("doors/opa.rs"),
+            include_str!("doors/access.rs"),
+            include_str!("doors/mcp.rs"),
+        ];
+        let in_doors: BTreeSet<String> = doors
+            .iter()
+            .flat_map(|door| door.split(".route(\"").skip(1))
+            .filter_map(|rest| rest.split('"').next())
+            // Envoy's door takes every method and path, and is not for programs.
+            .filter(|path| !path.starts_with("/ext_authz"))
+            .map(|path| path.replace("{*", "{"))
+            .collect();
+        let described: BTreeSet<String> = OPERATIONS.iter().map(|(_, path, ..)| (*path).to_owned()).collect();
+        assert_eq!(in_doors, described);
+    }
+
+    #[test]
+    fn every_reference_leads_to_a_schema() {
+        let document = document();
+        let text = document.to_string();
+        for reference in text.split("\"#/components/schemas/").skip(1) {
+            let name = reference.split('"').next().expect("a name");
+            assert!(document["components"]["schemas"].get(name).is_some(), "{name}");
+        }
+        let ids: Vec<String> =
+            OPERATIONS.iter().map(|(method, path, ..)| operation_id(method, path)).collect();
+        let unique: BTreeSet<&String> = ids.iter().collect();
+        assert_eq!(unique.len(), ids.len(), "{ids:?}");
+    }
+}

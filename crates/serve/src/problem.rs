@@ -1,0 +1,173 @@
+//! Errors of requests, as `application/problem+json` (RFC 9457). An error of the library keeps its
+//! code, so that `rulec explain CODE` explains it.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEntry};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+
+/// An error that a request gets instead of an answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct Problem {
+    /// Identifies the kind of the error, such as `urn:rulec:unknown-entry`.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The kind of the error in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// The mistake in this request, and the remedy.
+    detail: String,
+    /// The code of the error, such as `E0601`; only for errors of the library.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<&'static str>,
+    /// The line and column of the error in the JSON text, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<usize>,
+    /// The findings of the compiler, for rules that do not compile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<Json>,
+    /// After how many seconds the caller may try again; 0 for errors that a repetition cannot heal.
+    #[serde(skip)]
+    retry_after: u32,
+}
+
+macro_rules! problems {
+    ($($name:ident = $status:ident, $kind:literal, $title:literal;)*) => {
+        impl Problem {
+            $(
+                #[doc = concat!("The error `", $kind, "`: ", $title, ".")]
+                pub fn $name(detail: impl Into<String>) -> Problem {
+                    Problem::new(StatusCode::$status, $kind, $title, detail.into())
+                }
+            )*
+        }
+
+        /// All kinds of errors: the last part of the type, and the status.
+        pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
+    };
+}
+
+problems! {
+    invalid = BAD_REQUEST, "invalid-request", "the request is not valid";
+    unauthorized = UNAUTHORIZED, "unauthorized", "the request needs a token";
+    forbidden = FORBIDDEN, "forbidden", "the token does not allow this";
+    unknown_rules = NOT_FOUND, "unknown-rules", "there are no such rules";
+    unknown_entry = NOT_FOUND, "unknown-entry", "the rules have no such entry";
+    not_found = NOT_FOUND, "not-found", "there is nothing at this address";
+    wrong_method = METHOD_NOT_ALLOWED, "wrong-method", "the address does not take this method";
+    conflict = CONFLICT, "conflict", "the edit does not fit the rules";
+    changed = PRECONDITION_FAILED, "changed", "the rules have changed since they were read";
+    too_large = PAYLOAD_TOO_LARGE, "too-large", "the request is too large";
+    wrong_type = UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", "the body has another media type";
+    not_answerable = UNPROCESSABLE_ENTITY, "not-answerable", "the rules cannot answer this";
+    broken = INTERNAL_SERVER_ERROR, "broken", "the service failed";
+    overloaded = SERVICE_UNAVAILABLE, "overloaded", "the service has too many requests";
+    too_slow = GATEWAY_TIMEOUT, "too-slow", "the request took too long";
+}
+
+impl Problem {
+    fn new(status: StatusCode, kind: &str, title: &'static str, detail: String) -> Problem {
+        Problem {
+            kind: format!("urn:rulec:{kind}"),
+            title,
+            status: status.as_u16(),
+            detail,
+            code: None,
+            line: None,
+            column: None,
+            findings: Vec::new(),
+            retry_after: u32::from(status == StatusCode::SERVICE_UNAVAILABLE),
+        }
+    }
+
+    /// Returns the HTTP status.
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// Returns the error in words, with the remedy.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Returns the error as JSON.
+    pub fn to_json(&self) -> Json {
+        json!(self)
+    }
+}
+
+impl From<JsonError> for Problem {
+    fn from(error: JsonError) -> Problem {
+        Problem {
+            code: Some(error.kind().code().as_str()),
+            line: Some(error.line()),
+            column: Some(error.column()),
+            ..Problem::invalid(error.to_message().as_str())
+        }
+    }
+}
+
+impl From<UnknownEntry> for Problem {
+    fn from(error: UnknownEntry) -> Problem {
+        Problem::unknown_entry(error.to_message().as_str())
+    }
+}
+
+impl From<CompileError> for Problem {
+    fn from(error: CompileError) -> Problem {
+        let first = error.diagnostics().iter().find(|found| found.is_error());
+        Problem {
+            code: first.map(|found| found.code.as_str()),
+            findings: error.diagnostics().iter().map(|found| finding_json(found, error.sources())).collect(),
+            ..Problem::conflict(error.to_message().as_str())
+        }
+    }
+}
+
+impl From<EditError> for Problem {
+    fn from(error: EditError) -> Problem {
+        match error {
+            EditError::Compile(error) => error.into(),
+            error => Problem::conflict(error.to_message().as_str()),
+        }
+    }
+}
+
+/// Returns a finding of the compiler or the analysis as JSON, with the place of its primary span.
+pub(crate) fn finding_json(found: &Diagnostic, sources: &SourceMap) -> Json {
+    let mut json = json!({
+        "code": found.code.as_str(),
+        "severity": if found.is_error() { "error" } else { "warning" },
+        "message": found.message.as_str(),
+    });
+    if let Some(help) = &found.help {
+        json["help"] = help.as_str().into();
+    }
+    if let Some(label) = found.labels.first() {
+        let position = sources.position(label.span);
+        json["file"] = sources.get(label.span.file).map(|file| file.name.as_str()).into();
+        json["line"] = position.line.into();
+        json["column"] = position.column.into();
+    }
+    json
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let mut response = (self.status(), body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.retry_after > 0 {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(self.retry_after));
+        }
+        if self.status() == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}

@@ -1,0 +1,307 @@
+//! The rules in force. A *rule set* is the rules of one source, such as a file, under one name. A
+//! *version* is what the source held at one time. A version that cannot be loaded changes nothing:
+//! the last good version stays in force, and the status of the rule set says why.
+
+mod history;
+mod source;
+mod version;
+
+pub use source::{RuleSource, StartError};
+pub(crate) use source::{compiler, open_all};
+pub(crate) use version::Version;
+
+use crate::events::Events;
+use crate::metrics::{Metrics, SetMetrics};
+use crate::problem::Problem;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use history::History;
+use rulec::{Decision, Edit, LiveRules, UnknownEntry};
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use source::{Feed, SourceFiles};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The rules of one source under one name.
+pub struct RuleSet {
+    name: String,
+    active: ArcSwap<Version>,
+    /// Rules that decide for comparison only.
+    shadow: ArcSwapOption<Shadow>,
+    /// The earlier versions. The lock also serializes changes of the active version.
+    history: Mutex<History>,
+    status: Mutex<SourceStatus>,
+    metrics: SetMetrics,
+    events: Events,
+    files: SourceFiles,
+    /// The watch of the source, and the task that puts its new versions into force. `None` if the
+    /// source never changes.
+    feed: OnceLock<Feed>,
+}
+
+/// What happened to the source of a rule set since the start.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SourceStatus {
+    /// Number of versions that came into force.
+    pub loaded: u64,
+    /// Number of versions that could not be loaded.
+    pub refused: u64,
+    /// Why the current content of the source is not in force; `None` if it is.
+    pub error: Option<String>,
+}
+
+/// Rules that decide for comparison only, with the counts of the comparison.
+pub(crate) struct Shadow {
+    pub version: Arc<Version>,
+    same: AtomicU64,
+    different: AtomicU64,
+}
+
+/// The counts of a comparison with shadow rules.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShadowCounts {
+    /// Generation (version number) of the shadow rules.
+    pub generation: u64,
+    /// Number of messages that the shadow rules decided alike.
+    pub same: u64,
+    /// Number of messages that the shadow rules decided differently.
+    pub different: u64,
+}
+
+impl RuleSet {
+    pub(crate) fn new(
+        name: String,
+        rules: LiveRules,
+        files: SourceFiles,
+        (metrics, events): (&Metrics, &Events),
+    ) -> RuleSet {
+        let version = Version::new(rules, "source");
+        let metrics = metrics.of_set(&name);
+        metrics.set_generation(version.live().generation());
+        RuleSet {
+            name,
+            active: ArcSwap::from_pointee(version),
+            shadow: ArcSwapOption::empty(),
+            history: Mutex::default(),
+            status: Mutex::new(SourceStatus { loaded: 1, ..SourceStatus::default() }),
+            metrics,
+            events: events.clone(),
+            files,
+            feed: OnceLock::new(),
+        }
+    }
+
+    /// Returns the name under which requests select these rules.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the version in force.
+    pub(crate) fn active(&self) -> arc_swap::Guard<Arc<Version>> {
+        self.active.load()
+    }
+
+    pub(crate) fn metrics(&self) -> &SetMetrics {
+        &self.metrics
+    }
+
+    /// Returns the generation (version number) of the rules in force.
+    pub fn generation(&self) -> u64 {
+        self.active().live().generation()
+    }
+
+    /// Looks soon whether the source has changed.
+    pub fn check_source(&self) {
+        if let Some(feed) = self.feed.get() {
+            feed.check();
+        }
+    }
+
+    /// Returns what happened to the source since the start.
+    pub fn status(&self) -> SourceStatus {
+        self.lock_status().clone()
+    }
+
+    fn lock_status(&self) -> MutexGuard<'_, SourceStatus> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a new version of the source into force.
+    pub(crate) fn load(&self, rules: LiveRules) {
+        self.activate(&mut self.lock_history(), Version::new(rules, "source"));
+        let mut status = self.lock_status();
+        status.loaded += 1;
+        status.error = None;
+    }
+
+    /// Records that the current content of the source cannot be loaded.
+    pub(crate) fn refuse(&self, error: String) {
+        self.events.report("refused", json!({ "rules": self.name, "error": error }));
+        self.metrics.count_refused();
+        let mut status = self.lock_status();
+        status.refused += 1;
+        status.error = Some(error);
+    }
+
+    fn activate(&self, history: &mut History, version: Version) -> u64 {
+        let (generation, origin) = (version.live().generation(), version.origin());
+        history.keep(&self.active.load_full());
+        self.active.store(Arc::new(version));
+        self.metrics.set_generation(generation);
+        self.events
+            .report("in_force", json!({ "rules": self.name, "generation": generation, "origin": origin }));
+        generation
+    }
+
+    /// Applies edits to the rules in force, all or none. `expected` is the generation that the
+    /// caller has read; `None` edits any generation. Returns the new generation.
+    ///
+    /// # Errors
+    /// If the rules have changed since, or the edits do not fit.
+    pub fn edit(&self, edits: &[Edit], expected: Option<u64>) -> Result<u64, Problem> {
+        let mut history = self.lock_history();
+        self.check_generation(expected)?;
+        let active = self.active.load_full();
+        let live = active.live();
+        let before = (live.generation(), live.texts());
+        live.edit(edits)?;
+        history.keep_texts(before.0, before.1);
+        // A fresh version, because the old one has cached what it derived from the old rules.
+        self.active.store(Arc::new(active.edited()));
+        self.metrics.set_generation(live.generation());
+        Ok(live.generation())
+    }
+
+    /// Puts an earlier generation into force again, as a new version. Returns its new generation.
+    ///
+    /// # Errors
+    /// If the generation is not kept, or the rules have changed since the caller read them.
+    pub fn roll_back(&self, generation: u64, expected: Option<u64>) -> Result<u64, Problem> {
+        let mut history = self.lock_history();
+        self.check_generation(expected)?;
+        let rules = history.restore(generation, &self.files)?;
+        Ok(self.activate(&mut history, Version::new(rules, "rollback")))
+    }
+
+    /// Starts to compare other rules with those in force: the given text, or the rules in force
+    /// after the given edits. Returns their generation.
+    ///
+    /// # Errors
+    /// If the rules do not compile.
+    pub fn set_shadow(&self, text: Option<&str>, edits: &[Edit]) -> Result<u64, Problem> {
+        if self.files.signed_only {
+            return Err(Problem::forbidden("only signed rules are accepted; load a signed artifact"));
+        }
+        let rules = match text {
+            Some(text) => LiveRules::from_text(compiler(), text)?,
+            None => history::recompile(&self.files, &self.active().live().texts())?,
+        };
+        rules.edit(edits)?;
+        let generation = rules.generation();
+        let version = Arc::new(Version::new(rules, "shadow"));
+        let shadow = Shadow { version, same: AtomicU64::new(0), different: AtomicU64::new(0) };
+        self.shadow.store(Some(Arc::new(shadow)));
+        Ok(generation)
+    }
+
+    /// Puts the shadow rules into force. Returns their generation.
+    ///
+    /// # Errors
+    /// If there are no shadow rules, or the rules have changed since the caller read them.
+    pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
+        let mut history = self.lock_history();
+        self.check_generation(expected)?;
+        let shadow = self.shadow.swap(None).ok_or_else(no_shadow)?;
+        let rules = shadow.version.live().clone();
+        Ok(self.activate(&mut history, Version::new(rules, "promotion")))
+    }
+
+    /// Stops the comparison with shadow rules.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn remove_shadow(&self) -> Result<(), Problem> {
+        self.shadow.swap(None).map(drop).ok_or_else(no_shadow)
+    }
+
+    /// Returns the counts of the comparison with the shadow rules, if there are any.
+    pub fn shadow_counts(&self) -> Option<ShadowCounts> {
+        let shadow = self.shadow.load();
+        shadow.as_ref().map(|shadow| ShadowCounts {
+            generation: shadow.version.live().generation(),
+            same: shadow.same.load(Ordering::Relaxed),
+            different: shadow.different.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Returns the generations that can be put into force again, oldest first.
+    pub fn kept_generations(&self) -> Vec<u64> {
+        self.lock_history().generations()
+    }
+
+    fn check_generation(&self, expected: Option<u64>) -> Result<(), Problem> {
+        let generation = self.generation();
+        match expected {
+            Some(expected) if expected != generation => Err(Problem::changed(format!(
+                "the rules have the generation {generation}, not {expected}; read them again"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Decides `text` with the shadow rules as well, if there are any, and counts whether they
+    /// decide alike.
+    pub(crate) fn compare_with_shadow(&self, entry: &str, text: &[u8], decision: &Decision) {
+        let shadow = self.shadow.load();
+        let Some(shadow) = shadow.as_ref() else { return };
+        let other: Result<_, UnknownEntry> = shadow.version.live().decide_line_in(entry, text);
+        let is_same = match other {
+            Ok(Ok(other)) => written(&other) == written(decision),
+            _ => false,
+        };
+        self.metrics.count_shadow(is_same);
+        let count = if is_same { &shadow.same } else { &shadow.different };
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn written(decision: &Decision) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    decision.write_json(&mut bytes);
+    bytes
+}
+
+fn no_shadow() -> Problem {
+    Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
+}
+
+/// Returns the edit that a JSON object describes: `{"insert": "route …"}`, `{"replace": "…"}` or
+/// `{"remove": "NAME"}`, each with an optional `table` and `file`.
+///
+/// # Errors
+/// If the object has another shape.
+pub(crate) fn read_edit(json: &Json) -> Result<Edit, Problem> {
+    let text = |key: &str| json.get(key).and_then(Json::as_str);
+    let actions = [
+        text("insert").map(Edit::insert),
+        text("replace").map(Edit::replace),
+        text("remove").map(Edit::remove),
+    ];
+    let mut found = actions.into_iter().flatten();
+    let (Some(mut edit), None) = (found.next(), found.next()) else {
+        return Err(Problem::invalid(
+            "an edit is an object with one of the texts `insert`, `replace` and `remove`",
+        ));
+    };
+    if let Some(table) = text("table") {
+        edit = edit.in_table(table);
+    }
+    if let Some(file) = text("file") {
+        edit = edit.in_file(file);
+    }
+    Ok(edit)
+}

@@ -1,0 +1,123 @@
+//! One version of a rule set, with the data that are derived from it once.
+
+use crate::problem::Problem;
+use rulec::flow::FlowMatcher;
+use rulec::{LiveRules, Rules, artifact};
+use rulec_report::answer::default_entry;
+use std::sync::OnceLock;
+use time::OffsetDateTime;
+
+/// A version of the rules, with data that is derived from it on first use.
+pub(crate) struct Version {
+    live: LiveRules,
+    /// How the version came into force: `source`, `edit`, `rollback`, `promotion` or `shadow`.
+    origin: &'static str,
+    since: OffsetDateTime,
+    /// The name of the entry that decides if a request names none, otherwise the names to choose
+    /// from.
+    default_entry: Result<String, Vec<String>>,
+    /// Whether the rules have flows that a classifier finds.
+    has_intents: bool,
+    derived: OnceLock<Derived>,
+}
+
+/// The data that are derived from the rules on first use, because that takes time.
+struct Derived {
+    rules: Rules,
+    matcher: Option<FlowMatcher>,
+    hash: OnceLock<String>,
+}
+
+impl Version {
+    pub fn new(live: LiveRules, origin: &'static str) -> Version {
+        let rules = live.rules();
+        let to_names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        let default_entry = default_entry(&rules).map(|entry| entry.name().to_owned()).map_err(to_names);
+        Version {
+            default_entry,
+            has_intents: rules.program().has_intents(),
+            live,
+            origin,
+            since: OffsetDateTime::now_utc(),
+            derived: OnceLock::new(),
+        }
+    }
+
+    /// Returns the same rules after an edit.
+    pub fn edited(&self) -> Version {
+        // A route that was inserted into rules without routes is not yet in the base.
+        if self.default_entry.is_err() {
+            let _ = self.live.merge();
+        }
+        Version::new(self.live.clone(), "edit")
+    }
+
+    pub fn live(&self) -> &LiveRules {
+        &self.live
+    }
+
+    pub fn origin(&self) -> &'static str {
+        self.origin
+    }
+
+    pub fn since(&self) -> OffsetDateTime {
+        self.since
+    }
+
+    /// True if a classifier may choose the flow of a message.
+    pub fn has_intents(&self) -> bool {
+        self.has_intents
+    }
+
+    /// Returns the name of the entry that decides: the given name, or the default entry.
+    ///
+    /// # Errors
+    /// If no name is given, and the rules have no default entry.
+    pub fn entry_name<'n>(&'n self, name: Option<&'n str>) -> Result<&'n str, Problem> {
+        match (name, &self.default_entry) {
+            (Some(name), _) => Ok(name),
+            (None, Ok(name)) => Ok(name),
+            (None, Err(names)) if names.is_empty() => Err(Problem::unknown_entry(
+                "the rules contain no route, choice, router or flow to decide with",
+            )),
+            (None, Err(names)) => Err(Problem::unknown_entry(format!(
+                "the rules have several entries; choose one with `entry`: {}",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    fn derived(&self) -> Result<&Derived, Problem> {
+        if let Some(derived) = self.derived.get() {
+            return Ok(derived);
+        }
+        self.live.merge()?;
+        let rules = self.live.rules();
+        let matcher = self.has_intents.then(|| FlowMatcher::offline(&rules).ok()).flatten();
+        Ok(self.derived.get_or_init(|| Derived { rules, matcher, hash: OnceLock::new() }))
+    }
+
+    /// Returns the rules with all edits compiled in, which can explain their decisions.
+    ///
+    /// # Errors
+    /// If the edited rules do not compile, which would be a bug in the library.
+    pub fn rules(&self) -> Result<&Rules, Problem> {
+        Ok(&self.derived()?.rules)
+    }
+
+    /// Returns the matcher of intent flows; `None` if the rules have none, or their examples do not
+    /// suffice to train the classifier.
+    pub fn matcher(&self) -> Result<Option<&FlowMatcher>, Problem> {
+        Ok(self.derived()?.matcher.as_ref())
+    }
+
+    /// Returns the hash that identifies the rules: the SHA-256 hash that an artifact of them has,
+    /// in hexadecimal. Equal rules have equal hashes, on every machine.
+    pub fn hash(&self) -> Result<&str, Problem> {
+        let derived = self.derived()?;
+        Ok(derived.hash.get_or_init(|| {
+            let hash = artifact::content_hash(&derived.rules.to_artifact(true));
+            hash.map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default()
+        }))
+    }
+}

@@ -1,0 +1,105 @@
+//! The core of the service. Each door reads a request of its protocol, asks the core, and writes
+//! the answer as its protocol wants it. The answers are the library's.
+
+mod batch;
+mod decide;
+mod other;
+mod overview;
+
+pub(crate) use batch::{Batch, BatchRequest, BatchSettings};
+pub use decide::{DecideRequest, Decided};
+pub(crate) use other::TestRequest;
+pub(crate) use overview::entity_tag;
+
+use crate::limits::Limits;
+use crate::log::DecisionLog;
+use crate::metrics::Metrics;
+use crate::problem::Problem;
+use crate::rules::RuleSet;
+use rulec_base::json;
+use serde::de::Deserialize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The rules in force, and what decides with them. Every door asks this core.
+pub struct Service {
+    sets: Vec<Arc<RuleSet>>,
+    metrics: Metrics,
+    limits: Limits,
+    log: Option<DecisionLog>,
+    /// Whether the service was asked to stop, so that it takes no new work.
+    stopping: AtomicBool,
+}
+
+impl Service {
+    pub(crate) fn new(
+        sets: Vec<Arc<RuleSet>>,
+        metrics: Metrics,
+        limits: Limits,
+        log: Option<DecisionLog>,
+    ) -> Service {
+        Service { sets, metrics, limits, log, stopping: AtomicBool::new(false) }
+    }
+
+    /// Returns all rule sets, in the order in which they were given.
+    pub fn sets(&self) -> &[Arc<RuleSet>] {
+        &self.sets
+    }
+
+    /// Returns the rules of this name. Without a name, returns the only rules.
+    ///
+    /// # Errors
+    /// If there are no such rules, or several and no name.
+    pub fn set(&self, name: Option<&str>) -> Result<&Arc<RuleSet>, Problem> {
+        let names = || self.sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
+        match (name, self.sets.as_slice()) {
+            (None, [only]) => Ok(only),
+            (None, _) => Err(Problem::unknown_rules(format!(
+                "the service has several rules; choose some with `rules`: {}",
+                names()
+            ))),
+            (Some(name), sets) => sets.iter().find(|set| set.name() == name).ok_or_else(|| {
+                Problem::unknown_rules(format!("there are no rules `{name}`; there are {}", names()))
+            }),
+        }
+    }
+
+    /// Returns the limits of the service.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    pub(crate) fn log(&self) -> Option<&DecisionLog> {
+        self.log.as_ref()
+    }
+
+    /// Looks soon whether the sources of the rules have changed.
+    pub fn reload(&self) {
+        self.sets.iter().for_each(|set| set.check_source());
+    }
+
+    /// Makes the service not ready, so that a load balancer sends no new work.
+    pub(crate) fn begin_stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+    }
+
+    /// True while the service takes new work.
+    pub fn is_ready(&self) -> bool {
+        !self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+/// Reads the body of a request. A body that is not JSON gets the library's error with its position.
+///
+/// # Errors
+/// If the body is not JSON, or has another shape.
+pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
+    serde_json::from_slice(body).map_err(|error| match json::parse_object_bytes(body) {
+        Err(error) => error.into(),
+        Ok(_) => Problem::invalid(error.to_string()),
+    })
+}

@@ -1,0 +1,251 @@
+//! One decision.
+
+use super::Service;
+use crate::log::{DecisionLog, Receipt, Record};
+use crate::problem::Problem;
+use crate::rules::{RuleSet, Version};
+use rulec::choice::Question;
+use rulec::why_not::WhyNot;
+use rulec::{Decision, JsonError, TableKind, UnknownEntry};
+use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// A request for one decision.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecideRequest<'m> {
+    /// The name of the rules; optional if the service has only one rule set.
+    #[serde(default)]
+    pub rules: Option<String>,
+    /// The entry (table, choice, router or flow set) that decides.
+    #[serde(default)]
+    pub entry: Option<String>,
+    /// The message, as JSON text.
+    #[serde(borrow)]
+    pub message: &'m RawValue,
+    /// Whether to explain the decision.
+    #[serde(default)]
+    pub explain: bool,
+    /// Whether to list all routes that hold.
+    #[serde(default)]
+    pub matched: bool,
+    /// Whether to analyse the text of the message.
+    #[serde(default)]
+    pub analysis: bool,
+    /// A route; the answer then says what would have to change for the message to reach it.
+    #[serde(default)]
+    pub why_not: Option<String>,
+}
+
+impl<'m> DecideRequest<'m> {
+    /// Creates a request without options.
+    pub fn new(message: &'m RawValue) -> DecideRequest<'m> {
+        DecideRequest {
+            rules: None,
+            entry: None,
+            message,
+            explain: false,
+            matched: false,
+            analysis: false,
+            why_not: None,
+        }
+    }
+
+    /// True if the request asks for parts that show how the rules decide.
+    pub(crate) fn explains(&self) -> bool {
+        self.explain || self.matched || self.why_not.is_some()
+    }
+
+    /// True if the answer takes more than a few microseconds.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.explains() || self.analysis
+    }
+}
+
+/// A decision with its answer.
+pub struct Decided {
+    /// The decision; for a flow that a classifier found, the decision of the keyword patterns.
+    pub decision: Decision,
+    /// The name of the chosen statement, or of the flow that a classifier found.
+    pub route: Option<String>,
+    /// The answer as JSON text: the decision as the library writes it, and the parts that the
+    /// request asks for.
+    pub body: Vec<u8>,
+    /// The rules that decided.
+    pub set: Arc<RuleSet>,
+    /// Says when the line of the decision log is on the disk.
+    pub(crate) receipt: Receipt,
+}
+
+/// The reason why a message has no answer.
+pub(super) enum Unanswered {
+    Invalid(JsonError),
+    Problem(Problem),
+}
+
+impl From<JsonError> for Unanswered {
+    fn from(error: JsonError) -> Unanswered {
+        Unanswered::Invalid(error)
+    }
+}
+
+impl From<Problem> for Unanswered {
+    fn from(problem: Problem) -> Unanswered {
+        Unanswered::Problem(problem)
+    }
+}
+
+impl From<UnknownEntry> for Unanswered {
+    fn from(error: UnknownEntry) -> Unanswered {
+        Unanswered::Problem(error.into())
+    }
+}
+
+impl From<Unanswered> for Problem {
+    fn from(unanswered: Unanswered) -> Problem {
+        match unanswered {
+            Unanswered::Invalid(error) => error.into(),
+            Unanswered::Problem(problem) => problem,
+        }
+    }
+}
+
+/// The rules and the entry that decide a message, and the wanted parts of the answer.
+#[derive(Clone, Copy)]
+pub(super) struct Decider<'a> {
+    pub set: &'a RuleSet,
+    pub version: &'a Version,
+    pub entry: &'a str,
+    pub options: AnswerOptions,
+    /// The route that the caller expected.
+    pub why_not: Option<&'a str>,
+    pub log: Option<&'a DecisionLog>,
+}
+
+/// The answer to one message, which the caller of the service has not seen yet.
+pub(super) struct Answered {
+    pub decision: Decision,
+    pub route: Option<String>,
+    /// Whether a classifier found the route.
+    pub by_classifier: bool,
+    pub receipt: Receipt,
+}
+
+/// An answer with the explanation why a route was not chosen.
+#[derive(Serialize)]
+struct WithWhyNot<'a, A> {
+    #[serde(flatten)]
+    answer: &'a A,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<WhyNot>,
+}
+
+impl Service {
+    /// Decides one message, and counts the decision.
+    ///
+    /// # Errors
+    /// If there are no such rules, entry or route, or the message is not a JSON object.
+    pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
+        let set = self.set(request.rules.as_deref())?;
+        let version = set.active();
+        let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
+        let decider = Decider {
+            set,
+            version: &version,
+            entry: version.entry_name(request.entry.as_deref())?,
+            options: AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() },
+            why_not: request.why_not.as_deref(),
+            log: self.log(),
+        };
+        let mut body = Vec::with_capacity(256);
+        let answered = decider.answer(request.message.get().as_bytes(), None, &mut body)?;
+        let Answered { decision, route, receipt, .. } = answered;
+        Ok(Decided { decision, route, body, set: set.clone(), receipt })
+    }
+}
+
+impl Decider<'_> {
+    /// Decides the message `text`, counts the decision, and appends the answer to `out`. With a
+    /// `line`, the answer is a line of a stream and begins with the number of the line.
+    pub fn answer(&self, text: &[u8], line: Option<u64>, out: &mut Vec<u8>) -> Result<Answered, Unanswered> {
+        let start = Instant::now();
+        let decision = self.version.live().decide_line_in(self.entry, text)?;
+        let decision = decision.inspect_err(|_| self.set.metrics().count_invalid())?;
+        let elapsed = start.elapsed();
+        self.set.compare_with_shadow(self.entry, text, &decision);
+        let is_undecided = decision.chosen().is_none() && decision.refusal().is_none();
+        let asks_classifier =
+            self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided;
+        let answered = if self.wants_parts() || asks_classifier || decision.kind() == TableKind::Choice {
+            self.write_answer(text, asks_classifier, line, out)?
+        } else {
+            out.push(b'{');
+            if let Some(line) = line {
+                // Writing to memory cannot fail.
+                let _ = write!(out, "\"line\":{line},");
+            }
+            decision.write_json_fields(out);
+            out.push(b'}');
+            let route = decision.chosen().map(str::to_owned);
+            Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }
+        };
+        self.set.metrics().count_decision(&answered.decision, answered.route.as_deref(), elapsed);
+        let Some(log) = self.log else { return Ok(answered) };
+        let receipt = log.record(Record {
+            rules_name: self.set.name().to_owned(),
+            rules: self.version.live().clone(),
+            decision: answered.decision.clone(),
+            text: text.to_vec(),
+            flow: answered.route.clone().filter(|_| answered.by_classifier),
+            elapsed,
+        });
+        Ok(Answered { receipt, ..answered })
+    }
+
+    fn wants_parts(&self) -> bool {
+        let AnswerOptions { matched, explanation, analysis, .. } = self.options;
+        matched || explanation || analysis || self.why_not.is_some()
+    }
+
+    /// Decides with the rules as they are compiled in full. The optional parts of the answer then
+    /// belong to the same rules as the decision.
+    fn write_answer(
+        &self,
+        text: &[u8],
+        asks_classifier: bool,
+        line: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, Unanswered> {
+        let rules = self.version.rules()?;
+        let entry = rules.entry(self.entry)?;
+        let message = Json::Object(rules.parse_message(text)?);
+        let decision = entry.decide(&message);
+        let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;
+        let why_not = why_not.map(WhyNot::masked);
+        if let Some(matcher) = self.version.matcher()?.filter(|_| asks_classifier) {
+            let mut answer = IntentAnswer::find(matcher, &message, &decision);
+            answer.add_parts(matcher, &message, self.options);
+            let route = answer.name.clone();
+            write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
+            return Ok(Answered { decision, route, by_classifier: true, receipt: Receipt::NONE });
+        }
+        let question = Question::new(rules, entry.name()).ok();
+        let answer = Answer::new(rules, entry, question.as_ref(), &decision, &message, self.options);
+        write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
+        let route = decision.chosen().map(str::to_owned);
+        Ok(Answered { decision, route, by_classifier: false, receipt: Receipt::NONE })
+    }
+}
+
+fn write_json<A: Serialize>(line: Option<u64>, answer: &A, out: &mut Vec<u8>) -> Result<(), Problem> {
+    let written = match line {
+        Some(line) => serde_json::to_writer(out, &AnswerLine { line, answer }),
+        None => serde_json::to_writer(out, answer),
+    };
+    written.map_err(|error| Problem::broken(format!("the answer cannot be written: {error}")))
+}

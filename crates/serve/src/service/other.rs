@@ -1,0 +1,190 @@
+//! Payloads, workflows, analyses and tests.
+
+use super::Service;
+use crate::problem::Problem;
+use rulec::payload::{Judge, JudgeError};
+use rulec::run_tests;
+use rulec_base::json::parse_object_bytes;
+use rulec_runtime::workflow::processors::{Loop, Vote, echo};
+use rulec_runtime::workflow::{Report, SavedRun, Workflow};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json, json};
+use std::time::Instant;
+
+/// A request to judge a payload.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JudgeRequest<'m> {
+    #[serde(default)]
+    rules: Option<String>,
+    #[serde(borrow)]
+    payload: &'m RawValue,
+    /// The object that rules read as `context`.
+    #[serde(default)]
+    context: Option<Json>,
+    /// The object that rules read as `options`.
+    #[serde(default)]
+    options: Option<Json>,
+    /// Whether warnings and unchecked rules count as violations.
+    #[serde(default)]
+    strict: bool,
+}
+
+/// A request to run a workflow: from the start with an input, or a saved run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WorkflowRequest {
+    #[serde(default)]
+    rules: Option<String>,
+    #[serde(default)]
+    input: Map<String, Json>,
+    #[serde(default)]
+    resume: Option<SavedRun>,
+    /// Whether to run the failed nodes of a saved run again.
+    #[serde(default)]
+    retry_failed: bool,
+    #[serde(default)]
+    step_limit: Option<usize>,
+}
+
+/// The end of a run, or its state at the deadline.
+#[derive(Serialize)]
+struct WorkflowAnswer {
+    complete: bool,
+    report: Report,
+    /// The state of a run that is not complete, for `resume`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    saved: Option<SavedRun>,
+}
+
+/// A request to analyse the text of a message.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AnalyzeRequest<'m> {
+    #[serde(default)]
+    rules: Option<String>,
+    #[serde(borrow)]
+    message: &'m RawValue,
+}
+
+/// A request to run the `test` blocks.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct TestRequest {
+    pub rules: Option<String>,
+}
+
+fn judge_problem(error: JudgeError) -> Problem {
+    let text = error.to_message().to_string();
+    match error {
+        JudgeError::UnknownKind { .. } => Problem::unknown_entry(text),
+        _ => Problem::invalid(text),
+    }
+}
+
+impl Service {
+    /// Judges a payload by the `payload` statement `kind`. Returns the judgement as JSON text.
+    ///
+    /// # Errors
+    /// If there is no such kind, or the payload, context or options do not fit.
+    pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
+        let version = self.set(request.rules.as_deref())?.active();
+        let mut judge = Judge::new(version.rules()?, kind).map_err(judge_problem)?;
+        if let Some(context) = request.context {
+            judge = judge.context(context).map_err(judge_problem)?;
+        }
+        if let Some(options) = request.options {
+            judge = judge.options(options).map_err(judge_problem)?;
+        }
+        if request.strict {
+            judge = judge.strict();
+        }
+        let payload = parse_object_bytes(request.payload.get().as_bytes());
+        let payload = payload.map_err(|error| judge.masked_error(error))?;
+        to_bytes(&judge.judge(&Json::Object(payload)))
+    }
+
+    /// Runs a workflow until it ends or the deadline has come. The nodes may be of the kinds
+    /// `echo`, `loop` and `vote`, which call no other program.
+    ///
+    /// # Errors
+    /// If there is no such workflow, or it cannot run here.
+    pub(crate) async fn run_workflow(
+        &self,
+        name: &str,
+        request: WorkflowRequest,
+    ) -> Result<Vec<u8>, Problem> {
+        let end = Instant::now() + self.limits().deadline;
+        let version = self.set(request.rules.as_deref())?.active().clone();
+        let mut builder = Workflow::from_rules(version.rules()?, name)
+            .map_err(|error| Problem::unknown_entry(error.to_message().as_str()))?
+            .kind("echo", echo)
+            .kind("loop", Loop::factory)
+            .kind("vote", Vote::factory);
+        if let Some(limit) = request.step_limit {
+            builder = builder.step_limit(limit);
+        }
+        let workflow =
+            builder.build().map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
+        let mut run = match request.resume {
+            Some(saved) => {
+                workflow.resume(saved).map_err(|error| Problem::invalid(error.to_message().as_str()))?
+            }
+            None => workflow.begin(Json::Object(request.input)),
+        };
+        if request.retry_failed {
+            run.retry_failed();
+        }
+        while Instant::now() < end && run.step().await {
+            // Other requests of this thread have their turn between the nodes.
+            tokio::task::yield_now().await;
+        }
+        let saved = run.save();
+        let is_left = run.next_node().is_some();
+        let report = run.finish();
+        let complete = report.is_complete() && !is_left;
+        to_bytes(&WorkflowAnswer { complete, saved: (!complete).then_some(saved), report })
+    }
+
+    /// Analyses the text of a message. Returns the analysis as JSON text.
+    ///
+    /// # Errors
+    /// If the message is not a JSON object, or the intents cannot be learned.
+    pub(crate) fn analyze(&self, request: &AnalyzeRequest<'_>) -> Result<Vec<u8>, Problem> {
+        let version = self.set(request.rules.as_deref())?.active();
+        let rules = version.rules()?;
+        let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
+        let analysis = rules
+            .analyze_message(&message)
+            .map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
+        to_bytes(&analysis)
+    }
+
+    /// Runs the `test` blocks of the rules in force. Values of `@private` fields are masked.
+    ///
+    /// # Errors
+    /// If there are no such rules.
+    pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
+        let version = self.set(request.rules.as_deref())?.active();
+        let rules = version.rules()?;
+        let outcomes = run_tests(rules);
+        let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
+        let tests = outcomes.iter().map(|outcome| {
+            json!({
+                "name": outcome.name,
+                "line": rules.sources().position(outcome.span).line,
+                "passed": outcome.passed,
+                "expected": outcome.expected,
+                "actual": outcome.actual.as_str(),
+            })
+        });
+        let tests: Vec<Json> = tests.collect();
+        Ok(json!({ "passed": tests.len() - failed, "failed": failed, "tests": tests }))
+    }
+}
+
+pub(super) fn to_bytes(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
+    serde_json::to_vec(answer)
+        .map_err(|error| Problem::broken(format!("the answer cannot be written: {error}")))
+}

@@ -1,0 +1,123 @@
+//! The description of the rules in force: `GET /v1/rules`.
+
+use super::Service;
+use super::other::to_bytes;
+use crate::problem::{Problem, finding_json};
+use crate::rules::{RuleSet, compiler};
+use rulec::{Rules, TableKind, payload};
+use rulec_lang::value::format_datetime;
+use serde_json::{Map, Value as Json, json};
+
+impl Service {
+    /// Describes all rule sets in short, as JSON text.
+    ///
+    /// # Errors
+    /// If edited rules do not compile, which would be a bug in the library.
+    pub(crate) fn overview(&self) -> Result<Vec<u8>, Problem> {
+        let sets: Result<Vec<Json>, Problem> = self.sets().iter().map(|set| short(set)).collect();
+        to_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets? }))
+    }
+
+    /// Describes one rule set in full, as JSON text. Also returns its entity tag.
+    ///
+    /// # Errors
+    /// If there are no such rules.
+    pub(crate) fn describe(&self, name: &str) -> Result<(String, Vec<u8>), Problem> {
+        let set = self.set(Some(name))?;
+        let mut description = short(set)?;
+        let version = set.active();
+        let rules = version.rules()?;
+        let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
+        let texts = version.live().texts().into_iter().map(|(name, text)| (name, Json::from(text)));
+        let details = [
+            ("entries", entries(rules)),
+            ("input", rules.input_schema()),
+            ("handlers", handler_schemas(rules)),
+            ("payloads", payload_schemas(rules)),
+            ("workflows", workflows.collect()),
+            ("findings", findings(rules)),
+            ("texts", Json::Object(texts.collect())),
+        ];
+        for (key, value) in details {
+            description[key] = value;
+        }
+        Ok((entity_tag(set)?, to_bytes(&description)?))
+    }
+}
+
+impl Service {
+    /// Checks the text of rules. Returns `ok` and the `findings`: errors, warnings, and what the
+    /// analysis finds.
+    pub(crate) fn check(text: &str) -> Json {
+        match compiler().compile_text(text) {
+            Ok(rules) => json!({ "ok": true, "findings": findings(&rules) }),
+            Err(error) => {
+                let found = error.diagnostics().iter().map(|found| finding_json(found, error.sources()));
+                json!({ "ok": false, "findings": found.collect::<Vec<_>>() })
+            }
+        }
+    }
+}
+
+/// Returns the entity tag of the rules in force: their generation, and the start of their hash.
+pub(crate) fn entity_tag(set: &RuleSet) -> Result<String, Problem> {
+    let version = set.active();
+    let hash = version.hash()?;
+    Ok(format!("\"{}-{}\"", version.live().generation(), hash.get(..16).unwrap_or(hash)))
+}
+
+fn short(set: &RuleSet) -> Result<Json, Problem> {
+    let version = set.active();
+    Ok(json!({
+        "name": set.name(),
+        "generation": version.live().generation(),
+        "hash": version.hash()?,
+        "origin": version.origin(),
+        "since": format_datetime(version.since()),
+        "source": set.status(),
+        "shadow": set.shadow_counts(),
+        "kept_generations": set.kept_generations(),
+    }))
+}
+
+fn entries(rules: &Rules) -> Json {
+    let entries = rules.entries().filter_map(|name| rules.entry(name).ok());
+    let described = entries.filter(|entry| !entry.is_empty()).map(|entry| {
+        json!({
+            "name": entry.name(),
+            "kind": kind_name(entry.kind()),
+            "targets": entry.targets(),
+        })
+    });
+    described.collect()
+}
+
+fn kind_name(kind: TableKind) -> &'static str {
+    match kind {
+        TableKind::Routes => "routes",
+        TableKind::Requirements => "requirements",
+        TableKind::Choice => "choice",
+        TableKind::Flows => "flows",
+        TableKind::Router => "router",
+    }
+}
+
+/// Returns the JSON Schema of the arguments of each handler that the rules can select.
+fn handler_schemas(rules: &Rules) -> Json {
+    let schemas =
+        rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));
+    Json::Object(schemas.collect())
+}
+
+fn payload_schemas(rules: &Rules) -> Json {
+    let schemas =
+        payload::kinds(rules).filter_map(|kind| Some((kind.to_owned(), payload::schema(rules, kind).ok()?)));
+    Json::Object(schemas.collect::<Map<String, Json>>())
+}
+
+/// Returns the warnings of the compiler, and the findings of the analysis.
+fn findings(rules: &Rules) -> Json {
+    let analysed = rules.analyse();
+    let found = rules.warnings().iter().chain(analysed.iter().map(|finding| &finding.diagnostic));
+    found.map(|found| finding_json(found, rules.sources())).collect()
+}

@@ -1,0 +1,146 @@
+//! The service and its own description: random requests, right and wrong, to every operation of
+//! the OpenAPI document. No answer is an error of the service, and each answer is documented.
+//! `RULEC_TIMES=50` sends fifty times as many.
+
+use super::admin::with_tokens;
+use super::support::random::Random;
+use super::support::trials::seeds;
+use super::{RULES, Running, start_with};
+use serde_json::{Value as Json, json};
+
+/// Number of random requests to each operation.
+const REQUESTS: u64 = 25;
+
+fn document() -> Json {
+    serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
+}
+
+/// Returns a body that is right or nearly right for an operation.
+fn body(path: &str, random: &mut Random) -> Json {
+    let message = json!({ "text": random.pick(&["refund", "human", "x"]), "n": random.below(200) });
+    let subject = json!({ "type": "user", "id": "a" });
+    let evaluation = json!({ "subject": subject, "action": { "name": "read" }, "resource": subject });
+    let whole = match path {
+        "/v1/decide" => json!({
+            "message": message, "explain": random.chance(50), "matched": random.chance(50),
+            "why_not": random.pick(&["refund", "human", "none"]), "entry": random.pick(&["routes", "people", "mood", "no"])
+        }),
+        "/v1/batch" => json!({ "messages": [message, 5, {}], "explain": random.chance(50) }),
+        "/v1/judge/{kind}" => json!({ "payload": { "item": "x", "count": random.below(20) } }),
+        "/v1/workflows/{name}" => json!({ "input": message, "step_limit": random.below(3) }),
+        "/v1/flows" | "/v1/analyze" => json!({ "message": message }),
+        "/v1/data" | "/v1/data/{path}" => json!({ "input": message }),
+        "/v1/rules/{rules}/edits" => {
+            json!({ "edits": [{ "insert": format!("route x{} when n == 1 -> chat", random.below(9)) }] })
+        }
+        "/v1/rules/{rules}/rollback" => json!({ "generation": random.below(50) }),
+        "/v1/rules/{rules}/shadow" => json!({ "edits": [{ "remove": "human" }] }),
+        "/access/v1/evaluation" => evaluation,
+        "/access/v1/evaluations" => json!({ "evaluations": [evaluation, {}] }),
+        "/mcp" => {
+            json!({ "jsonrpc": "2.0", "id": 1, "method": random.pick(&["ping", "tools/list", "tools/call", "x"]) })
+        }
+        _ => json!({}),
+    };
+    mutated(whole, random)
+}
+
+/// Changes a part of a value now and then.
+fn mutated(value: Json, random: &mut Random) -> Json {
+    if random.chance(4) {
+        return random_value(random);
+    }
+    match value {
+        Json::Object(fields) => {
+            let keep = |(key, value)| (!random.chance(4)).then(|| (key, mutated(value, random)));
+            let mut fields: serde_json::Map<String, Json> = fields.into_iter().filter_map(keep).collect();
+            if random.chance(5) {
+                fields.insert("unknown".to_owned(), random_value(random));
+            }
+            Json::Object(fields)
+        }
+        Json::Array(values) => values.into_iter().map(|value| mutated(value, random)).collect(),
+        other => other,
+    }
+}
+
+fn random_value(random: &mut Random) -> Json {
+    match random.below(8) {
+        0 => Json::Null,
+        1 => json!(true),
+        2 => json!(-1),
+        3 => json!(1e300),
+        4 => json!(""),
+        5 => json!("\u{0}\u{1F600}"),
+        6 => json!([]),
+        _ => json!({ "": {} }),
+    }
+}
+
+fn address(path: &str, random: &mut Random) -> String {
+    let mut address = path.to_owned();
+    for (name, values) in [
+        ("{kind}", ["order", "ordr", "%00"]),
+        ("{name}", ["twice", "once", "%F0%9F"]),
+        ("{rules}", ["support", "suport", "a%2Fb"]),
+        ("{path}", ["routes", "support/people", "none/of/these"]),
+    ] {
+        let value = if random.chance(70) { values[0] } else { random.pick(&values) };
+        address = address.replace(name, value);
+    }
+    address
+}
+
+impl Running {
+    /// Sends a request and checks the answer against the description of the operation.
+    async fn check_operation(&self, document: &Json, method: &str, path: &str, random: &mut Random) {
+        let operation = &document["paths"][path][method];
+        let verb = method.to_uppercase().parse().expect("a method");
+        let address = address(path, random);
+        let mut request = self.client.request(verb, format!("{}{address}", self.url)).bearer_auth("secret");
+        let mut sent = Json::Null;
+        if operation.get("requestBody").is_some() {
+            sent = body(path, random);
+            let mut text = sent.to_string();
+            if random.chance(5) {
+                text.truncate(text.len() / 2);
+                text = text.trim_end_matches(|c: char| !c.is_ascii()).to_owned();
+            }
+            request = request.header("content-type", "application/json").body(text);
+        }
+        let what = format!("{method} {address} {sent}");
+        let response = self.send(request).await;
+        // A workflow, a shadow or the readiness may say 503, but here nothing is overloaded.
+        assert!(response.status < 500, "{what}: {} {}", response.status, response.text());
+        let described = operation["responses"].get(response.status.to_string());
+        let described = described.unwrap_or(&operation["responses"]["default"]);
+        if response.body.is_empty() {
+            return;
+        }
+        let media_type = response.header("content-type").split(';').next().unwrap_or_default().to_owned();
+        let content = &described["content"][&media_type];
+        assert!(content.is_object(), "{what}: {} {media_type} is not documented", response.status);
+        if media_type.ends_with("json") {
+            let mut schema = content["schema"].clone();
+            schema["components"] = document["components"].clone();
+            let validator = jsonschema::validator_for(&schema).expect("a schema");
+            let answer = response.json();
+            let errors: Vec<String> = validator.iter_errors(&answer).map(|error| error.to_string()).collect();
+            assert!(errors.is_empty(), "{what}: {answer}: {errors:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_answer_is_documented_and_none_is_an_error_of_the_service() {
+    let document = document();
+    let service = start_with(RULES, with_tokens).await;
+    for seed in seeds(REQUESTS) {
+        let mut random = Random::new(seed);
+        for (path, operations) in document["paths"].as_object().expect("paths") {
+            for method in operations.as_object().expect("operations").keys() {
+                service.check_operation(&document, method, path, &mut random).await;
+            }
+        }
+    }
+}

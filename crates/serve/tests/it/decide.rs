@@ -1,0 +1,200 @@
+//! Decisions, payloads, workflows, analyses and tests.
+
+use super::{RULES, start};
+use rulec::{Rules, payload::Judge};
+use serde_json::{Value as Json, json};
+
+fn library_answer(rules: &Rules, entry: &str, message: &str) -> String {
+    let entry = rules.entry(entry).expect("an entry");
+    let mut bytes = Vec::new();
+    entry.decide_line(message.as_bytes()).expect("a message").write_json(&mut bytes);
+    String::from_utf8(bytes).expect("UTF-8")
+}
+
+#[tokio::test]
+async fn a_decision_has_the_bytes_of_the_library() {
+    let service = start(RULES).await;
+    let rules = Rules::from_text(RULES).expect("they compile");
+    for (entry, message) in [
+        ("routes", r#"{"text": "a refund", "n": 5, "phone": "1"}"#),
+        ("routes", r#"{"text": "a human", "n": 500}"#),
+        ("routes", r#"{"text": "hello"}"#),
+        ("routes", r#"{"text": 7}"#),
+        ("people", r#"{"n": 1}"#),
+    ] {
+        let body = format!(r#"{{"entry": "{entry}", "message": {message}}}"#);
+        let response = service.post("/v1/decide", &body).await;
+        assert_eq!((response.status, response.header("content-type")), (200, "application/json"));
+        assert_eq!(response.text(), library_answer(&rules, entry, message));
+        let generation: u64 = response.header("rulec-generation").parse().expect("a number");
+        assert!(generation > 0);
+    }
+}
+
+#[tokio::test]
+async fn options_add_parts_to_the_answer() {
+    let service = start(RULES).await;
+    let body = json!({
+        "message": {"text": "hello", "phone": "555"}, "explain": true, "matched": true, "why_not": "refund"
+    });
+    let answer = service.post("/v1/decide", &body.to_string()).await.json();
+    assert_eq!(answer["chosen"], "default");
+    assert_eq!(answer["matched"], json!([]));
+    assert_eq!(answer["why_not"]["route"], "refund");
+    assert!(answer["why_not"]["remedy"]["change"]["fields"].is_array(), "{answer}");
+    assert_eq!(answer["explanation"]["entry"], "routes");
+    let rules = Rules::from_path(service.folder.path().join("support.rules")).expect("they compile");
+    let message = json!({"text": "hello", "phone": "555"});
+    assert_eq!(answer["explanation"], json!(rules.explain(&message)));
+    let choice = service.post("/v1/decide", r#"{"entry": "mood", "message": {"text": "no!"}}"#).await.json();
+    assert_eq!((&choice["branch"], &choice["default"]), (&json!("angry"), &json!(false)));
+}
+
+#[tokio::test]
+async fn errors_are_problems_with_the_codes_of_the_library() {
+    let service = start(RULES).await;
+    let cases = [
+        (r#"{"message": {"text": "a", "text": "b"}}"#, 400, json!("E0604")),
+        (r#"{"message": [1]}"#, 400, json!("E0602")),
+        (r#"{"message": {"text": "#, 400, json!("E0601")),
+        (r#"{"message": {}, "entri": "x"}"#, 400, Json::Null),
+        (r#"{}"#, 400, Json::Null),
+        (r#"{"message": {}, "entry": "peeple"}"#, 404, Json::Null),
+        (r#"{"message": {}, "rules": "other"}"#, 404, Json::Null),
+    ];
+    for (body, status, code) in cases {
+        let response = service.post("/v1/decide", body).await;
+        let problem = response.json();
+        assert_eq!(
+            (response.status, &problem["code"], &problem["status"]),
+            (status, &code, &json!(status)),
+            "{problem}"
+        );
+        assert_eq!(response.header("content-type"), "application/problem+json");
+        assert!(!problem["detail"].as_str().expect("a text").is_empty());
+    }
+    let near = service.post("/v1/decide", r#"{"message": {}, "entry": "peeple"}"#).await.json();
+    assert!(near["detail"].as_str().expect("a text").contains("did you mean `people`?"), "{near}");
+    assert_eq!(service.get("/v1/nothing").await.status, 404);
+    assert_eq!(service.get("/v1/decide").await.status, 405);
+    let request = service.client.post(format!("{}/v1/decide", service.url)).body("{}");
+    assert_eq!(service.send(request).await.status, 415);
+}
+
+/// Many lines of every kind, and the answers that `rulec run` prints for them.
+fn lines_and_answers(rules: &Rules, count: usize) -> (String, String) {
+    let (mut lines, mut answers) = (String::new(), String::new());
+    for number in 1..=count {
+        let line = match number % 5 {
+            0 => String::new(),
+            1 => format!(r#"{{"text": "refund {number}", "n": {number}}}"#),
+            2 => format!(r#"{{"text": "human", "n": {number}}}"#),
+            3 => "{\"text\": 1,}".to_owned(),
+            _ => r#"{"text": "hello"}"#.to_owned(),
+        };
+        lines.push_str(&line);
+        lines.push('\n');
+        match rules.decide_line(line.as_bytes()) {
+            _ if line.is_empty() => {}
+            Ok(decision) => {
+                let mut bytes = Vec::new();
+                decision.write_json_fields(&mut bytes);
+                let fields = String::from_utf8(bytes).expect("UTF-8");
+                answers.push_str(&format!("{{\"line\":{number},{fields}}}\n"));
+            }
+            Err(error) => {
+                let error = rulec_report::answer::LineError::from(&error);
+                let line = rulec_report::answer::RejectedLine { line: number as u64, error };
+                answers.push_str(&serde_json::to_string(&line).expect("it is JSON"));
+                answers.push('\n');
+            }
+        }
+    }
+    (lines, answers)
+}
+
+#[tokio::test]
+async fn a_stream_of_lines_is_answered_in_order() {
+    let service = start(RULES).await;
+    let rules = Rules::from_text(RULES).expect("they compile");
+    let (lines, answers) = lines_and_answers(&rules, 20_000);
+    let request = service.client.post(format!("{}/v1/batch", service.url));
+    let response = service.send(request.header("content-type", "application/x-ndjson").body(lines)).await;
+    assert_eq!((response.status, response.header("content-type")), (200, "application/x-ndjson"));
+    assert_eq!(response.text(), answers);
+    let entry = format!("{}/v1/batch?entry=people&matched=true", service.url);
+    let request = service.client.post(entry).header("content-type", "application/x-ndjson");
+    let response = service.send(request.body("{\"n\": 200}")).await;
+    let answer: Json = serde_json::from_str(response.text().trim_end()).expect("JSON");
+    assert_eq!((&answer["line"], &answer["matched"]), (&json!(1), &json!(["boss"])));
+}
+
+#[tokio::test]
+async fn an_array_is_answered_as_an_array() {
+    let service = start(RULES).await;
+    let body = r#"{"messages": [{"text": "refund"}, 5, {"text": "x"}]}"#;
+    let answers = service.post("/v1/batch", body).await.json();
+    assert_eq!(answers[0]["chosen"], "refund");
+    assert_eq!((&answers[1]["line"], &answers[1]["error"]["code"]), (&json!(2), &json!("E0602")));
+    assert_eq!(answers[2]["chosen"], "default");
+    assert_eq!(service.post("/v1/batch", r#"{"messages": []}"#).await.text(), "[]");
+}
+
+#[tokio::test]
+async fn payloads_are_judged_as_the_library_judges_them() {
+    let service = start(RULES).await;
+    let rules = Rules::from_text(RULES).expect("they compile");
+    let judge = Judge::new(&rules, "order").expect("a kind");
+    for payload in [json!({"item": "x", "count": 70}), json!({"item": " "}), json!({"item": 1})] {
+        let body = json!({ "payload": payload }).to_string();
+        let response = service.post("/v1/judge/order", &body).await;
+        let expected = serde_json::to_string(&judge.judge(&payload)).expect("JSON");
+        assert_eq!((response.status, response.text()), (200, expected));
+    }
+    assert_eq!(service.post("/v1/judge/ordr", r#"{"payload": {}}"#).await.status, 404);
+}
+
+#[tokio::test]
+async fn workflows_run_and_can_be_resumed() {
+    let service = start(RULES).await;
+    let answer = service.post("/v1/workflows/twice", r#"{"input": {"a": 1}}"#).await.json();
+    assert_eq!(
+        (&answer["complete"], &answer["report"]["executed"]),
+        (&json!(true), &json!(["first", "second"]))
+    );
+    let part = service.post("/v1/workflows/twice", r#"{"input": {}, "step_limit": 1}"#).await.json();
+    assert_eq!(part["complete"], false);
+    let rest = json!({ "resume": part["saved"] }).to_string();
+    let rest = service.post("/v1/workflows/twice", &rest).await.json();
+    assert_eq!(rest["complete"], true, "{rest}");
+    assert_eq!(service.post("/v1/workflows/thrice", "{}").await.status, 404);
+}
+
+#[tokio::test]
+async fn flows_analyses_and_tests_are_the_library_s() {
+    let text = r#"
+        flow hello keyword exact ["hello"] -> "greeting"
+        flow refund "gives money back" intent ["I want my money back", "refund my order"] -> "refund_v2"
+        flow status "says where an order is" intent ["where is my parcel", "track my order"] -> "status"
+        default -> chat
+        test "chat" { given text = "x" expect default }
+        test "wrong" { given text = "x" expect none }
+    "#;
+    let service = start(text).await;
+    let found = service.post("/v1/flows", r#"{"message": {"text": "hello"}}"#).await.json();
+    assert_eq!(found["flow"], "greeting");
+    let found =
+        service.post("/v1/flows", r#"{"message": {"text": "please give my money back"}}"#).await.json();
+    assert_eq!(found["flow"], "refund_v2");
+    assert!(found["score"].as_f64().expect("a score") > 0.0);
+    let analysis = service.post("/v1/analyze", r#"{"message": {"text": "track my order"}}"#).await.json();
+    let rules = Rules::from_text(text).expect("they compile");
+    let expected = rules.analyze_text("track my order", &Json::Null).expect("it can be learned");
+    assert_eq!(analysis, json!(expected));
+    let tests = service.post("/v1/test", "{}").await.json();
+    assert_eq!((&tests["passed"], &tests["failed"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (&tests["tests"][1]["name"], &tests["tests"][1]["actual"]),
+        (&json!("wrong"), &json!("default"))
+    );
+}

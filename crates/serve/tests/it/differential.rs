@@ -1,0 +1,166 @@
+//! The service and the library: the shared cases of all engines, and random programs with random
+//! messages. Each answer must have the library's bytes. `RULEC_TIMES=50` compares fifty times as
+//! many programs.
+
+use super::admin::{SECRET_HASH, with_tokens};
+use super::support::generate::{Generator, message};
+use super::support::random::Random;
+use super::support::trials::seeds;
+use super::{Running, start_with};
+use rulec::{Compiler, Rules};
+use rulec_base::json::parse_object;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Number of random programs.
+const PROGRAMS: u64 = 20;
+/// Number of messages that each random program decides.
+const MESSAGES: usize = 100;
+
+fn compile(text: &str) -> Option<Rules> {
+    Compiler::new().allow_missing_functions().compile_text(text).ok()
+}
+
+/// Returns the lines that `rulec run` prints for these messages.
+fn expected_lines(rules: &Rules, entry: &str, messages: &[String]) -> String {
+    let entry = rules.entry(entry).expect("an entry");
+    let mut lines = String::new();
+    for (message, number) in messages.iter().zip(1_u64..) {
+        match entry.decide_line(message.as_bytes()) {
+            Ok(decision) => {
+                let answer = serde_json::to_string(&decision).expect("JSON");
+                let _ = writeln!(lines, "{{\"line\":{number},{}", &answer[1..]);
+            }
+            Err(error) => {
+                let error = rulec_report::answer::LineError::from(&error);
+                let line = rulec_report::answer::RejectedLine { line: number, error };
+                let _ = writeln!(lines, "{}", serde_json::to_string(&line).expect("JSON"));
+            }
+        }
+    }
+    lines
+}
+
+impl Running {
+    /// Puts rules into force: first as shadow rules, which are then promoted.
+    async fn put_rules(&self, text: &str) {
+        let url = format!("{}/v1/rules/support", self.url);
+        let shadow = self.client.put(format!("{url}/shadow")).json(&json!({ "text": text }));
+        let shadow = self.send(shadow.bearer_auth("secret")).await;
+        assert_eq!(shadow.status, 200, "{}\n{text}", shadow.text());
+        let promoted = self.send(self.client.post(format!("{url}/promote")).bearer_auth("secret")).await;
+        assert_eq!(promoted.status, 200, "{}", promoted.text());
+    }
+
+    async fn batch(&self, entry: &str, messages: &[String]) -> String {
+        let url = format!("{}/v1/batch?entry={entry}", self.url);
+        let request = self.client.post(url).header("content-type", "application/x-ndjson");
+        self.send(request.bearer_auth("secret").body(messages.join("\n"))).await.text()
+    }
+
+    async fn decide(&self, entry: &str, message: &str) -> super::Response {
+        let body = format!(r#"{{"entry":{},"message":{message}}}"#, Json::from(entry));
+        self.send(self.post_request("/v1/decide", &body).bearer_auth("secret")).await
+    }
+
+    /// Compares the answers of the service with the answers of the library.
+    async fn compare(&self, rules: &Rules, entry: &str, messages: &[String], what: &str) {
+        // The answers to choices have further parts, which `rulec run` prints too.
+        let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == rulec::TableKind::Choice);
+        if !is_choice {
+            let (found, expected) =
+                (self.batch(entry, messages).await, expected_lines(rules, entry, messages));
+            for ((found, expected), message) in found.lines().zip(expected.lines()).zip(messages) {
+                assert_eq!(found, expected, "{what}: {message}");
+            }
+            assert_eq!(found.lines().count(), messages.len(), "{what}");
+        }
+        for message in messages.iter().take(10) {
+            let (found, decision) = (
+                self.decide(entry, message).await,
+                rules.entry(entry).expect("an entry").decide_line(message.as_bytes()),
+            );
+            match decision {
+                Ok(decision) if is_choice => {
+                    let (found, decision) = (found.json(), json!(decision));
+                    assert_eq!(
+                        (&found["branch"], &found["default"]),
+                        (&decision["branch"], &decision["default"]),
+                        "{what}"
+                    );
+                }
+                Ok(decision) => assert_eq!(found.text(), json_text(&decision), "{what}: {message}"),
+                Err(error) => {
+                    assert_eq!(
+                        (found.status, found.json()["code"].clone()),
+                        (400, json!(error.kind().code().as_str())),
+                        "{what}: {message}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn json_text(decision: &rulec::Decision) -> String {
+    serde_json::to_string(decision).expect("JSON")
+}
+
+/// Returns the messages of the shared cases by their rules and entry.
+fn shared_cases() -> BTreeMap<(String, String), Vec<String>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/conformance");
+    let mut cases: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+    for file in std::fs::read_dir(folder).expect("a folder").map(|file| file.expect("an entry").path()) {
+        if file.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        for line in std::fs::read_to_string(&file).expect("a text").lines() {
+            let case: Json = serde_json::from_str(line).expect("JSON");
+            let text = |key: &str| case[key].as_str();
+            let rules = text("rules").map(str::to_owned).or_else(|| {
+                let condition = text("when")?;
+                Some(format!("{}\nroute yes when {condition} -> yes\n", text("prelude").unwrap_or_default()))
+            });
+            let (Some(rules), Ok(_)) = (rules, parse_object(&case["message"].to_string())) else { continue };
+            let entry = text("entry").unwrap_or("routes").to_owned();
+            cases.entry((rules, entry)).or_default().push(case["message"].to_string());
+        }
+    }
+    cases
+}
+
+#[tokio::test]
+async fn shared_cases_have_the_answers_of_the_library() {
+    assert_eq!(SECRET_HASH.len(), 64);
+    let service = start_with("default -> chat", with_tokens).await;
+    let mut compared = 0;
+    for ((text, entry), messages) in shared_cases() {
+        // Intent flows are answered by the classifier, which another test compares.
+        let rules =
+            compile(&text).filter(|rules| rules.entry(&entry).is_ok() && !rules.program().has_intents());
+        let Some(rules) = rules else { continue };
+        service.put_rules(&text).await;
+        service.compare(&rules, &entry, &messages, &text).await;
+        compared += messages.len();
+    }
+    assert!(compared > 500, "{compared} cases");
+}
+
+#[tokio::test]
+async fn random_programs_have_the_answers_of_the_library() {
+    let service = start_with("default -> chat", with_tokens).await;
+    for seed in seeds(PROGRAMS) {
+        let mut random = Random::new(seed);
+        let program = Generator::program(&mut random);
+        let messages: Vec<String> = (0..MESSAGES).map(|_| message(&mut random).to_string()).collect();
+        let rules = compile(&program.source).unwrap_or_else(|| panic!("seed {seed}: it compiles"));
+        service.put_rules(&program.source).await;
+        // The classifier answers for flows with intents; another test compares its answers.
+        let is_compared = |name: &&String| **name != "flows" || !rules.program().has_intents();
+        for entry in program.entries.iter().filter(is_compared) {
+            service.compare(&rules, entry, &messages, &format!("seed {seed}, {entry}")).await;
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The doors of other protocols, each by its published contract.
+
+use super::{Running, start, start_with};
+use serde_json::{Value as Json, json};
+
+const ACCESS: &str = r#"
+route owner when resource.properties.owner == subject.id -> allow
+route read when action.name == "read" and subject.type == "user" -> allow
+route get when method == "GET" and path starts_with "/public/" and headers["x-team"] == "a" -> allow
+default -> deny
+table other { default -> elsewhere }
+"#;
+
+#[tokio::test]
+async fn opa_s_data_api_is_answered() {
+    let service = start(ACCESS).await;
+    let body = json!({"input": {"action": {"name": "read"}, "subject": {"type": "user"}}}).to_string();
+    for path in ["/v1/data", "/v1/data/support", "/v1/data/routes", "/v1/data/support/routes"] {
+        let answer = service.post(path, &body).await;
+        assert_eq!(answer.json()["result"]["target"], "allow", "{path}: {}", answer.text());
+    }
+    let other = service.post("/v1/data/other?pretty=true", &body).await.json();
+    assert_eq!(other["result"]["target"], "elsewhere");
+    let plain = service.post("/v1/decide", r#"{"message": {"action": {"name": "read"}}}"#).await.text();
+    let result = service.post("/v1/data", r#"{"input": {"action": {"name": "read"}}}"#).await.text();
+    assert_eq!(result, format!("{{\"result\":{plain}}}"));
+    assert_eq!(service.post("/v1/data", "{}").await.text(), "{}");
+    assert_eq!(service.post("/v1/data", "{").await.status, 400);
+    assert_eq!(service.post("/v1/data/nothing", &body).await.status, 404);
+}
+
+fn question(subject: &str, action: &str, owner: &str) -> Json {
+    json!({
+        "subject": {"type": "user", "id": subject},
+        "action": {"name": action},
+        "resource": {"type": "record", "id": "1", "properties": {"owner": owner}}
+    })
+}
+
+#[tokio::test]
+async fn authzen_evaluates_one_question() {
+    let service = start(ACCESS).await;
+    let service = &service;
+    let evaluate = |question: Json| async move {
+        let request = service.post_request("/access/v1/evaluation", &question.to_string());
+        service.send(request.header("x-request-id", "42")).await
+    };
+    let allowed = evaluate(question("alice", "write", "alice")).await;
+    assert_eq!((allowed.status, allowed.header("x-request-id")), (200, "42"));
+    assert_eq!(
+        (&allowed.json()["decision"], &allowed.json()["context"]["route"]),
+        (&json!(true), &json!("owner"))
+    );
+    assert_eq!(evaluate(question("bob", "write", "alice")).await.json()["decision"], false);
+    let mut without_action = question("a", "b", "c");
+    without_action["action"].take();
+    assert_eq!(evaluate(without_action).await.status, 400);
+}
+
+#[tokio::test]
+async fn authzen_evaluates_several_questions() {
+    let service = start(ACCESS).await;
+    let ask = |semantic: Option<&str>| {
+        let mut body = question("alice", "write", "bob");
+        body["evaluations"] = json!([
+            {"action": {"name": "read"}}, {}, {"resource": {"type": "record"}},
+            {"resource": {"type": "record", "id": "2", "properties": {"owner": "alice"}}}
+        ]);
+        if let Some(semantic) = semantic {
+            body["options"] = json!({ "evaluations_semantic": semantic });
+        }
+        let service = &service;
+        async move {
+            let answer = service.post("/access/v1/evaluations", &body.to_string()).await.json();
+            let answers = answer["evaluations"].as_array().expect("a list").clone();
+            answers.iter().map(|answer| answer["decision"].as_bool().expect("a decision")).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(ask(None).await, [true, false, false, true]);
+    assert_eq!(ask(Some("execute_all")).await, [true, false, false, true]);
+    assert_eq!(ask(Some("deny_on_first_deny")).await, [true, false]);
+    assert_eq!(ask(Some("permit_on_first_permit")).await, [true]);
+    let single = service.post("/access/v1/evaluations", &question("a", "read", "b").to_string()).await.json();
+    assert_eq!(single["decision"], true);
+}
+
+#[tokio::test]
+async fn envoy_s_checks_are_answered_by_status() {
+    let service = start(ACCESS).await;
+    let check = |method: &str, path: &str, team: &str| {
+        let method = method.parse().expect("a method");
+        let request = service.client.request(method, format!("{}/ext_authz{path}", service.url));
+        service.send(request.header("x-team", team))
+    };
+    let allowed = check("GET", "/public/a?b=c", "a").await;
+    assert_eq!((allowed.status, allowed.header("x-rulec-route")), (200, "get"));
+    for (method, path, team) in
+        [("POST", "/public/a", "a"), ("GET", "/private", "a"), ("GET", "/public/a", "b"), ("GET", "", "a")]
+    {
+        assert_eq!(check(method, path, team).await.status, 403, "{method} {path}");
+    }
+}
+
+async fn call(service: &Running, id: u32, method: &str, params: Json) -> Json {
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+    let answer = service.post("/mcp", &body.to_string()).await.json();
+    assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &json!(id)));
+    answer
+}
+
+#[tokio::test]
+async fn an_agent_calls_tools() {
+    let service = start("route refund when text contains \"refund\" -> billing\ndefault -> chat\ntest \"t\" { given text = \"x\" expect default }").await;
+    let hello = call(&service, 1, "initialize", json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})).await;
+    assert_eq!(
+        (&hello["result"]["protocolVersion"], &hello["result"]["serverInfo"]["name"]),
+        (&json!("2025-06-18"), &json!("rulec"))
+    );
+    let note = service.post("/mcp", r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#).await;
+    assert_eq!((note.status, note.body.len()), (202, 0));
+    let tools = call(&service, 2, "tools/list", json!({})).await;
+    let names: Vec<_> =
+        tools["result"]["tools"].as_array().expect("a list").iter().map(|tool| &tool["name"]).collect();
+    assert_eq!(names, ["decide", "explain", "check", "test"]);
+    let decide = call(
+        &service,
+        3,
+        "tools/call",
+        json!({"name": "decide", "arguments": {"message": {"text": "a refund"}}}),
+    )
+    .await;
+    assert_eq!(decide["result"]["structuredContent"]["target"], "billing");
+    let explain = call(
+        &service,
+        4,
+        "tools/call",
+        json!({"name": "explain", "arguments": {"message": {"text": "x"}, "why_not": "refund"}}),
+    )
+    .await;
+    assert!(
+        explain["result"]["structuredContent"]["explanation"].is_object()
+            && explain["result"]["structuredContent"]["why_not"].is_object()
+    );
+    let check =
+        call(&service, 5, "tools/call", json!({"name": "check", "arguments": {"text": "route x when -> y"}}))
+            .await;
+    assert_eq!(check["result"]["structuredContent"]["ok"], false);
+    let test = call(&service, 6, "tools/call", json!({"name": "test"})).await;
+    assert_eq!(test["result"]["structuredContent"]["passed"], 1);
+    let wrong = call(&service, 7, "tools/call", json!({"name": "decide", "arguments": {"message": 5}})).await;
+    assert_eq!(wrong["result"]["isError"], true);
+    assert_eq!(call(&service, 8, "tools/call", json!({"name": "none"})).await["error"]["code"], -32602);
+    assert_eq!(call(&service, 9, "none", json!({})).await["error"]["code"], -32601);
+    assert_eq!(service.post("/mcp", "{").await.json()["error"]["code"], -32700);
+    let request = service.post_request("/mcp", r#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#);
+    assert_eq!(service.send(request.header("mcp-protocol-version", "1999-01-01")).await.status, 400);
+}
+
+#[tokio::test]
+async fn the_document_is_served_without_a_token() {
+    let service = start_with("default -> chat", |options, folder| {
+        std::fs::write(folder.join("tokens"), "").expect("it can be written");
+        options.tokens = Some(folder.join("tokens"));
+    })
+    .await;
+    let served = service.get("/openapi.json").await;
+    let file: Json = serde_json::from_str(include_str!("../../openapi.json")).expect("JSON");
+    assert_eq!((served.status, served.json()), (200, file));
+}
+
+#[tokio::test]
+async fn an_agent_may_speak_over_standard_input() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = super::write_rules(folder.path(), "default -> chat");
+    let options = super::options(path, std::sync::Arc::new(|_| {}));
+    let input = "{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \"ping\"}\n\n{\"method\": \"notifications/initialized\"}\n{\"jsonrpc\": \"2.0\", \"id\": 2, \"method\": \"tools/call\", \"params\": {\"name\": \"decide\", \"arguments\": {\"message\": {}}}}\n";
+    let mut output = Vec::new();
+    rulec_serve::Server::serve_mcp(options, input.as_bytes(), &mut output).await.expect("it is served");
+    let answers: Vec<Json> = serde_json::Deserializer::from_slice(&output)
+        .into_iter()
+        .map(|answer| answer.expect("JSON"))
+        .collect();
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers[1]["result"]["structuredContent"]["target"], "chat");
+}

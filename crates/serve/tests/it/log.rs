@@ -1,0 +1,236 @@
+//! The decision log: its modes, its chain, and what a killed process leaves.
+
+use super::{RULES, Running, start_with};
+use rulec_report::chain::ChainVerifier;
+use rulec_serve::{LogMode, LogOptions, LogTarget, Stop};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const KEY: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
+
+fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
+    let key = rulec::SigningKey::from_pem(KEY).ok();
+    LogOptions { target: LogTarget::File(path), mode, capacity: 1000, rotate_bytes: u64::MAX, key }
+}
+
+async fn start_logging(change: impl FnOnce(&mut LogOptions)) -> Running {
+    start_with(RULES, |options, folder| {
+        let mut log = log_options(folder.join("log.jsonl"), LogMode::Sync);
+        change(&mut log);
+        options.log = Some(log);
+    })
+    .await
+}
+
+/// Checks the chain of these files, in order, and returns their lines.
+#[track_caller]
+fn read_log(paths: &[PathBuf]) -> Vec<Json> {
+    let key = rulec::SigningKey::from_pem(KEY).expect("a key").verifying_key();
+    let mut verifier = ChainVerifier::new(Some(key));
+    let text: String = paths.iter().map(|path| std::fs::read_to_string(path).expect("a file")).collect();
+    let lines = text.lines().map(|line| {
+        verifier.check(line.as_bytes()).unwrap_or_else(|fault| panic!("{fault:?}: {line}"));
+        serde_json::from_str(line).expect("JSON")
+    });
+    lines.collect()
+}
+
+fn decisions(lines: &[Json]) -> Vec<&Json> {
+    lines.iter().filter(|line| line["entry"].is_string()).collect()
+}
+
+impl Running {
+    /// Ends the service and returns its folder.
+    async fn end(self) -> tempfile::TempDir {
+        self.stop.send(Stop::Drain).await.expect("it runs");
+        self.ended.await.expect("it ends");
+        self.folder
+    }
+}
+
+#[tokio::test]
+async fn a_line_is_on_the_disk_before_the_answer() {
+    let service = start_logging(|_| {}).await;
+    let path = service.folder.path().join("log.jsonl");
+    let body = r#"{"message": {"text": "refund", "n": 3, "phone": "555-0100"}}"#;
+    for count in 1..=3 {
+        service.post("/v1/decide", body).await.json();
+        let lines = read_log(&[path.clone()]);
+        assert_eq!(decisions(&lines).len(), count);
+    }
+    service.post("/v1/batch", r#"{"messages": [{"text": "a"}, 5, {"text": "b"}]}"#).await;
+    let text = std::fs::read_to_string(&path).expect("a file");
+    assert!(!text.contains("555-0100"), "private values are masked");
+    let lines = read_log(&[path.clone()]);
+    let found = decisions(&lines);
+    assert_eq!(found.len(), 5);
+    assert_eq!(
+        (&found[0]["route"], &found[0]["rules"], &found[0]["result"]),
+        (&json!("refund"), &json!("support"), &json!("decided"))
+    );
+    // The log is one that the other tools read.
+    let line = found[0].as_object().cloned().expect("an object");
+    let logged = rulec_report::log::parse_decision(line).expect("a decision");
+    assert_eq!(
+        (logged.route.as_deref(), logged.message.expect("a message")["text"].clone()),
+        (Some("refund"), json!("refund"))
+    );
+    let folder = service.end().await;
+    let lines = read_log(&[folder.path().join("log.jsonl")]);
+    assert!(lines.last().expect("a line")["checkpoint"].is_object());
+}
+
+#[tokio::test]
+async fn full_files_are_renamed_and_the_chain_goes_on() {
+    let service = start_logging(|log| log.rotate_bytes = 2000).await;
+    for _ in 0..30 {
+        service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
+    }
+    let folder = service.end().await;
+    let names =
+        std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let mut paths: Vec<PathBuf> =
+        names.filter(|path| path.to_string_lossy().contains("log.jsonl.")).collect();
+    paths.sort();
+    assert!(paths.len() > 2, "{paths:?}");
+    read_log(&paths[1..2]);
+    paths.push(folder.path().join("log.jsonl"));
+    assert_eq!(decisions(&read_log(&paths)).len(), 30);
+}
+
+#[tokio::test]
+async fn a_restarted_service_continues_its_log() {
+    let folder = start_logging(|_| {}).await.end().await;
+    let path = folder.path().join("log.jsonl");
+    let again = |text: &str| {
+        let (path, text) = (path.clone(), text.to_owned());
+        async move {
+            let mut old = std::fs::read(&path).unwrap_or_default();
+            old.extend_from_slice(text.as_bytes());
+            std::fs::write(&path, old).expect("it can be written");
+            let service =
+                start_with(RULES, |options, _| options.log = Some(log_options(path.clone(), LogMode::Sync)))
+                    .await;
+            service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json();
+            service.end().await;
+        }
+    };
+    again("").await;
+    // A killed process may leave half a line.
+    again("{\"half\":").await;
+    assert_eq!(decisions(&read_log(&[path])).len(), 2);
+}
+
+#[tokio::test]
+async fn lines_over_the_capacity_are_dropped_and_counted() {
+    let service = start_logging(|log| (log.mode, log.capacity) = (LogMode::Drop, 0)).await;
+    for _ in 0..5 {
+        service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
+    }
+    assert!(service.get("/metrics").await.text().contains("rulec_log_dropped_total 5"));
+    let folder = service.end().await;
+    let lines = read_log(&[folder.path().join("log.jsonl")]);
+    assert_eq!(decisions(&lines).len(), 0);
+    assert!(lines.iter().any(|line| line["dropped"] == 5), "{lines:?}");
+}
+
+#[tokio::test]
+async fn lines_over_the_capacity_spill_to_the_disk() {
+    let service = start_logging(|log| (log.mode, log.capacity) = (LogMode::Spill, 0)).await;
+    for number in 0..50 {
+        let body = json!({ "message": { "text": "refund", "n": number } });
+        service.post("/v1/decide", &body.to_string()).await;
+    }
+    let folder = service.end().await;
+    let lines = read_log(&[folder.path().join("log.jsonl")]);
+    let numbers: Vec<_> = decisions(&lines).iter().map(|line| line["message"]["n"].as_u64()).collect();
+    assert_eq!(numbers, (0..50).map(Some).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_refuses_answers() {
+    let service = start_logging(|log| log.target = LogTarget::File(PathBuf::from("/dev/full"))).await;
+    let response = service.post("/v1/decide", r#"{"message": {}}"#).await;
+    assert_eq!(response.status, 503, "{}", response.text());
+    assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
+}
+
+/// The service of [`no_answered_decision_is_lost`], in a process of its own.
+#[tokio::test]
+#[ignore = "another test starts it as a process"]
+async fn child_service() {
+    let Some(path) = std::env::var_os("RULEC_TEST_LOG") else { return };
+    let service = start_with(RULES, |options, _| {
+        options.log = Some(log_options(PathBuf::from(path), LogMode::Sync));
+    })
+    .await;
+    println!("listens {}", service.url);
+    std::future::pending::<()>().await;
+}
+
+/// Kills a service at a random point while clients ask it. Returns the numbers of the answered
+/// messages.
+async fn kill_while_asked(path: &Path, first: u64, answers: usize) -> BTreeSet<u64> {
+    let program = std::env::current_exe().expect("this program");
+    let mut child = Command::new(program)
+        .args(["--exact", "log::child_service", "--ignored", "--nocapture"])
+        .env("RULEC_TEST_LOG", path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let address = output.lines().find_map(|line| line.ok()?.split("listens ").nth(1).map(str::to_owned));
+    let url = format!("{}/v1/decide", address.expect("it listens"));
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().no_proxy().build().expect("a client");
+    let (answered, mut numbers) = tokio::sync::mpsc::unbounded_channel();
+    for asker in 0..4 {
+        let (client, url, answered) = (client.clone(), url.clone(), answered.clone());
+        tokio::spawn(async move {
+            for number in (first + asker..).step_by(4) {
+                let body = format!(r#"{{"message": {{"text": "refund", "n": {number}}}}}"#);
+                let request = client.post(&url).header("content-type", "application/json").body(body);
+                match request.send().await {
+                    Ok(response) if response.status() == 200 => drop(answered.send(number)),
+                    _ => return,
+                }
+            }
+        });
+    }
+    drop(answered);
+    let mut seen = BTreeSet::new();
+    while seen.len() < answers {
+        seen.insert(numbers.recv().await.expect("the service answers"));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    while let Some(number) = numbers.recv().await {
+        seen.insert(number);
+    }
+    seen
+}
+
+/// `RULEC_TIMES=100` kills 200 processes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_answered_decision_is_lost() {
+    let times: u64 = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.jsonl");
+    let mut answered = BTreeSet::new();
+    for trial in 0..2 * times {
+        // A point in the stream of answers that differs from trial to trial.
+        let answers = (trial * 7919 % 97 + 1) as usize;
+        answered.extend(kill_while_asked(&path, trial * 1_000_000, answers).await);
+    }
+    // The end of a line that was not complete is removed when the log is opened again.
+    let text = std::fs::read_to_string(&path).expect("a file");
+    std::fs::write(&path, &text[..text.rfind('\n').map_or(0, |at| at + 1)]).expect("it can be written");
+    let lines = read_log(&[path]);
+    let logged: BTreeSet<u64> =
+        decisions(&lines).iter().filter_map(|line| line["message"]["n"].as_u64()).collect();
+    let lost: Vec<_> = answered.difference(&logged).collect();
+    assert!(lost.is_empty(), "of {} answered decisions, these are lost: {lost:?}", answered.len());
+}
