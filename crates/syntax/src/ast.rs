@@ -84,6 +84,8 @@ pub enum StatementKind {
     /// Syntax: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
     /// -> draft, done by verdict }`
     Workflow(Workflow),
+    /// Syntax: `history by ctx.session keep 24h at most 10_000`.
+    History(History),
     /// Syntax: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
     Intent(Intent),
     /// Syntax: `entity order matches r"order (?<id>[0-9]+)"`.
@@ -100,7 +102,7 @@ impl StatementKind {
     /// Returns the keyword and the name of the statement. Editing tools find a statement by this
     /// pair. The name of an import is its path.
     ///
-    /// `input`, `settings` and `default` have no name, so their name here is empty. The keyword
+    /// `input`, `settings`, `history` and `default` have no name, so their name here is empty. The keyword
     /// alone identifies them, because a file or table contains each of them at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
@@ -122,6 +124,7 @@ impl StatementKind {
             StatementKind::FlowTool(tool) => ("flow tool", &tool.name.node),
             StatementKind::Router(router) => ("router", &router.name.node),
             StatementKind::Workflow(workflow) => ("workflow", &workflow.name.node),
+            StatementKind::History(_) => ("history", ""),
             StatementKind::Intent(intent) => ("intent", &intent.name.node),
             StatementKind::Entity(entity) => ("entity", &entity.name.node),
             StatementKind::Lexicon(lexicon) => ("lexicon", &lexicon.name.node),
@@ -242,6 +245,18 @@ pub struct Node {
     pub next: Vec<Ident>,
     pub router: Option<Ident>,
     pub span: Span,
+}
+
+/// What is kept of earlier messages: `history by ctx.session keep 24h at most 10_000`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// The path of the field whose value separates histories, such as `ctx.session`. Empty if all
+    /// messages share one history.
+    pub key: Vec<Ident>,
+    /// The time in seconds for which a message is kept; `None` keeps messages of every age.
+    pub keep: Option<Spanned<Literal>>,
+    /// The number of messages that are kept for each key; `None` if the statement does not say.
+    pub at_most: Option<Spanned<Literal>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -416,13 +431,29 @@ pub enum ExprKind {
     },
     /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// A quantifier over a list: `any x in L: C`, `all x in L: C` or `count x in L: C`.
+    /// A part of the history: `history within 1h`.
+    HistoryPart(Box<HistoryPart>),
+    /// A quantifier over a list, such as `any x in L: C` or `sum E for x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,
         list: Box<Expr>,
         body: Box<Expr>,
     },
+}
+
+/// The part of a history after a bound: `history within 1h after p`. A bound that is not written is
+/// `None`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HistoryPart {
+    /// The span of the word `history`.
+    pub word: Span,
+    /// `within DURATION`: only messages that are at most so many seconds older than `now`.
+    pub within: Option<Expr>,
+    /// `after p`: only messages after the element `p`.
+    pub after: Option<Expr>,
+    /// `before p`: only messages before the element `p`.
+    pub before: Option<Expr>,
 }
 
 /// An argument of a call.
@@ -455,12 +486,18 @@ pub enum BlockKind {
 }
 
 /// The quantifiers over the elements of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QuantifierKind {
     Any,
     All,
     /// Counts the elements for which the condition of the quantifier is true.
     Count,
+    /// Adds this value for each element for which the condition is true.
+    Sum(Box<Expr>),
+    /// The first element for which the condition is true.
+    First,
+    /// The last element for which the condition is true.
+    Last,
 }
 
 /// A constant as written.

@@ -4,7 +4,7 @@ use super::context::{
     Built, Failed, StatementContext, children, expect_part, first_child, required_child, unquote,
 };
 use super::types::{build_fields, build_type_expr};
-use super::{Pair, Rule, decide, expr, operand, request};
+use super::{Pair, Rule, decide, expr, history, operand, request};
 use crate::ast::{
     Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
     Target, Test,
@@ -87,6 +87,7 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
         Rule::flow_tool_statement => StatementKind::FlowTool(build_flow_tool(cx, &pair)?),
         Rule::router_statement => StatementKind::Router(decide::build_router(cx, pair)?),
         Rule::workflow_statement => StatementKind::Workflow(decide::build_workflow(cx, pair)?),
+        Rule::history_statement => StatementKind::History(history::build_history(cx, &pair)?),
         Rule::intent_statement => StatementKind::Intent(request::build_intent(cx, pair)?),
         Rule::entity_statement => StatementKind::Entity(request::build_entity(cx, pair)?),
         Rule::lexicon_statement => StatementKind::Lexicon(request::build_lexicon(cx, pair)?),
@@ -185,7 +186,7 @@ fn build_optional_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Bu
     build_priority(cx, first).map(Some)
 }
 
-fn build_keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
+pub(super) fn build_keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
     children(&pair, Rule::key).map(|pair| cx.read_ident(&pair)).collect()
 }
 

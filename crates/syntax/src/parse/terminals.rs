@@ -283,7 +283,10 @@ terminals! {
     kw_by "by" Contextual;
     kw_passthrough "passthrough" Contextual;
     kw_merge "merge" Contextual;
-    kw_for "for" Contextual;
+    kw_for "for" Quantity;
+    kw_first "first" Quantity;
+    kw_last "last" Quantity;
+    kw_history "history" Contextual(history_statement);
     kw_score "score" Contextual;
     bar "|" Operator;
     // Every other symbol. A symbol that is not valid in this language is reported by the parser.
