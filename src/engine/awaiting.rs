@@ -40,7 +40,8 @@ struct Calls {
     results: HashMap<CallKey, CallResult>,
     /// The calls without a result yet.
     pending: HashMap<CallKey, CallFuture>,
-    /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result is then not made, and fails.
+    /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result is then not made, and
+    /// fails.
     rounds_exhausted: bool,
 }
 

@@ -11,6 +11,7 @@ mod payload;
 mod privacy;
 mod prompts;
 mod size;
+mod test;
 mod tree;
 mod verify;
 mod workflow;
@@ -26,6 +27,7 @@ pub use payload::{
 pub use privacy::PrivateReads;
 pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
+pub use test::{Expect, Test, Then};
 pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
 pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
@@ -394,59 +396,9 @@ pub struct Argument {
     pub optional: bool,
 }
 
-#[derive(Clone, Debug)]
-pub struct Test {
-    pub name: Arc<str>,
-    pub message: Json,
-    /// The table that decides the message of the test.
-    pub entry: TableId,
-    pub expect: Expect,
-    /// What the test expects of the chosen rule's outcome, such as the handler.
-    pub then: Then,
-    pub span: Span,
-}
-
-/// The further expectations of a test about the outcome, such as the handler. An expectation that
-/// the test does not mention is `None` or empty.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Then {
-    /// The expected handler.
-    pub handler: Option<Arc<str>>,
-    /// Expected arguments of the handler; other arguments are not checked. Null expects that the
-    /// argument is absent or null.
-    pub args: Map<String, Json>,
-    /// Expected metadata; other keys are not checked. Null expects that the key is absent or null.
-    pub metadata: Map<String, Json>,
-    /// The next nodes that a router should select, and true if the edge to these nodes should lead
-    /// back to an earlier node (a loop).
-    pub next: Option<(Vec<Arc<str>>, bool)>,
-    /// The expected bound on the score of a flow that is selected by meaning: an operator (`>=`,
-    /// `>`, `<=`, `<`) and a number.
-    pub score: Option<(Arc<str>, f64)>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expect {
-    Rule(RuleId),
-    Default(TableId),
-    /// The decision selects no rule and no default.
-    Nothing,
-    /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
-    Any,
-    /// A flow that the built-in classifier should select by meaning.
-    Flow(FlowId),
-    Judgement {
-        kind: Arc<str>,
-        /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
-        outcome: Arc<str>,
-        /// The expected violations, sorted. Each has a rule id and the path of the reported field;
-        /// `None` accepts every path. An empty list accepts all violations.
-        breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
-    },
-}
-
 impl Program {
-    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts them.
+    /// Fills [`Table::order`] of every table with its rules that are not `disabled`, and sorts
+    /// them.
     pub fn sort_rules(&mut self) {
         let Program { rules, tables, .. } = self;
         for (index, rule) in rules.iter().enumerate().filter(|(_, rule)| !rule.disabled) {

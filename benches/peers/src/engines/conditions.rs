@@ -7,7 +7,7 @@ use crate::view::View;
 use ::rulec::Rules;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::memmem::Finder;
-use rulec_base::text::{NormalizationForm, compile_regex, word_edges_ok};
+use rulec_base::text::{compile_regex, word_edges_ok};
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, SlotId};
 use rulec_sema::normal::{ExprId, NCond, NExpr, NPred, Normal, TestKind};

@@ -1,19 +1,20 @@
 //! Checks calls of built-in functions, `def`s, and host functions (of the embedding program). The
 //! body of a `def` is inlined.
 
-use super::constant::{constant_expr, list_expr};
+use super::constant::constant_expr;
 use super::decimal::number_kinds;
 use super::fields::NarrowingReason;
 use super::file_settings::{CASE, ZONE};
 use super::path::read_as_declared;
 use super::read::typed_read;
+use super::substitute::Substitution;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
-use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Operand, Part, Term};
+use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
-use rulec_lang::operators::{self, Fixity, Op, TestMode};
+use rulec_lang::operators::{self, Fixity};
 use rulec_lang::ty::{InnerType, KindSet, Ty};
 use rulec_syntax::ast::{self, Ident};
 use std::sync::Arc;
@@ -389,114 +390,5 @@ fn argument_count_phrase(least: usize, most: usize, is_variadic: bool) -> Messag
         (least, most, false) if least + 1 == most => message!("{least} or {most} arguments"),
         (least, most, false) => message!("{least} to {most} arguments"),
         (least, _, true) => message!("{least} or more arguments"),
-    }
-}
-
-/// The substitution of arguments for the parameters of a `def`.
-struct Substitution<'s> {
-    args: &'s [Expr],
-    /// The number of nodes of each argument.
-    sizes: Vec<u64>,
-    /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
-    copied_nodes: u64,
-    /// Predicates whose right operand contained a parameter. As it is now perhaps a constant, it
-    /// must be checked. Each item has operator, mode, left and right operand.
-    substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
-    /// Constants that were substituted into function calls and must be checked: the function, the
-    /// parameter, and the constant.
-    substituted_args: Vec<(Function, &'static str, Expr)>,
-}
-
-impl Substitution<'_> {
-    fn substitute_in_cond(&mut self, cond: &mut Cond) {
-        match &mut cond.kind {
-            // A branch of a choice never occurs in a `def`.
-            CondKind::Const(_) | CondKind::Let(_) | CondKind::Branch { .. } => {}
-            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
-                self.substitute_in_cond(inner)
-            }
-            CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter_mut().for_each(|part| self.substitute_in_cond(part))
-            }
-            CondKind::Test(test) => {
-                self.substitute_in_expr(&mut test.left);
-                match &mut test.right {
-                    Operand::Nothing => {}
-                    Operand::Value(value) => {
-                        let is_not_constant = value.as_const().is_none();
-                        self.substitute_in_expr(value);
-                        if let Some(op) = test.op.filter(|_| is_not_constant) {
-                            self.substituted_predicates.push((
-                                op,
-                                test.mode,
-                                test.left.clone(),
-                                value.clone(),
-                            ));
-                        }
-                    }
-                    Operand::Range { start, end, .. } => {
-                        self.substitute_in_expr(start);
-                        self.substitute_in_expr(end);
-                    }
-                }
-                // A condition that was passed as an argument of type bool becomes a condition
-                // again.
-                if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
-                    *cond = (**inner).clone();
-                }
-            }
-            CondKind::Quantifier { list, body, .. } => {
-                self.substitute_in_expr(list);
-                self.substitute_in_cond(body);
-            }
-        }
-    }
-
-    fn substitute_in_expr(&mut self, expr: &mut Expr) {
-        match &mut expr.kind {
-            ExprKind::Param(param_index) => {
-                let param_index = *param_index as usize;
-                if let Some(arg) = self.args.get(param_index).filter(|_| self.copied_nodes <= MAX_NODES) {
-                    self.copied_nodes = self.copied_nodes.saturating_add(self.sizes[param_index]);
-                    *expr = arg.clone();
-                }
-            }
-            ExprKind::Const(_) | ExprKind::Slot(_) | ExprKind::Var(_) | ExprKind::Let(_) => {}
-            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => self.substitute_in_expr(inner),
-            ExprKind::Index(base, index) => {
-                self.substitute_in_expr(base);
-                self.substitute_in_expr(index);
-            }
-            ExprKind::Op(_, left, right) => {
-                self.substitute_in_expr(left);
-                right.iter_mut().for_each(|right| self.substitute_in_expr(right));
-            }
-            ExprKind::List(items) => {
-                items.iter_mut().for_each(|item| self.substitute_in_expr(item));
-                *expr = list_expr(std::mem::take(items), expr.span);
-            }
-            ExprKind::Call(function, args) => {
-                let params = function.info().params;
-                for (arg_index, arg) in args.iter_mut().enumerate() {
-                    let is_not_constant = arg.as_const().is_none();
-                    self.substitute_in_expr(arg);
-                    if is_not_constant && arg.as_const().is_some() {
-                        let (param, _) = params[arg_index.min(params.len() - 1)];
-                        self.substituted_args.push((*function, param, arg.clone()));
-                    }
-                }
-            }
-            ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.substitute_in_expr(arg)),
-            ExprKind::Count { list, body, .. } => {
-                self.substitute_in_expr(list);
-                self.substitute_in_cond(body);
-            }
-            ExprKind::Cond(cond) => self.substitute_in_cond(cond),
-            ExprKind::If { cond, then, other } => {
-                self.substitute_in_cond(cond);
-                self.substitute_in_expr(then);
-                self.substitute_in_expr(other);
-            }
-        }
     }
 }

@@ -1,0 +1,57 @@
+//! Checked `test` blocks: a message, and what its decision should be.
+
+use super::{FlowId, RuleId, TableId};
+use rulec_base::span::Span;
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub struct Test {
+    pub name: Arc<str>,
+    pub message: Json,
+    /// The table that decides the message of the test.
+    pub entry: TableId,
+    pub expect: Expect,
+    /// What the test expects of the chosen rule's outcome, such as the handler.
+    pub then: Then,
+    pub span: Span,
+}
+
+/// The further expectations of a test about the outcome, such as the handler. An expectation that
+/// the test does not mention is `None` or empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Then {
+    /// The expected handler.
+    pub handler: Option<Arc<str>>,
+    /// Expected arguments of the handler; other arguments are not checked. Null expects that the
+    /// argument is absent or null.
+    pub args: Map<String, Json>,
+    /// Expected metadata; other keys are not checked. Null expects that the key is absent or null.
+    pub metadata: Map<String, Json>,
+    /// The next nodes that a router should select, and true if the edge to these nodes should lead
+    /// back to an earlier node (a loop).
+    pub next: Option<(Vec<Arc<str>>, bool)>,
+    /// The expected bound on the score of a flow that is selected by meaning: an operator (`>=`,
+    /// `>`, `<=`, `<`) and a number.
+    pub score: Option<(Arc<str>, f64)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expect {
+    Rule(RuleId),
+    Default(TableId),
+    /// The decision selects no rule and no default.
+    Nothing,
+    /// Any rule of the table may be chosen; only [`Then`] restricts the outcome.
+    Any,
+    /// A flow that the built-in classifier should select by meaning.
+    Flow(FlowId),
+    Judgement {
+        kind: Arc<str>,
+        /// The expected outcome of validation: `accept`, `accept_corrected` or `reject`.
+        outcome: Arc<str>,
+        /// The expected violations, sorted. Each has a rule id and the path of the reported field;
+        /// `None` accepts every path. An empty list accepts all violations.
+        breaks: Vec<(Arc<str>, Option<Arc<str>>)>,
+    },
+}
