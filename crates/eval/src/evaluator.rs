@@ -22,13 +22,14 @@ pub use order::flatten_operands;
 use crate::host::HostCalls;
 use order::HostCallFacts;
 use rulec_lang::arena::Arena;
+use rulec_lang::history;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::sets::ConstantSet;
 use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Guarded, LetId, Operand, Part, Predicate, Program, QuantifierFacts,
+    Cond, CondKind, Expr, ExprKind, Fold, Guarded, LetId, Operand, Part, Predicate, Program, QuantifierFacts,
     SlotId, Term, Var, VarId,
 };
 use serde_json::Value as Json;
@@ -42,6 +43,8 @@ pub struct Evaluator<'a, O = ()> {
     /// The values of bindings (named values in payload rules, such as the element of an `each`), by
     /// binding id.
     roots: &'a [Value<'a>],
+    /// The earlier messages, oldest first.
+    history: &'a [Json],
     arena: &'a Arena,
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
     /// failed calls.
@@ -81,6 +84,7 @@ impl<'a> Evaluator<'a> {
             program,
             message,
             roots: &[],
+            history: &[],
             arena,
             hosts,
             host_call_facts: HostCallFacts::new(program),
@@ -96,13 +100,14 @@ impl<'a> Evaluator<'a> {
 
     /// Returns this evaluator with `observer`, to which the evaluator reports each step.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, arena, hosts, host_call_facts, lets, .. } = self;
+        let Evaluator { program, message, roots, history, arena, hosts, host_call_facts, lets, .. } = self;
         let (elements, quantifier_facts, invariant_results) =
             (Vec::new(), QuantifierFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
             roots,
+            history,
             arena,
             hosts,
             host_call_facts,
@@ -121,6 +126,12 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
+    }
+
+    /// Returns this evaluator with the earlier messages that rules read as `history`, oldest first.
+    #[must_use]
+    pub fn with_history(self, history: &'a [Json]) -> Self {
+        Evaluator { history, ..self }
     }
 }
 
@@ -281,6 +292,31 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
+    /// Computes the value of a fold from the elements of `list` for which `body` is true.
+    fn eval_fold(&mut self, fold: &'a Fold, list: Value<'a>, var: &'a Var, body: &'a Cond) -> Value<'a> {
+        let (mut count, mut sum, mut first, mut last) = (0, history::Sum::default(), None, None);
+        for element in list.elements().into_iter().flatten() {
+            if !self.eval_cond_on_element(var, element, body).holds() {
+                continue;
+            }
+            count += 1;
+            last = Some(element);
+            first = first.or(last);
+            if let Fold::Sum(value) = fold {
+                self.elements.push((var, element));
+                sum.add(self.eval_operand(value));
+                self.elements.pop();
+            }
+        }
+        let element = match fold {
+            Fold::Count => return Value::Int(count),
+            Fold::Sum(_) => return sum.total(),
+            Fold::First => first,
+            Fold::Last => last,
+        };
+        element.map_or(Value::Missing, |element| element.read_as(var.kinds))
+    }
+
     fn eval_cond_on_element(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
         self.elements.push((var, element));
         let result = self.observe_step(EvalStep::Element(var, element), |eval| eval.eval_cond(body));
@@ -359,7 +395,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             | ExprKind::Var(_)
             | ExprKind::Param(_)
             | ExprKind::Extern(..)
-            | ExprKind::Count { .. }
+            | ExprKind::Fold { .. }
+            | ExprKind::Window { .. }
             | ExprKind::Cond(_)
             | ExprKind::If { .. } => false,
             _ => expr.parts().into_iter().all(|part| match part {
@@ -372,7 +409,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates an expression to its value, or to a missing value.
     pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
-            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Fold { .. }
                 if self.is_loop_invariant(Part::Expr(expr)) =>
             {
                 match self.eval_invariant_once(Part::Expr(expr), |eval| {
@@ -429,14 +466,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let args = self.eval_exprs(args);
                 self.hosts.call(*id, &args, self.arena)
             }
-            ExprKind::Count { list, var, body } => {
+            ExprKind::Fold { fold, list, var, body } => {
                 let list = self.eval_expr(list);
-                let run_loop = |eval: &mut Self| {
-                    let elements = list.elements().into_iter().flatten();
-                    elements.filter(|element| eval.eval_cond_on_element(var, *element, body).holds()).count()
-                };
-                let count = self.run_quantifier(Part::Expr(expr), list, body, run_loop);
-                count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
+                let run_loop = |eval: &mut Self| eval.eval_fold(fold, list, var, body);
+                self.run_quantifier(Part::Expr(expr), list, body, run_loop).unwrap_or(Value::Missing)
+            }
+            ExprKind::Window { list, bound, operand } => {
+                let list = self.eval_expr(list);
+                history::window(list, *bound, self.eval_expr(operand))
             }
             ExprKind::Cond(cond) => self.eval_cond(cond).into(),
             ExprKind::If { cond, then, other } => {
@@ -458,6 +495,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
             None => Some(Value::from_json(self.message)),
+            Some(root) if root.is_history() => Some(Value::JsonList(self.history)),
             Some(root) => self.roots.get(root.id.index()).copied(),
         };
         slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))

@@ -76,6 +76,8 @@ pub struct Vm<'a, M> {
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
+    /// The earlier messages, oldest first.
+    history: &'a [Json],
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
@@ -144,7 +146,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             lookup: None,
             always_index: false,
             tombstones: None,
+            history: &[],
         }
+    }
+
+    /// Sets the earlier messages that rules read as `history`, oldest first. Without a call, there
+    /// are none.
+    pub fn set_history(&mut self, history: &'a [Json]) {
+        self.history = history;
     }
 
     /// Evaluates a predicate. The result is memoized if the predicate is expensive and used by

@@ -13,7 +13,7 @@ use rulec_lang::operators::{Implementation, Op, RightOperand};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
+    CondKind, Expr, ExprKind, ExternId, Fold, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
 
 impl<'a> TracedEvaluator<'a, '_> {
@@ -82,7 +82,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             // values are listed, so that the list stays short.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
-            Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
+            Part::Expr(expr) => matches!(expr.kind, ExprKind::Fold { .. }),
         };
         // For a quantifier, only the list is visited, because its elements are shown separately.
         let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
@@ -256,9 +256,23 @@ impl<'a> TracedEvaluator<'a, '_> {
                 self.explain_missing_part(parts.into_iter(), expr)
             }
             ExprKind::Extern(id, args) => self.explain_missing_call_result(*id, args, expr),
-            ExprKind::Count { list, .. } => {
+            ExprKind::Fold { fold, list, .. } => {
                 let value = self.eval_unrecorded(list);
-                self.explain_wrong_kind(list, value, KindSet::LIST)
+                match fold {
+                    Fold::First | Fold::Last if value.list_len().is_some() => {
+                        let list = self.source_text(list.span);
+                        message!("no element of {list} satisfies the condition of {}", self.source_text(expr.span))
+                    }
+                    Fold::Sum(summed) if value.list_len().is_some() => {
+                        let summed = self.source_text(summed.span);
+                        message!("{summed} is missing for an element, or the sum is too large")
+                    }
+                    _ => self.explain_wrong_kind(list, value, KindSet::LIST),
+                }
+            }
+            ExprKind::Window { list, operand, .. } => {
+                let operands = [(&**list, KindSet::LIST), (&**operand, KindSet::ALL)];
+                self.explain_missing_part(operands.into_iter(), expr)
             }
             ExprKind::Let(id) => match program.let_body(*id) {
                 Term::Expr(body) => self.explain_missing(body),
@@ -279,7 +293,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Names the limit that makes a value missing although its operands are present; `None` if no
     /// limit was exceeded.
     fn explain_exceeded_limit(&mut self, expr: &'a Expr) -> Option<Message> {
-        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
+        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Fold { .. }) = &expr.kind else {
             return None;
         };
         let arena = self.arena();

@@ -244,7 +244,7 @@ impl NodeVerifier<'_> {
             }
             ExprKind::Call(function, args) => function.info().accepts_argument_count(args.len()),
             ExprKind::Extern(id, args) => args.len() == self.program.externs[id.index()].params.len(),
-            ExprKind::Count { var, .. } => return Ok(Some(var)),
+            ExprKind::Fold { var, .. } => return Ok(Some(var)),
             _ => true,
         };
         ensure(is_valid, "a value is computed of what does not fit").map(|()| None)

@@ -109,6 +109,8 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
+    /// Operand that is the list of earlier messages.
+    History,
     /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
     Block(BlockId),

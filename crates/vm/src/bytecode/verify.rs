@@ -230,7 +230,7 @@ impl Verifier<'_> {
 
     fn verify_operand(&self, operand: Operand, location: BytecodeLocation) -> Result<(), VerifyError> {
         match operand {
-            Operand::Missing => Ok(()),
+            Operand::Missing | Operand::History => Ok(()),
             Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), location),
             Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), location),
             Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, location),

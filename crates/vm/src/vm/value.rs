@@ -5,6 +5,7 @@ use super::{Message, Vm};
 use crate::bytecode::chunk::{Block, CacheCell, Operand};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
 use rulec_lang::builtins::within_budget_similarity;
+use rulec_lang::history;
 use rulec_lang::operators::Implementation;
 use rulec_lang::operators::implementations;
 use rulec_lang::value::{Tri, Value};
@@ -26,6 +27,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Operand::Slot(slot) => *self.message.slot_value(slot.index()),
             Operand::Const(constant) => self.constant_value(constant),
             Operand::Var(level) => self.loop_element(level),
+            Operand::History => Value::JsonList(self.history),
             Operand::Block(block) => self.eval_block(block),
             Operand::Missing => Value::Missing,
         }
@@ -122,6 +124,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
+                Instr::Sum { dst, each, value } => (dst, self.eval_sum(each, value)),
+                Instr::Find { dst, each, last } => (dst, self.find_element(each, last)),
+                Instr::History { dst } => (dst, Value::JsonList(self.history)),
+                Instr::Window { bound, dst, list, operand } => {
+                    let (list, operand) = (self.register_value(base, list), self.register_value(base, operand));
+                    (dst, history::window(list, bound, operand))
+                }
                 Instr::Quantifier { dst, each, fails } => (dst, self.eval_quantifier(each, fails)),
                 Instr::Cond { dst, holds, fails } => (dst, self.condition_as_value(holds, fails)),
                 Instr::IfPresent { src, to } => {
@@ -187,6 +196,39 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             elements.map(|element| i64::from(vm.holds_for_element(&each, element))).sum()
         };
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
+    }
+
+    /// Adds the values of the block `value` for the elements for which the condition of the loop
+    /// with index `each` is true. Missing if the operand is no list.
+    fn eval_sum(&mut self, each: u32, value: BlockId) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let list = self.operand_value(each.list);
+        let add_true = |vm: &mut Self| {
+            let mut sum = history::Sum::default();
+            for element in list.elements().into_iter().flatten() {
+                if vm.holds_for_element(&each, element) {
+                    sum.add(vm.eval_block(value));
+                }
+            }
+            sum.total()
+        };
+        self.run_loop(&each, list, add_true).unwrap_or(Value::Missing)
+    }
+
+    /// Returns the first or the last element for which the condition of the loop with index `each`
+    /// is true. Missing if there is none, or if the operand is no list.
+    fn find_element(&mut self, each: u32, last: bool) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let list = self.operand_value(each.list);
+        let length = list.list_len().unwrap_or(0);
+        let find = |vm: &mut Self| {
+            (0..length).find_map(|offset| {
+                let index = if last { length - 1 - offset } else { offset };
+                let element = list.index(i64::try_from(index).map_or(Value::Missing, Value::Int));
+                vm.holds_for_element(&each, element).then(|| element.read_as(each.kinds))
+            })
+        };
+        self.run_loop(&each, list, find).flatten().unwrap_or(Value::Missing)
     }
 
     /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. If
