@@ -59,7 +59,8 @@ use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index, TablePlan};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
-use set::{RuleSet, SharedRuleSet};
+pub(crate) use set::RuleSet;
+use set::SharedRuleSet;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -84,7 +85,7 @@ impl std::fmt::Debug for Rules {
 }
 
 impl Rules {
-    fn rule_set(&self) -> &RuleSet {
+    pub(crate) fn rule_set(&self) -> &RuleSet {
         &self.shared.set
     }
 
@@ -150,7 +151,7 @@ impl Rules {
     /// Returns a table as an [`Entry`], which decides. Not part of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
+        Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table, history: None }
     }
 
     /// Returns the entry `name`: a table, choice, router or flow set. The name `routes` means the

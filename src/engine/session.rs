@@ -6,6 +6,7 @@ use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
 use super::set::RuleSetHandle;
+use crate::history::{Past, Store};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
@@ -33,11 +34,13 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Session {
-    rules: Arc<RuleSetHandle>,
+    pub(crate) rules: Arc<RuleSetHandle>,
     engine_choice: EngineChoice,
     scratch: Scratch,
     /// The generation (version number) of the session's rules.
     generation: u64,
+    /// The store of earlier messages; `None` if decisions read no history.
+    pub(crate) store: Option<Arc<dyn Store>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -51,7 +54,7 @@ impl Session {
     /// Creates a session. `rules` is a reference counter of the rule set for this session alone, so
     /// that sessions on several threads do not contend for one counter.
     pub(super) fn new(rules: Arc<RuleSetHandle>, engine_choice: EngineChoice) -> Session {
-        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
+        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new(), store: None }
     }
 
     /// Makes the session decide by another entry (table, choice, router or flow set) of the same
@@ -63,6 +66,14 @@ impl Session {
     /// Decides for a message by the entry (table, choice, router or flow set) of the session.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
+    }
+
+    /// Decides for a message with these earlier messages.
+    pub(crate) fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
+        let none = self.scratch.set_history(past);
+        let decision = self.decide(message);
+        self.scratch.set_history(none);
+        decision
     }
 
     /// Decides for a message given as JSON text; see

@@ -6,6 +6,8 @@
 use crate::value::{Value, parse_datetime};
 use rulec_base::codec::impl_codec;
 use rulec_base::decimal::Decimal;
+use serde_json::Value as Json;
+use std::sync::Arc;
 use time::OffsetDateTime;
 
 /// The field of an element with the time at which its message was observed, as RFC 3339 text.
@@ -16,6 +18,27 @@ pub const DECISION_FIELD: &str = "decision";
 /// The field of an element with its position, an int. The positions of a list are consecutive, so
 /// an element that was read from the list can be found again. Authors cannot write this name.
 pub const POSITION_FIELD: &str = "#";
+
+/// The earlier messages of one key as one decision sees them: a list of elements, oldest first. A
+/// clone shares the elements.
+#[derive(Clone, Debug, Default)]
+pub struct Past {
+    elements: Arc<Vec<Json>>,
+    /// The index of the first element that the decision sees. Older ones are no longer kept.
+    start: usize,
+}
+
+impl Past {
+    /// Creates a view of elements that are sorted by time, from the index `start` on.
+    pub fn new(elements: Arc<Vec<Json>>, start: usize) -> Past {
+        Past { elements, start }
+    }
+
+    /// Returns the elements, oldest first.
+    pub fn elements(&self) -> &[Json] {
+        self.elements.get(self.start..).unwrap_or(&[])
+    }
+}
 
 /// A bound of a part of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,7 +84,8 @@ fn element(list: Value<'_>, index: usize) -> Value<'_> {
     i64::try_from(index).map_or(Value::Missing, |index| list.index(Value::Int(index)))
 }
 
-fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
+/// Returns the time at which the message of an element was observed.
+pub fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     match element.field(AT_FIELD) {
         Value::DateTime(at) => Some(at),
         Value::Str(text) => parse_datetime(text),
@@ -69,7 +93,8 @@ fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     }
 }
 
-fn position_of(element: Value<'_>) -> Option<i64> {
+/// Returns the position of an element; see [`POSITION_FIELD`].
+pub fn position_of(element: Value<'_>) -> Option<i64> {
     match element.field(POSITION_FIELD) {
         Value::Int(position) => Some(position),
         _ => None,
@@ -211,7 +236,7 @@ fn round_expansion(parts: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::{Value as Json, json};
+    use serde_json::json;
 
     fn history(times: &[&str]) -> Json {
         times.iter().zip(7..).map(|(at, position)| json!({ "at": at, "#": position })).collect()

@@ -121,8 +121,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let VmBuffers { arena, texts, cached, similarity, values: value_memory, lookup: lookup_buffers } =
-            buffers;
+        let VmBuffers {
+            arena,
+            texts,
+            cached,
+            similarity,
+            values: value_memory,
+            lookup: lookup_buffers,
+            history,
+        } = buffers;
         arena.begin(&chunk.limits);
         texts.grow_to(chunk.texts.len());
         grow_to_len(cached, chunk.cached as usize);
@@ -146,14 +153,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             lookup: None,
             always_index: false,
             tombstones: None,
-            history: &[],
+            history: history.elements(),
         }
-    }
-
-    /// Sets the earlier messages that rules read as `history`, oldest first. Without a call, there
-    /// are none.
-    pub fn set_history(&mut self, history: &'a [Json]) {
-        self.history = history;
     }
 
     /// Evaluates a predicate. The result is memoized if the predicate is expensive and used by

@@ -261,7 +261,10 @@ impl<'a> TracedEvaluator<'a, '_> {
                 match fold {
                     Fold::First | Fold::Last if value.list_len().is_some() => {
                         let list = self.source_text(list.span);
-                        message!("no element of {list} satisfies the condition of {}", self.source_text(expr.span))
+                        message!(
+                            "no element of {list} satisfies the condition of {}",
+                            self.source_text(expr.span)
+                        )
                     }
                     Fold::Sum(summed) if value.list_len().is_some() => {
                         let summed = self.source_text(summed.span);

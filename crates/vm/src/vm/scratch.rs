@@ -7,6 +7,7 @@ use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
 use rulec_base::text::PreparedTexts;
 use rulec_base::text::similarity::Scratch as Similarities;
 use rulec_lang::arena::Arena;
+use rulec_lang::history::Past;
 use rulec_lang::value::Value;
 pub(super) use rulec_lang::value::{grow_to_len, recycle_vec};
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct VmBuffers {
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
     pub(super) lookup: LookupBuffers,
+    /// The earlier messages that rules read as `history`, oldest first.
+    pub(super) history: Past,
 }
 
 /// Stamp of a cached value: the decision that computed the value, and the loop element if the value
@@ -92,6 +95,17 @@ impl Scratch {
     /// Creates empty working memory, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
+    }
+
+    /// Sets the earlier messages that rules read as `history` in the following decisions. Returns
+    /// the ones that were set before; in new memory, there are none.
+    pub fn set_history(&mut self, history: Past) -> Past {
+        std::mem::replace(&mut self.vm.history, history)
+    }
+
+    /// Returns the earlier messages that rules read as `history`, oldest first.
+    pub fn history(&self) -> &[Json] {
+        self.vm.history.elements()
     }
 
     /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and

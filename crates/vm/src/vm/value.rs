@@ -128,7 +128,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 Instr::Find { dst, each, last } => (dst, self.find_element(each, last)),
                 Instr::History { dst } => (dst, Value::JsonList(self.history)),
                 Instr::Window { bound, dst, list, operand } => {
-                    let (list, operand) = (self.register_value(base, list), self.register_value(base, operand));
+                    let (list, operand) =
+                        (self.register_value(base, list), self.register_value(base, operand));
                     (dst, history::window(list, bound, operand))
                 }
                 Instr::Quantifier { dst, each, fails } => (dst, self.eval_quantifier(each, fails)),

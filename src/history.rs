@@ -1,0 +1,389 @@
+//! What happened before: the earlier messages that rules read as `history`.
+//!
+//! A [`Store`] keeps them, separated by key. A decision never writes: the embedding program records
+//! a message after it was decided, or observes one that is not decided. See
+//! [`Session::with_history`](crate::Session::with_history).
+
+mod memory;
+
+pub use memory::MemoryStore;
+pub use rulec_lang::history::Past;
+
+use crate::engine::RuleSet;
+use crate::{Decision, Entry, Rules, Session};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_lang::history::{AT_FIELD, DECISION_FIELD, POSITION_FIELD, position_of, time_of};
+use rulec_lang::value::{Value, format_datetime, parse_datetime};
+use rulec_sema::hir::{KeptFields, Program};
+use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+use time::{Duration, OffsetDateTime};
+
+/// The message field with the current time.
+const NOW_FIELD: &str = "now";
+/// The number of messages that are kept for a key if the rules do not say.
+const DEFAULT_MESSAGES: u64 = 10_000;
+
+/// Keeps the earlier messages of each key.
+pub trait Store: Send + Sync {
+    /// Calls `work` with the earlier messages of a key, and keeps its changes. No other call for
+    /// the same key runs at the same time.
+    ///
+    /// # Errors
+    /// If the messages cannot be read, or the changes cannot be kept.
+    fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError>;
+}
+
+/// Error: a store cannot read or keep messages.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the history cannot be kept: {0}")]
+pub struct StoreError(pub String);
+
+/// Error: a message cannot be recorded in a history.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.to_message())]
+pub enum RecordError {
+    /// The rules have no `history` statement.
+    NoHistory,
+    /// The message has no key; its field is missing or of another type.
+    NoKey(String),
+    /// The message has no time `now`.
+    NoTime,
+    /// The session has no store.
+    NoStore,
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl RecordError {
+    /// Returns the problem and a suggested fix as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            RecordError::NoHistory => {
+                message!("the rules keep no history; declare one: `history by ctx.session keep 24h`")
+            }
+            RecordError::NoKey(path) => {
+                message!("the message has no `{path}`, which separates histories; add it to the message")
+            }
+            RecordError::NoTime => {
+                message!("the message has no time `now`; add it, as in \"now\": \"2026-01-31T12:00:00Z\"")
+            }
+            RecordError::NoStore => {
+                message!("the session has no store; give it one: `session.with_history(store)`")
+            }
+            RecordError::Store(error) => Message::verbatim(error.to_string()),
+        }
+    }
+}
+
+impl StoreError {
+    fn without_work() -> StoreError {
+        StoreError("the store did not call its work".to_owned())
+    }
+}
+
+impl From<StoreError> for RecordError {
+    fn from(error: StoreError) -> RecordError {
+        RecordError::Store(error)
+    }
+}
+
+/// The earlier messages of one key, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    elements: Arc<Vec<Json>>,
+}
+
+impl Events {
+    /// Creates the events of a key from elements that [`Events::elements`] returned.
+    pub fn from_elements(elements: Vec<Json>) -> Events {
+        Events { elements: Arc::new(elements) }
+    }
+
+    /// Returns the elements, oldest first. Each is a JSON object: the kept fields of a message, and
+    /// what the history adds.
+    pub fn elements(&self) -> &[Json] {
+        &self.elements
+    }
+
+    /// Inserts an element by its time, after others of the same time. Then removes what is no longer
+    /// kept.
+    fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>, plan: &HistoryPlan) {
+        let elements = Arc::make_mut(&mut self.elements);
+        let is_later = |other: &Json| time_of(Value::from_json(other)).is_some_and(|time| time > at);
+        let index = elements.len() - elements.iter().rev().take_while(|other| is_later(other)).count();
+        let before = index.checked_sub(1).and_then(|before| position_of(Value::from_json(&elements[before])));
+        let after = elements.get(index).and_then(|after| position_of(Value::from_json(after)));
+        let position = before.map_or_else(|| after.unwrap_or(0), |before| before + 1);
+        element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
+        element.insert(POSITION_FIELD.to_owned(), position.into());
+        elements.insert(index, Json::Object(element));
+        for (element, position) in elements[index..].iter_mut().zip(position..) {
+            element[POSITION_FIELD] = position.into();
+        }
+        let newest = elements.last().and_then(|newest| time_of(Value::from_json(newest)));
+        let expired = newest.and_then(|newest| plan.first_kept(elements, newest)).unwrap_or(0);
+        let surplus = elements.len().saturating_sub(plan.at_most);
+        elements.drain(..expired.max(surplus));
+    }
+}
+
+/// How messages are recorded for a rule set; derived from its `history` statement.
+#[derive(Debug)]
+pub(crate) struct HistoryPlan {
+    key: Option<Vec<Arc<str>>>,
+    keep: Option<Duration>,
+    at_most: usize,
+    kept_fields: KeptFields,
+}
+
+impl HistoryPlan {
+    /// Returns the plan of a program; `None` if it has no `history` statement.
+    pub fn new(program: &Program) -> Option<HistoryPlan> {
+        let history = program.history.as_ref()?;
+        Some(HistoryPlan {
+            key: history.key.map(|slot| program.slots[slot.index()].path.clone()),
+            keep: history.keep.map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
+            at_most: usize::try_from(history.at_most.unwrap_or(DEFAULT_MESSAGES)).unwrap_or(usize::MAX),
+            kept_fields: program.kept_fields(),
+        })
+    }
+
+    /// Returns the key of a message; the empty text if the rules keep one history for all messages.
+    fn key(&self, message: &Json) -> Result<String, RecordError> {
+        let Some(path) = &self.key else { return Ok(String::new()) };
+        let value = path.iter().try_fold(message, |value, name| value.get(&**name));
+        match value {
+            // The prefix keeps the text "1" and the number 1 apart.
+            Some(Json::String(text)) => Ok(format!("\"{text}")),
+            Some(Json::Bool(value)) => Ok(value.to_string()),
+            Some(Json::Number(number)) if !Value::from_json(&json!(number)).is_missing() => {
+                Ok(number.to_string())
+            }
+            _ => Err(RecordError::NoKey(path.join("."))),
+        }
+    }
+
+    /// Returns the index of the first element that is still kept at a time; `None` if all are.
+    fn first_kept(&self, elements: &[Json], now: OffsetDateTime) -> Option<usize> {
+        let oldest = now.checked_sub(self.keep?)?;
+        let is_expired = |element: &Json| time_of(Value::from_json(element)).is_some_and(|at| at < oldest);
+        Some(elements.partition_point(is_expired))
+    }
+
+    /// Returns what a decision about `message` sees of the events of its key.
+    fn past(&self, events: &Events, message: &Json) -> Past {
+        let now = time_of_message(message);
+        let start = now.and_then(|now| self.first_kept(&events.elements, now)).unwrap_or(0);
+        Past::new(Arc::clone(&events.elements), start)
+    }
+
+    /// Returns the fields of a message that rules read from the history.
+    fn kept_part(&self, message: &Json) -> Map<String, Json> {
+        let mut kept = Map::new();
+        for path in &self.kept_fields {
+            if path.is_empty() {
+                return message.as_object().cloned().unwrap_or_default();
+            }
+            if let Some(value) = path.iter().try_fold(message, |value, name| value.get(&**name)) {
+                insert_at(&mut kept, path, value);
+            }
+        }
+        kept
+    }
+}
+
+/// Inserts a value at a path of names. Objects on the way are created.
+fn insert_at(object: &mut Map<String, Json>, path: &[Arc<str>], value: &Json) {
+    match path {
+        [] => {}
+        [name] => drop(object.insert(name.to_string(), value.clone())),
+        [name, rest @ ..] => {
+            let inner = object.entry(&**name).or_insert_with(|| Json::Object(Map::new()));
+            if let Json::Object(inner) = inner {
+                insert_at(inner, rest, value);
+            }
+        }
+    }
+}
+
+fn time_of_message(message: &Json) -> Option<OffsetDateTime> {
+    parse_datetime(message.get(NOW_FIELD)?.as_str()?)
+}
+
+impl RuleSet {
+    /// Returns the earlier messages that a decision about `message` sees; see [`Rules::past`].
+    fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
+        let mut past = Past::default();
+        if let Some(plan) = self.history_plan()
+            && let Ok(key) = plan.key(message)
+        {
+            store.with_key(&key, &mut |events| past = plan.past(events, message))?;
+        }
+        Ok(past)
+    }
+
+    /// Records a message, with the decision about it if there is one.
+    fn insert_message(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        decision: Option<&Decision>,
+    ) -> Result<(), RecordError> {
+        self.decide_and_insert(store, message, |_| decision.cloned()).map(drop)
+    }
+
+    /// Calls `decide` with the earlier messages that a decision about `message` sees, and records
+    /// the message with the decision. Nothing is recorded for the same key in between.
+    fn decide_and_insert(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        mut decide: impl FnMut(Past) -> Option<Decision>,
+    ) -> Result<Option<Decision>, RecordError> {
+        let plan = self.history_plan().ok_or(RecordError::NoHistory)?;
+        let (key, at) = (plan.key(message)?, time_of_message(message).ok_or(RecordError::NoTime)?);
+        let mut decision = None;
+        store.with_key(&key, &mut |events| {
+            decision = decide(plan.past(events, message));
+            events.insert(at, plan.element(message, decision.as_ref()), plan);
+        })?;
+        Ok(decision)
+    }
+}
+
+impl Rules {
+    /// True if the rules have a `history` statement.
+    pub fn has_history(&self) -> bool {
+        self.rule_set().history_plan().is_some()
+    }
+
+    /// Returns the earlier messages that a decision about `message` reads as `history`. They are
+    /// empty if the rules keep no history, or if the message has no key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
+        self.rule_set().past(store, message)
+    }
+
+    /// Records a message with the decision about it. The time of the message is its field `now`.
+    ///
+    /// # Errors
+    /// If the message has no key or no time, if the rules keep no history, or if the store fails.
+    pub fn record(&self, store: &dyn Store, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        self.rule_set().insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message that is not decided.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn observe(&self, store: &dyn Store, message: &Json) -> Result<(), RecordError> {
+        self.rule_set().insert_message(store, message, None)
+    }
+}
+
+impl Entry<'_> {
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
+        let decide = |past: Past| Some(self.with_history(&past).decide(message));
+        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
+    }
+}
+
+impl Session {
+    /// Returns this session with a store of earlier messages. Its decisions about JSON trees then
+    /// read them as `history`.
+    ///
+    /// ```
+    /// use rulec::Rules;
+    /// use rulec::history::MemoryStore;
+    /// use serde_json::json;
+    /// use std::sync::Arc;
+    ///
+    /// let rules = Rules::from_text(
+    ///     "input { tool: string, user: string, now: datetime }
+    ///      history by user keep 24h
+    ///      route too_fast when (count p in history within 1m: p.tool == tool) >= 2 -> slow_down
+    ///      default -> run",
+    /// )?;
+    /// let mut session = rules.session().with_history(Arc::new(MemoryStore::default()));
+    /// let call = json!({"tool": "search", "user": "ann", "now": "2026-01-31T12:00:00Z"});
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("slow_down"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_history(mut self, store: Arc<dyn Store>) -> Session {
+        self.store = Some(store);
+        self
+    }
+
+    /// Decides for a message like [`Session::decide`], with the earlier messages of its key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
+        let past = match &self.store {
+            Some(store) => self.rules.past(&**store, message)?,
+            None => Past::default(),
+        };
+        Ok(self.decide_over(past, message))
+    }
+
+    /// Records a message with the decision about it; see [`Rules::record`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn record(&self, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message that is not decided; see [`Rules::observe`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn observe(&self, message: &Json) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, None)
+    }
+
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&mut self, message: &Json) -> Result<Decision, RecordError> {
+        let store = self.store.clone().ok_or(RecordError::NoStore)?;
+        let rules = Arc::clone(&self.rules);
+        let decide = |past| Some(self.decide_over(past, message));
+        let decision = rules.decide_and_insert(&*store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
+    }
+}
+
+impl HistoryPlan {
+    /// Returns an element of the history without its time and position.
+    fn element(&self, message: &Json, decision: Option<&Decision>) -> Map<String, Json> {
+        let mut element = self.kept_part(message);
+        if let Some(decision) = decision {
+            let mut kept = Map::new();
+            let chosen = decision.chosen().map(|chosen| ("chosen", chosen));
+            let target = decision.target().map(|target| ("target", target));
+            for (name, value) in chosen.into_iter().chain(target) {
+                kept.insert(name.to_owned(), value.into());
+            }
+            element.insert(DECISION_FIELD.to_owned(), kept.into());
+        }
+        element
+    }
+}
