@@ -7,17 +7,18 @@
 mod memory;
 
 pub use memory::MemoryStore;
-pub use rulec_lang::history::Past;
+pub use rulec_vm::vm::Past;
 
 use crate::engine::RuleSet;
 use crate::{Decision, Entry, Rules, Session};
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_lang::history::{AT_FIELD, DECISION_FIELD, POSITION_FIELD, position_of, time_of};
-use rulec_lang::value::{Value, format_datetime, parse_datetime};
+use rulec_lang::history::{DECISION_FIELD, Timeline};
+use rulec_lang::value::{Value, parse_datetime};
 use rulec_sema::hir::{KeptFields, Program};
+use rulec_vm::vm::HistoryMemo;
 use serde_json::{Map, Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 
 /// The message field with the current time.
@@ -90,42 +91,33 @@ impl From<StoreError> for RecordError {
 }
 
 /// The earlier messages of one key, oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Events {
-    elements: Arc<Vec<Json>>,
+    timeline: Arc<Timeline>,
+    /// What decisions remember about the messages.
+    memo: Arc<Mutex<HistoryMemo>>,
 }
 
 impl Events {
     /// Creates the events of a key from elements that [`Events::elements`] returned.
     pub fn from_elements(elements: Vec<Json>) -> Events {
-        Events { elements: Arc::new(elements) }
+        Events { timeline: Arc::new(Timeline::from_elements(elements)), memo: Arc::default() }
     }
 
     /// Returns the elements, oldest first. Each is a JSON object: the kept fields of a message, and
     /// what the history adds.
     pub fn elements(&self) -> &[Json] {
-        &self.elements
+        self.timeline.elements()
     }
 
-    /// Inserts an element by its time, after others of the same time. Then removes what is no longer
-    /// kept.
-    fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>, plan: &HistoryPlan) {
-        let elements = Arc::make_mut(&mut self.elements);
-        let is_later = |other: &Json| time_of(Value::from_json(other)).is_some_and(|time| time > at);
-        let index = elements.len() - elements.iter().rev().take_while(|other| is_later(other)).count();
-        let before = index.checked_sub(1).and_then(|before| position_of(Value::from_json(&elements[before])));
-        let after = elements.get(index).and_then(|after| position_of(Value::from_json(after)));
-        let position = before.map_or_else(|| after.unwrap_or(0), |before| before + 1);
-        element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
-        element.insert(POSITION_FIELD.to_owned(), position.into());
-        elements.insert(index, Json::Object(element));
-        for (element, position) in elements[index..].iter_mut().zip(position..) {
-            element[POSITION_FIELD] = position.into();
-        }
-        let newest = elements.last().and_then(|newest| time_of(Value::from_json(newest)));
-        let expired = newest.and_then(|newest| plan.first_kept(elements, newest)).unwrap_or(0);
-        let surplus = elements.len().saturating_sub(plan.at_most);
-        elements.drain(..expired.max(surplus));
+    /// Inserts an element by its time, and removes what is no longer kept.
+    fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
+        let timeline = Arc::make_mut(&mut self.timeline);
+        let position = timeline.insert(at, element);
+        let expired = timeline.newest_time().map_or(0, |newest| plan.first_kept(timeline, newest));
+        let surplus = timeline.elements().len().saturating_sub(plan.at_most);
+        timeline.remove_first(expired.max(surplus));
+        self.memo.lock().unwrap_or_else(PoisonError::into_inner).forget_from(position);
     }
 }
 
@@ -165,18 +157,16 @@ impl HistoryPlan {
         }
     }
 
-    /// Returns the index of the first element that is still kept at a time; `None` if all are.
-    fn first_kept(&self, elements: &[Json], now: OffsetDateTime) -> Option<usize> {
-        let oldest = now.checked_sub(self.keep?)?;
-        let is_expired = |element: &Json| time_of(Value::from_json(element)).is_some_and(|at| at < oldest);
-        Some(elements.partition_point(is_expired))
+    /// Returns the index of the first element that is still kept at a time.
+    fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
+        let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
+        oldest.map_or(0, |oldest| timeline.first_since(oldest))
     }
 
     /// Returns what a decision about `message` sees of the events of its key.
     fn past(&self, events: &Events, message: &Json) -> Past {
-        let now = time_of_message(message);
-        let start = now.and_then(|now| self.first_kept(&events.elements, now)).unwrap_or(0);
-        Past::new(Arc::clone(&events.elements), start)
+        let start = time_of_message(message).map_or(0, |now| self.first_kept(&events.timeline, now));
+        Past::new(Arc::clone(&events.timeline), start, Some(Arc::clone(&events.memo)))
     }
 
     /// Returns the fields of a message that rules read from the history.
@@ -306,7 +296,7 @@ impl Session {
     /// use rulec::Rules;
     /// use rulec::history::MemoryStore;
     /// use serde_json::json;
-    /// use std::sync::Arc;
+    /// use std::sync::{Arc, Mutex, PoisonError};
     ///
     /// let rules = Rules::from_text(
     ///     "input { tool: string, user: string, now: datetime }

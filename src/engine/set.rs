@@ -46,7 +46,7 @@ pub(crate) struct RuleSet {
     /// Finds the slots (one value for each field that the rules use) by the path of a message
     /// field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
-    history_plan: OnceLock<Option<HistoryPlan>>,
+    pub(crate) history_plan: OnceLock<Option<HistoryPlan>>,
     pub decision_cache: DecisionCache,
     /// The message fields that the rules read as decimals. Numbers in these fields are read
     /// exactly, not as floats.

@@ -1,6 +1,7 @@
 //! Runs the `test` blocks of a rule set.
 
 use super::{Decision, Rules};
+use crate::history::Past;
 use rulec_base::diag::Message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
@@ -52,7 +53,8 @@ impl Rules {
     /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
     /// payload, or about flows and runs elsewhere.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
-        let entry = self.table(test.entry);
+        let past = Past::from_elements(test.history.clone());
+        let entry = self.table(test.entry).with_history(&past);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;
         }

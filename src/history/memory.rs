@@ -50,21 +50,6 @@ impl MemoryStore {
     pub fn key_count(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).events.len()).sum()
     }
-
-    /// Returns the keys with their events, sorted by key.
-    pub fn to_sorted_vec(&self) -> Vec<(String, Events)> {
-        let mut all = Vec::new();
-        for shard in &self.shards {
-            let keys: Vec<(String, Arc<Mutex<Events>>)> = lock(shard)
-                .events
-                .iter()
-                .map(|(key, events)| (key.clone(), Arc::clone(&events.events)))
-                .collect();
-            all.extend(keys.into_iter().map(|(key, events)| (key, lock(&events).clone())));
-        }
-        all.sort_by(|(a, _), (b, _)| a.cmp(b));
-        all
-    }
 }
 
 impl Default for MemoryStore {

@@ -3,11 +3,10 @@
 //! A history is a list of elements, oldest first. An element is a dict: the kept fields of an earlier
 //! message, the time [`AT_FIELD`] at which it was observed, and its position [`POSITION_FIELD`].
 
-use crate::value::{Value, parse_datetime};
+use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
 use rulec_base::decimal::Decimal;
-use serde_json::Value as Json;
-use std::sync::Arc;
+use serde_json::{Map, Value as Json};
 use time::OffsetDateTime;
 
 /// The field of an element with the time at which its message was observed, as RFC 3339 text.
@@ -19,24 +18,63 @@ pub const DECISION_FIELD: &str = "decision";
 /// an element that was read from the list can be found again. Authors cannot write this name.
 pub const POSITION_FIELD: &str = "#";
 
-/// The earlier messages of one key as one decision sees them: a list of elements, oldest first. A
-/// clone shares the elements.
+/// The earlier messages of one key, sorted by the time at which they were observed.
 #[derive(Clone, Debug, Default)]
-pub struct Past {
-    elements: Arc<Vec<Json>>,
-    /// The index of the first element that the decision sees. Older ones are no longer kept.
-    start: usize,
+pub struct Timeline {
+    elements: Vec<Json>,
+    times: Vec<OffsetDateTime>,
 }
 
-impl Past {
-    /// Creates a view of elements that are sorted by time, from the index `start` on.
-    pub fn new(elements: Arc<Vec<Json>>, start: usize) -> Past {
-        Past { elements, start }
+impl Timeline {
+    /// Creates a timeline of sorted elements that have times and positions. Drops elements after one
+    /// without a time.
+    pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
+        let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
+        let times: Vec<OffsetDateTime> = times.collect();
+        elements.truncate(times.len());
+        Timeline { elements, times }
     }
 
     /// Returns the elements, oldest first.
     pub fn elements(&self) -> &[Json] {
-        self.elements.get(self.start..).unwrap_or(&[])
+        &self.elements
+    }
+
+    /// Returns the time of the newest element.
+    pub fn newest_time(&self) -> Option<OffsetDateTime> {
+        self.times.last().copied()
+    }
+
+    /// Returns the position of the first element; 0 if there is none.
+    pub fn first_position(&self) -> i64 {
+        self.elements.first().and_then(|first| position_of(Value::from_json(first))).unwrap_or(0)
+    }
+
+    /// Returns the index of the first element whose time is not before `since`.
+    pub fn first_since(&self, since: OffsetDateTime) -> usize {
+        self.times.partition_point(|at| *at < since)
+    }
+
+    /// Inserts an element by its time, after others of the same time. Returns its position, from
+    /// which on all positions changed.
+    pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
+        let index = self.times.partition_point(|time| *time <= at);
+        let offset = i64::try_from(index).unwrap_or(i64::MAX);
+        let position = self.first_position().saturating_add(offset);
+        element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
+        element.insert(POSITION_FIELD.to_owned(), position.into());
+        self.elements.insert(index, Json::Object(element));
+        self.times.insert(index, at);
+        for (element, position) in self.elements[index..].iter_mut().zip(position..) {
+            element[POSITION_FIELD] = position.into();
+        }
+        position
+    }
+
+    /// Removes the oldest elements.
+    pub fn remove_first(&mut self, count: usize) {
+        self.elements.drain(..count.min(self.elements.len()));
+        self.times.drain(..count.min(self.times.len()));
     }
 }
 
@@ -84,8 +122,7 @@ fn element(list: Value<'_>, index: usize) -> Value<'_> {
     i64::try_from(index).map_or(Value::Missing, |index| list.index(Value::Int(index)))
 }
 
-/// Returns the time at which the message of an element was observed.
-pub fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
+fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     match element.field(AT_FIELD) {
         Value::DateTime(at) => Some(at),
         Value::Str(text) => parse_datetime(text),
@@ -93,8 +130,7 @@ pub fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
     }
 }
 
-/// Returns the position of an element; see [`POSITION_FIELD`].
-pub fn position_of(element: Value<'_>) -> Option<i64> {
+fn position_of(element: Value<'_>) -> Option<i64> {
     match element.field(POSITION_FIELD) {
         Value::Int(position) => Some(position),
         _ => None,

@@ -14,6 +14,7 @@
 
 mod bindings;
 pub mod compiled;
+mod history;
 mod memo;
 mod message;
 mod outcome;
@@ -42,6 +43,7 @@ use std::cmp::Ordering;
 
 pub use crate::input::SlotValues;
 pub use bindings::BindingSlots;
+pub use history::{HistoryMemo, Past};
 pub use message::{JsonMessage, Message};
 pub use scratch::Scratch;
 
@@ -76,8 +78,10 @@ pub struct Vm<'a, M> {
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
-    /// The earlier messages, oldest first.
-    history: &'a [Json],
+    /// The earlier messages that rules read as `history`.
+    history: &'a Past,
+    /// The number of the bytecode, by which results about the history are remembered.
+    code_number: u64,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
@@ -153,7 +157,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             lookup: None,
             always_index: false,
             tombstones: None,
-            history: history.elements(),
+            history,
+            code_number: code.number(),
         }
     }
 
@@ -224,9 +229,13 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// True if the condition is true for at least one element or, if the loop is an `all`, for
     /// every element. Otherwise false, also if the operand is no list.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
+        let id = each;
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
+            if let Some(hits) = vm.remembered_hits(id, &each, list, None) {
+                return hits.count == if each.all { list.list_len().unwrap_or(0) } else { 0 };
+            }
             let mut elements = list.elements().into_iter().flatten();
             elements.all(|element| vm.holds_for_element(&each, element) == each.all)
         };
@@ -236,12 +245,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates a loop's condition for one element. Returns false if the condition is false or
     /// unknown.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
+        self.holds_for(each, each.body, element)
+    }
+
+    /// Makes an element the current one of a loop, and evaluates the condition `body` for it.
+    /// Returns false if the condition is false or unknown.
+    fn holds_for(&mut self, each: &Loop, body: BlockId, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);
         }
         self.last_element += 1;
         self.element = self.last_element;
-        self.eval_condition(each.body)
+        self.eval_condition(body)
     }
 
     /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,

@@ -115,7 +115,7 @@ impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
 impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
 impl_codec!(struct Question { name, text, branches, default, span });
 impl_codec!(struct Argument { name, value, optional });
-impl_codec!(struct Test { name, message, entry, expect, then, span });
+impl_codec!(struct Test { name, message, history, entry, expect, then, span });
 impl_codec!(struct Then { handler, args, metadata, next, score });
 impl_codec!(enum Expect {
     0 Rule(rule),

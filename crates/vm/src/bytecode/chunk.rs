@@ -178,6 +178,28 @@ pub struct Loop {
     /// false, one element suffices.
     pub all: bool,
     pub nest: QuantifierNesting,
+    /// How the results for elements of the history are remembered; `None` if they are not.
+    pub history: Option<HistoryLoop>,
+}
+
+/// A loop over the history whose condition has the same result for an element in every decision,
+/// except for one comparison with the current message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryLoop {
+    /// The condition on an element, without the comparison in `groups`.
+    pub body: BlockId,
+    /// The comparison with the current message; `None` if there is none.
+    pub groups: Option<ElementGroups>,
+}
+
+/// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal keys
+/// form a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementGroups {
+    /// The block that computes the key of an element.
+    pub key: BlockId,
+    /// The value with which the keys are compared.
+    pub other: Operand,
 }
 
 /// The constant list of an `in` predicate, in which values are looked up.

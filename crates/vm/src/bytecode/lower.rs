@@ -12,6 +12,7 @@
 
 mod cond;
 mod expr;
+mod history;
 mod pred;
 mod slots;
 mod uses;
@@ -244,8 +245,9 @@ impl Lowering<'_> {
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
+            let history = self.history_loop(list, body, None, level)?;
             let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
-            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest })?;
+            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest, history })?;
         }
         if self.uses.has_own_block(Part::Cond(cond)) {
             let block = self.cond_block(id)?;

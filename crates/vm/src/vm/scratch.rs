@@ -2,12 +2,12 @@
 //! memory. Each decision has a number, its *epoch*. Cached values are stamped with the epoch, and a
 //! value with an older stamp is invalid. So no memory needs clearing between decisions.
 
+use super::history::Past;
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
 use rulec_base::text::PreparedTexts;
 use rulec_base::text::similarity::Scratch as Similarities;
 use rulec_lang::arena::Arena;
-use rulec_lang::history::Past;
 use rulec_lang::value::Value;
 pub(super) use rulec_lang::value::{grow_to_len, recycle_vec};
 use serde::Serialize;

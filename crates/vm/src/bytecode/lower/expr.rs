@@ -19,16 +19,20 @@ impl Lowering<'_> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
             NExpr::Fold { fold, list, kinds, body, level, nest } => {
+                let history = self.history_loop(list, body, fold.summed(), level)?;
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
                 if let Some(summed) = fold.summed() {
                     self.expr_block(summed)?;
                 }
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
+                self.add_loop(
+                    Part::Expr(expr),
+                    Loop { list, kinds, body, level, all: false, nest, history },
+                )?;
             }
             NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(holds)?);
                 self.cond_block(fails)?;
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest, history: None })?;
             }
             NExpr::Cond { holds, fails, .. } => {
                 self.cond_block(holds)?;
@@ -60,7 +64,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
+    pub(super) fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.expr_blocks.get(&id.0) {
             return Ok(*block);
         }
