@@ -233,7 +233,9 @@ impl NodeVerifier<'_> {
         let is_valid = match &expr.kind {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
-                root.as_ref().is_none_or(|root| root.id.0 < self.bindings)
+                root.as_ref().is_none_or(|root| {
+                    root.id.0 < self.bindings || (root.is_history() && self.program.history.is_some())
+                })
             }
             ExprKind::Var(id) => self.scope.contains(id),
             ExprKind::Param(_) => false,

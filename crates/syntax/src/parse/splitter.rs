@@ -214,6 +214,13 @@ impl<'a> Splitter<'a> {
         if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
+        if self.codes[index] == terminals::HISTORY {
+            // A value never follows a complete value, so the word begins a statement there. `given
+            // history = …` gives the past of a test.
+            return self.open_brackets.len() != self.base_bracket_count()
+                || self.expects_continuation(index)
+                || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
+        }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
             return !self.starts_block(index);
         }

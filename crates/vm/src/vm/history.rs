@@ -106,6 +106,8 @@ struct Hits {
     positions: Vec<i64>,
     /// For a sum: for each element, the exact sum of the terms of all elements up to this one.
     totals: Vec<RunningTotal>,
+    /// The total of the terms before the first element.
+    total_before: RunningTotal,
 }
 
 impl Hits {
@@ -120,6 +122,7 @@ impl Hits {
         let outdated = self.positions.partition_point(|hit| *hit < position);
         if outdated > 16 && outdated > self.positions.len() / 2 {
             self.positions.drain(..outdated);
+            self.total_before = self.totals.get(outdated - 1).copied().unwrap_or_default();
             self.totals.drain(..outdated.min(self.totals.len()));
         }
     }
@@ -264,8 +267,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         };
         let found = &hits.positions[within.clone()];
         let total = summed.and_then(|_| {
-            let before =
-                within.start.checked_sub(1).map_or(RunningTotal::default(), |index| hits.totals[index]);
+            let before = within.start.checked_sub(1).map_or(hits.total_before, |index| hits.totals[index]);
             match within.is_empty() {
                 true => Some(Value::Int(0)),
                 false => hits.totals[within.end - 1].since(before),
@@ -307,7 +309,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                 };
                 if let Some(hits) = hits {
                     if let Some(summed) = summed {
-                        let total = hits.totals.last().copied().unwrap_or_default();
+                        let total = hits.totals.last().copied().unwrap_or(hits.total_before);
                         hits.totals.push(total.plus(self.eval_block(summed)));
                     }
                     hits.positions.push(position);
