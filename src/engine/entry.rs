@@ -4,19 +4,19 @@ use super::backend::Backend;
 use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
+use super::past::{Store, StoreError};
+use super::recording::RecordError;
 use super::session::Session;
 use super::set::{RuleSetHandle, SharedRuleSet};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
-use crate::history::Past;
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
-use rulec_eval::evaluator::Evaluator;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, Outcome, Program, TableId, TableKind};
-use rulec_vm::vm::Scratch;
+use rulec_vm::vm::{Past, Scratch};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -109,9 +109,19 @@ impl<'r> Entry<'r> {
         Entry { history: Some(history), ..self }
     }
 
-    /// Calls `work` with the reference evaluator, bound to a message and the history of this entry.
-    fn with_evaluator<T>(&self, message: &Json, work: impl FnOnce(Evaluator<'_>) -> T) -> T {
-        self.rules.set.with_evaluator(message, self.history.map_or(&[], Past::elements), work)
+    fn earlier_messages(&self) -> &'r [Json] {
+        self.history.map_or(&[], Past::elements)
+    }
+
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
+        let decide = |past: Past| Some(self.with_history(&past).decide(message));
+        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
     }
 
     /// Returns the names of all handlers that this entry can select, also through jumps.
@@ -242,7 +252,7 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let set = &self.rules.set;
-        let skipped = self.with_evaluator(message, |evaluator| {
+        let skipped = self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             Tracer::new(evaluator, &set.sources, false).skipped_conditions(self.table)
         });
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
@@ -260,7 +270,9 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let possible_choices =
-            self.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
+            self.rules.set.with_evaluator(message, self.earlier_messages(), |mut evaluator| {
+                evaluator.possible_choices(self.table)
+            });
         let handlers =
             possible_choices.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
                 Some(Outcome::Handler { name, .. }) => Some(&**name),
@@ -273,7 +285,7 @@ impl<'r> Entry<'r> {
     /// `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let set = &self.rules.set;
-        self.with_evaluator(message, |evaluator| {
+        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             explain::explain(evaluator, self.table, &set.sources, show_private)
         })
     }
@@ -283,7 +295,9 @@ impl<'r> Entry<'r> {
     /// arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, coverage: &mut ConditionCoverage) {
-        self.with_evaluator(message, |evaluator| coverage.count_decision(evaluator, self.table));
+        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
+            coverage.count_decision(evaluator, self.table)
+        });
     }
 }
 

@@ -5,14 +5,15 @@ use super::backend::Backend;
 use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
+use super::past::{Store, StoreError};
+use super::recording::RecordError;
 use super::set::RuleSetHandle;
-use crate::history::{Past, Store};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
 use rulec_sema::hir::RuleId;
 use rulec_vm::input::{InputPlan, SlotFiller};
-use rulec_vm::vm::Scratch;
+use rulec_vm::vm::{Past, Scratch};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -34,13 +35,13 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Session {
-    pub(crate) rules: Arc<RuleSetHandle>,
+    rules: Arc<RuleSetHandle>,
     engine_choice: EngineChoice,
     scratch: Scratch,
     /// The generation (version number) of the session's rules.
     generation: u64,
     /// The store of earlier messages; `None` if decisions read no history.
-    pub(crate) store: Option<Arc<dyn Store>>,
+    store: Option<Arc<dyn Store>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -68,8 +69,79 @@ impl Session {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }
 
+    /// Returns this session with a store of earlier messages. Its decisions about JSON trees then
+    /// read them as `history`.
+    ///
+    /// ```
+    /// use rulec::Rules;
+    /// use rulec::history::MemoryStore;
+    /// use serde_json::json;
+    /// use std::sync::{Arc, Mutex, PoisonError};
+    ///
+    /// let rules = Rules::from_text(
+    ///     "input { tool: string, user: string, now: datetime }
+    ///      history by user keep 24h
+    ///      route too_fast when (count p in history within 1m: p.tool == tool) >= 2 -> slow_down
+    ///      default -> run",
+    /// )?;
+    /// let mut session = rules.session().with_history(Arc::new(MemoryStore::default()));
+    /// let call = json!({"tool": "search", "user": "ann", "now": "2026-01-31T12:00:00Z"});
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("slow_down"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_history(mut self, store: Arc<dyn Store>) -> Session {
+        self.store = Some(store);
+        self
+    }
+
+    /// Decides for a message like [`Session::decide`], with the earlier messages of its key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
+        let past = match &self.store {
+            Some(store) => self.rules.past(&**store, message)?,
+            None => Past::default(),
+        };
+        Ok(self.decide_over(past, message))
+    }
+
+    /// Records a message with the decision about it; see [`Rules::record`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn record(&self, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message that is not decided; see [`Rules::observe`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn observe(&self, message: &Json) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, None)
+    }
+
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&mut self, message: &Json) -> Result<Decision, RecordError> {
+        let store = self.store.clone().ok_or(RecordError::NoStore)?;
+        let rules = Arc::clone(&self.rules);
+        let decide = |past| Some(self.decide_over(past, message));
+        let decision = rules.decide_and_insert(&*store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
+    }
+
     /// Decides for a message with these earlier messages.
-    pub(crate) fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
+    fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
         let none = self.scratch.set_history(past);
         let decision = self.decide(message);
         self.scratch.set_history(none);

@@ -1,7 +1,6 @@
 //! Runs the `test` blocks of a rule set.
 
 use super::{Decision, Rules};
-use crate::history::Past;
 use rulec_base::diag::Message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
@@ -10,6 +9,7 @@ use rulec_eval::explain::Explanation;
 use rulec_eval::trace;
 use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
+use rulec_vm::vm::Past;
 use serde_json::{Map, Value as Json};
 
 /// The result of a `test` block.

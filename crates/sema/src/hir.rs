@@ -119,7 +119,7 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// What is kept of earlier messages; `None` if the rules keep no history.
+    /// Which earlier messages are kept; `None` if the rules keep no history.
     pub history: Option<History>,
     /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,

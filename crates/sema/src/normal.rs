@@ -155,7 +155,7 @@ pub enum NExpr {
     Const(NConst),
     /// A field of the message or of a named value in payload rules, converted to certain kinds.
     Slot(SlotId),
-    /// The list of earlier messages, with the slot that stands for it in the typed program.
+    /// The list of earlier messages, with the slot that reads it in the typed program.
     History(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),

@@ -3,9 +3,11 @@
 
 #![allow(missing_docs, reason = "most names say what they stand for")]
 
+mod history;
 mod payload;
 mod request;
 
+pub use history::{History, HistoryPart};
 pub use payload::{
     Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
     PathExpr, Payload, RuleItem, RuleTest,
@@ -247,18 +249,6 @@ pub struct Node {
     pub span: Span,
 }
 
-/// What is kept of earlier messages: `history by ctx.session keep 24h at most 10_000`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct History {
-    /// The path of the field whose value separates histories, such as `ctx.session`. Empty if all
-    /// messages share one history.
-    pub key: Vec<Ident>,
-    /// The time in seconds for which a message is kept; `None` keeps messages of every age.
-    pub keep: Option<Spanned<Literal>>,
-    /// The number of messages that are kept for each key; `None` if the statement does not say.
-    pub at_most: Option<Spanned<Literal>>,
-}
-
 #[derive(Clone, Debug, PartialEq)]
 pub enum ListSource {
     /// A list whose elements are written in the `list` statement itself.
@@ -440,20 +430,6 @@ pub enum ExprKind {
         list: Box<Expr>,
         body: Box<Expr>,
     },
-}
-
-/// The part of a history after a bound: `history within 1h after p`. A bound that is not written is
-/// `None`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HistoryPart {
-    /// The span of the word `history`.
-    pub word: Span,
-    /// `within DURATION`: only messages that are at most so many seconds older than `now`.
-    pub within: Option<Expr>,
-    /// `after p`: only messages after the element `p`.
-    pub after: Option<Expr>,
-    /// `before p`: only messages before the element `p`.
-    pub before: Option<Expr>,
 }
 
 /// An argument of a call.

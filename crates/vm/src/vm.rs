@@ -18,6 +18,7 @@ mod history;
 mod memo;
 mod message;
 mod outcome;
+mod past;
 mod scratch;
 mod setup;
 mod tables;
@@ -43,8 +44,8 @@ use std::cmp::Ordering;
 
 pub use crate::input::SlotValues;
 pub use bindings::BindingSlots;
-pub use history::{HistoryMemo, Past};
 pub use message::{JsonMessage, Message};
+pub use past::{HistoryMemo, Past};
 pub use scratch::Scratch;
 
 /// The virtual machine during one decision. `M` is the source of the values of slots (fields that

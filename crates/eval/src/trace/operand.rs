@@ -1,6 +1,7 @@
 //! Lists the values that a predicate tested, and explains in sentences why a value is missing.
 
 use super::record::TracedEvaluator;
+use super::wording::{comparable_kinds, describe_value, is_name, kinds_with_article, push_distinct};
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -468,44 +469,5 @@ impl<'a> TracedEvaluator<'a, '_> {
     fn describe_expr_value(&mut self, expr: &Expr, value: Value<'_>) -> Message {
         let operand = self.observer.privacy.masked_operand(String::new(), value, expr);
         describe_value(&operand, value)
-    }
-}
-
-/// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
-/// masked.
-fn describe_value(operand: &Operand, value: Value<'_>) -> Message {
-    let kind = kinds_with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
-    match &operand.value {
-        Some(json) if !operand.masked => {
-            let text = json.to_string();
-            if text.chars().count() <= 40 { message!("{text}, {kind}") } else { kind }
-        }
-        _ => kind,
-    }
-}
-
-fn comparable_kinds(value: Value<'_>) -> KindSet {
-    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).with_comparable_kinds())
-}
-
-/// Formats kinds with an article: `a string or list`, `an int`.
-fn kinds_with_article(kinds: KindSet) -> Message {
-    match kinds == KindSet::EMPTY {
-        true => kinds.to_message(),
-        false => Ty::from_kinds(kinds).with_article(),
-    }
-}
-
-/// True if the source text of a constant is a name, not a literal. The trace then shows the value,
-/// because the source text does not contain it.
-fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
-        && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')
-        && !matches!(text, "true" | "false")
-}
-
-fn push_distinct(operand: Operand, listed: &mut Vec<Operand>) {
-    if !listed.contains(&operand) {
-        listed.push(operand);
     }
 }

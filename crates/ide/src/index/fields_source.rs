@@ -31,8 +31,8 @@ pub(super) enum FieldsSource<'a> {
     Entities,
     /// The value is the list of earlier messages.
     History,
-    /// The value is an earlier message. Its fields are those of the input, and what the history
-    /// adds.
+    /// The value is an earlier message. It has the fields of the input, and fields that the
+    /// history adds.
     Message,
     /// The declaration of the fields is not known.
     Unknown,

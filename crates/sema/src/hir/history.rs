@@ -1,9 +1,12 @@
-//! The checked `history` statement: which earlier messages are kept, and what is kept of each.
+//! The checked `history` statement: which earlier messages are kept, and which fields of each.
 
-use super::{BindingId, BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, Part, Program, SlotId, VarId};
+use super::{
+    BindingId, BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, Part, Program, SlotId, Term, VarId,
+};
 use rulec_base::codec::impl_codec;
 use rulec_base::span::Span;
 use rulec_lang::history::{AT_FIELD, DECISION_FIELD, POSITION_FIELD};
+use rulec_lang::operators::Op;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -83,41 +86,77 @@ struct HistoryWalk<'p> {
 impl<'p> HistoryWalk<'p> {
     fn visit(&mut self, part: Part<'p>) {
         match part {
-            Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
-            | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. })
-                if self.is_history(list) =>
+            // Whether an element exists does not depend on its fields.
+            Part::Cond(Cond { kind: CondKind::Test(test), .. })
+                if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) =>
             {
-                self.elements.insert(var.id);
+                self.visit_element(&test.left)
             }
-            _ => {}
+            Part::Expr(expr) => {
+                let mut path = Vec::new();
+                if let Some(base) = self.element_base(expr, &mut path) {
+                    self.kept.insert(path);
+                    return self.visit_parts(Part::Expr(base));
+                }
+                match &expr.kind {
+                    ExprKind::Window { list, .. } => return self.visit_window(expr, list),
+                    // The list is used as a whole, for example by a function.
+                    ExprKind::Slot(slot) if *slot == self.history => drop(self.kept.insert(Vec::new())),
+                    _ => {}
+                }
+                self.visit_parts(part);
+            }
+            _ => self.visit_parts(part),
         }
-        if let Part::Expr(expr) = part {
-            let mut path = Vec::new();
-            if let Some(base) = self.element_base(expr, &mut path) {
-                // A bound only compares positions.
-                self.kept.insert(path);
-                return self.visit_parts(Part::Expr(base));
-            }
-            if let ExprKind::Window { list, .. } = &expr.kind {
-                return self.visit_window(expr, list);
-            }
-        }
-        self.visit_parts(part);
     }
 
     fn visit_parts(&mut self, part: Part<'p>) {
-        part.parts().into_iter().for_each(|part| self.visit(part));
+        let quantified = match part {
+            Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
+            | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
+                if self.is_history(list) {
+                    self.elements.insert(var.id);
+                }
+                Some(&**list)
+            }
+            _ => None,
+        };
+        for part in part.parts() {
+            match (part, quantified) {
+                (Part::Expr(list), Some(quantified)) if std::ptr::eq(list, quantified) => {
+                    self.visit_list(list)
+                }
+                _ => self.visit(part),
+            }
+        }
+    }
+
+    /// Visits a value of which only its existence or its position matters. If it is an element as a
+    /// whole, no field of it must be kept.
+    fn visit_element(&mut self, value: &'p Expr) {
+        let mut path = Vec::new();
+        match self.element_base(value, &mut path) {
+            Some(base) if path.is_empty() => self.visit_parts(Part::Expr(base)),
+            _ => self.visit(Part::Expr(value)),
+        }
+    }
+
+    /// Visits the list of a quantifier. Its elements are read by the condition of the quantifier.
+    fn visit_list(&mut self, list: &'p Expr) {
+        match &list.kind {
+            ExprKind::Slot(slot) if *slot == self.history => {}
+            ExprKind::Window { list: inner, .. } => self.visit_window(list, inner),
+            ExprKind::Read(inner, _) => self.visit_list(inner),
+            _ => self.visit(Part::Expr(list)),
+        }
     }
 
     /// Visits a part of a history. An element that bounds the part is only found again by its
     /// position, so nothing else of it must be kept.
     fn visit_window(&mut self, window: &'p Expr, list: &'p Expr) {
-        self.visit(Part::Expr(list));
+        self.visit_list(list);
         if let ExprKind::Window { operand, .. } = &window.kind {
-            match self.element_base(operand, &mut Vec::new()) {
-                Some(base) => self.visit_parts(Part::Expr(base)),
-                None => self.visit(Part::Expr(operand)),
-            }
+            self.visit_element(operand);
         }
     }
 
@@ -136,8 +175,8 @@ impl<'p> HistoryWalk<'p> {
                 self.is_history(list).then_some(expr)
             }
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                super::Term::Expr(body) => self.element_base(body, path).map(|_| expr),
-                super::Term::Cond(_) => None,
+                Term::Expr(body) => self.element_base(body, path).map(|_| expr),
+                Term::Cond(_) => None,
             },
             _ => None,
         }
@@ -148,8 +187,8 @@ impl<'p> HistoryWalk<'p> {
             ExprKind::Slot(slot) => *slot == self.history,
             ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
             ExprKind::Let(id) => match self.program.let_body(*id) {
-                super::Term::Expr(body) => self.is_history(body),
-                super::Term::Cond(_) => false,
+                Term::Expr(body) => self.is_history(body),
+                Term::Cond(_) => false,
             },
             _ => false,
         }

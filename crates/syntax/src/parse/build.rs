@@ -121,7 +121,7 @@ fn build_test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
     let given: Vec<_> = children(pair, Rule::given).map(|pair| build_given(cx, pair)).collect();
     let columns = children(pair, Rule::columns).flat_map(|pair| pair.into_inner());
     let columns =
-        columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| build_keys(cx, pair)).collect();
+        columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| cx.read_path(pair)).collect();
     let expects: Vec<_> = children(pair, Rule::expect).map(|pair| build_expectation(cx, &pair)).collect();
     let given = given.into_iter().collect::<Built<_>>()?;
     Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
@@ -139,7 +139,7 @@ fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Ex
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
         Ok((sign, Spanned::new(cx.read_number(number, false)?, number)))
     };
-    let path = children(pair, Rule::path).next().map(|path| build_keys(cx, path)).unwrap_or_default();
+    let path = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let (breaks, then) = (
         cx.build_children(pair, Rule::broken, build_violation),
         cx.build_optional_child(pair, Rule::expected, build_expected_then),
@@ -169,7 +169,7 @@ fn build_named_arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
 fn build_given(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
     cx.check_spelling(&required_child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
     Ok((
-        build_keys(cx, required_child(&pair, Rule::path)?),
+        cx.read_path(required_child(&pair, Rule::path)?),
         cx.build_child(&pair, Rule::expression, expr::build_expression)?,
     ))
 }
@@ -184,10 +184,6 @@ fn build_optional_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Bu
         return Err(cx.report(diagnostic));
     }
     build_priority(cx, first).map(Some)
-}
-
-pub(super) fn build_keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
-    children(&pair, Rule::key).map(|pair| cx.read_ident(&pair)).collect()
 }
 
 fn build_setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {

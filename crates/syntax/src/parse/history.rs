@@ -1,7 +1,6 @@
 //! Builds the syntax tree of what happened before: the `history` statement, and parts of the
 //! history in expressions.
 
-use super::build::build_keys;
 use super::context::{Built, StatementContext, children, required_child};
 use super::expr::{ExprNode, PrecedenceClimber};
 use super::{Pair, Rule};
@@ -16,7 +15,7 @@ const BOUNDS: [&str; 3] = ["within", "after", "before"];
 
 /// Builds `history by ctx.session keep 24h at most 10_000`.
 pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<History> {
-    let key = children(pair, Rule::path).next().map(|path| build_keys(cx, path)).unwrap_or_default();
+    let key = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let mut history = History { key, keep: None, at_most: None };
     for clause in children(pair, Rule::kept) {
         let word = cx.read_ident(&required_child(&clause, Rule::key)?);

@@ -6,6 +6,7 @@
 //! at the indentation of the table's statements. All open brackets then count as closed.
 
 use super::Rule;
+use super::scan::{closing_kind, has_balanced_brackets};
 use super::stream::{SignificantToken, TokenStream};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
@@ -58,28 +59,6 @@ pub(super) fn split_statements(
     splitter.finish_statement(sigs.len());
     splitter.end_table(sigs.len());
     splitter.statements
-}
-
-fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
-    let mut open_brackets = Vec::new();
-    for sig in sigs {
-        if sig.token.kind.opens_bracket() {
-            open_brackets.push(sig.token.kind);
-        } else if sig.token.kind.closes_bracket()
-            && open_brackets.pop().map(closing_kind) != Some(sig.token.kind)
-        {
-            return false;
-        }
-    }
-    open_brackets.is_empty()
-}
-
-fn closing_kind(kind: TokenKind) -> TokenKind {
-    match kind {
-        TokenKind::OpenParen => TokenKind::CloseParen,
-        TokenKind::OpenBracket => TokenKind::CloseBracket,
-        _ => TokenKind::CloseBrace,
-    }
 }
 
 struct CurrentStatement {

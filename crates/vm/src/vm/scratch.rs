@@ -2,7 +2,7 @@
 //! memory. Each decision has a number, its *epoch*. Cached values are stamped with the epoch, and a
 //! value with an older stamp is invalid. So no memory needs clearing between decisions.
 
-use super::history::Past;
+use super::past::Past;
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
 use rulec_base::text::PreparedTexts;
