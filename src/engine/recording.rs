@@ -2,55 +2,9 @@
 
 use super::Rules;
 use super::decision::Decision;
-use super::past::{Store, StoreError, time_of_message};
 use super::set::RuleSet;
-use rulec_base::diag::Message;
-use rulec_base::message;
-use rulec_vm::vm::Past;
+use crate::history::{Past, RecordError, Store, StoreError, time_of_message};
 use serde_json::Value as Json;
-
-/// Error: a message cannot be recorded in a history.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.to_message())]
-pub enum RecordError {
-    /// The rules have no `history` statement.
-    NoHistory,
-    /// The message has no key; its field is missing or of another type.
-    NoKey(String),
-    /// The message has no time `now`.
-    NoTime,
-    /// The session has no store.
-    NoStore,
-    /// The store failed.
-    Store(StoreError),
-}
-
-impl RecordError {
-    /// Returns the problem and a suggested fix as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            RecordError::NoHistory => {
-                message!("the rules keep no history; declare one: `history by ctx.session keep 24h`")
-            }
-            RecordError::NoKey(path) => {
-                message!("the message has no `{path}`, which separates histories; add it to the message")
-            }
-            RecordError::NoTime => {
-                message!("the message has no time `now`; add it, as in \"now\": \"2026-01-31T12:00:00Z\"")
-            }
-            RecordError::NoStore => {
-                message!("the session has no store; give it one: `session.with_history(store)`")
-            }
-            RecordError::Store(error) => Message::verbatim(error.to_string()),
-        }
-    }
-}
-
-impl From<StoreError> for RecordError {
-    fn from(error: StoreError) -> RecordError {
-        RecordError::Store(error)
-    }
-}
 
 impl RuleSet {
     /// Returns the earlier messages that a decision about `message` sees; see [`Rules::past`].
@@ -88,7 +42,14 @@ impl RuleSet {
         let mut decision = None;
         store.with_key(&key, &mut |events| {
             decision = decide(plan.past(events, message));
-            events.insert(at, plan.element(message, decision.as_ref()), plan);
+            events.insert(
+                at,
+                plan.element(
+                    message,
+                    decision.as_ref().map(|decision| [decision.chosen(), decision.target()]),
+                ),
+                plan,
+            );
         })?;
         Ok(decision)
     }

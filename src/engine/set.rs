@@ -2,9 +2,9 @@
 
 use super::input::{Input, PreparedMessage};
 use super::json_cache::DecisionCache;
-use super::past::HistoryPlan;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
+use crate::history::HistoryPlan;
 use hashbrown::HashMap;
 use rulec_base::diag::Diagnostic;
 use rulec_base::json::DecimalPaths;

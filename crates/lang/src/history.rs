@@ -1,7 +1,8 @@
 //! What happened before: parts of a history, and the values that quantifiers compute from lists.
 //!
-//! A history is a list of elements, oldest first. An element is a dict: the kept fields of an earlier
-//! message, the time [`AT_FIELD`] at which it was observed, and its position [`POSITION_FIELD`].
+//! A history is a list of elements, oldest first. An element is a dict: the kept fields of an
+//! earlier message, the time [`AT_FIELD`] at which it was observed, and its position
+//! [`POSITION_FIELD`].
 
 use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
@@ -26,8 +27,8 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Creates a timeline of sorted elements that have times and positions. Drops elements after one
-    /// without a time.
+    /// Creates a timeline of sorted elements that have times and positions. Drops elements after
+    /// one without a time.
     pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
         let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
         let times: Vec<OffsetDateTime> = times.collect();
@@ -161,8 +162,8 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// The sum of numbers, exact until [`Sum::total`] rounds it once. So the order of the terms does not
-/// matter, and a sum over a part of a list can be computed from the sums over other parts.
+/// The sum of numbers, exact until [`Sum::total`] rounds it once. So the order of the terms does
+/// not matter. A sum over a part of a list can be computed from the sums over other parts.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     ints: i128,
@@ -217,8 +218,8 @@ impl Sum {
         self.floats.push(rest);
     }
 
-    /// Returns the sum: an int, a float if a term was a float, or a decimal if a term was a decimal.
-    /// Missing if a term was no number, if decimals and floats are mixed, or on overflow.
+    /// Returns the sum: an int, a float if a term was a float, or a decimal if a term was a
+    /// decimal. Missing if a term was no number, if decimals and floats are mixed, or on overflow.
     pub fn total(mut self) -> Value<'static> {
         if self.is_missing || (self.has_floats && self.decimals.is_some()) {
             return Value::Missing;
@@ -243,7 +244,8 @@ impl Sum {
     }
 }
 
-/// Returns the sum of floats that do not overlap, smallest first, rounded once to the nearest float.
+/// Returns the sum of floats that do not overlap, smallest first, rounded once to the nearest
+/// float.
 fn round_expansion(parts: &[f64]) -> f64 {
     let Some((last, rest)) = parts.split_last() else { return 0.0 };
     let (mut high, mut rest) = (*last, rest);

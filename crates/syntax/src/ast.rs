@@ -104,8 +104,8 @@ impl StatementKind {
     /// Returns the keyword and the name of the statement. Editing tools find a statement by this
     /// pair. The name of an import is its path.
     ///
-    /// `input`, `settings`, `history` and `default` have no name, so their name here is empty. The keyword
-    /// alone identifies them, because a file or table contains each of them at most once.
+    /// `input`, `settings`, `history` and `default` have no name, so their name here is empty. The
+    /// keyword alone identifies them, because a file or table contains each of them at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),

@@ -42,8 +42,8 @@ impl BindingRoot {
     }
 }
 
-/// The fields of a message that must be kept, because rules read them from the history. Contains the
-/// path of each field. A path of length 0 means that the whole message is kept.
+/// The fields of a message that must be kept, because rules read them from the history. Contains
+/// the path of each field. A path of length 0 means that the whole message is kept.
 pub type KeptFields = BTreeSet<Vec<Arc<str>>>;
 
 impl Program {
@@ -54,8 +54,8 @@ impl Program {
         Some(SlotId(index as u32))
     }
 
-    /// Returns the fields of messages that rules read from the history. The time and the decision of
-    /// an element are left out, because they are always kept.
+    /// Returns the fields of messages that rules read from the history. The time and the decision
+    /// of an element are left out, because they are always kept.
     pub fn kept_fields(&self) -> KeptFields {
         let Some(history) = self.history_slot() else { return KeptFields::new() };
         let mut walk =
@@ -160,8 +160,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// If an expression reads a field of an element of the history, or is such an element, returns
-    /// the expression of the element, and adds the names that lead to the field to `path`.
+    /// If an expression is an element of the history or reads a field of one, returns the
+    /// expression of the element. Adds the names that lead to the field to `path`.
     fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {

@@ -1,9 +1,11 @@
-//! The syntax tree of rules over earlier messages: the `history` statement and parts of the history.
+//! The syntax tree of rules over earlier messages: the `history` statement and parts of the
+//! history.
 
 use super::{Expr, Ident, Literal};
 use rulec_base::span::{Span, Spanned};
 
-/// The statement that says which earlier messages are kept: `history by ctx.session keep 24h at most 10_000`.
+/// The statement that says which earlier messages are kept: `history by ctx.session keep 24h at
+/// most 10_000`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
     /// The path of the field whose value separates histories, such as `ctx.session`. Empty if all
@@ -21,7 +23,8 @@ pub struct History {
 pub struct HistoryPart {
     /// The span of the word `history`.
     pub word: Span,
-    /// `within DURATION`: only messages that are not older than this number of seconds before `now`.
+    /// `within DURATION`: only messages that are not older than this number of seconds before
+    /// `now`.
     pub within: Option<Expr>,
     /// `after p`: only messages after the element `p`.
     pub after: Option<Expr>,

@@ -6,8 +6,7 @@
 //! at the indentation of the table's statements. All open brackets then count as closed.
 
 use super::Rule;
-use super::scan::{closing_kind, has_balanced_brackets};
-use super::stream::{SignificantToken, TokenStream};
+use super::stream::{SignificantToken, TokenStream, closing_kind, has_balanced_brackets};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};

@@ -192,8 +192,8 @@ pub struct HistoryLoop {
     pub groups: Option<ElementGroups>,
 }
 
-/// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal keys
-/// form a group.
+/// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal
+/// keys form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
     /// The block that computes the key of an element.

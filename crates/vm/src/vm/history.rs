@@ -20,10 +20,10 @@ pub(super) struct LoopHits<'a> {
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Returns the elements of `list` for which the condition of a loop is true, from the remembered
-    /// results. Evaluates the condition only for new elements. `summed` is the block that
-    /// computes the term of a sum. `None` if the results of this loop are not remembered, or not for
-    /// this list.
+    /// Returns the elements of `list` for which the condition of a loop is true, from the
+    /// remembered results. Evaluates the condition only for new elements. `summed` is the block
+    /// that computes the term of a sum. `None` if the results of this loop are not remembered, or
+    /// not for this list.
     pub(super) fn remembered_hits(
         &mut self,
         id: u32,

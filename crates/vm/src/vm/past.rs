@@ -39,8 +39,8 @@ impl Past {
         self.timeline.elements().get(self.start..).unwrap_or(&[])
     }
 
-    /// Returns the indices in the timeline of the elements of `list`. `None` if `list` is no part of
-    /// the timeline.
+    /// Returns the indices in the timeline of the elements of `list`. `None` if `list` is no part
+    /// of the timeline.
     pub(super) fn indices_of(&self, list: &[Json]) -> Option<Range<usize>> {
         let elements = self.timeline.elements();
         let offset = (list.as_ptr() as usize).checked_sub(elements.as_ptr() as usize)?;

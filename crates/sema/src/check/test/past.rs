@@ -51,8 +51,8 @@ impl<'a> Checker<'a> {
         Ok(GivenPast { elements: elements.collect(), span })
     }
 
-    /// Returns the elements of the history with their times and positions, sorted by time. `message`
-    /// is the message of the test, whose field `now` is the current time.
+    /// Returns the elements of the history with their times and positions, sorted by time.
+    /// `message` is the message of the test, whose field `now` is the current time.
     pub(super) fn elements_at(
         &mut self,
         past: &GivenPast,

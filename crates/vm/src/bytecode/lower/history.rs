@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 
 impl Lowering<'_> {
     /// Returns how the results of a loop can be remembered. `None` if `list` is no part of the
-    /// history, if the condition `body` or the value `summed` depends on the current message, or if
-    /// they are expensive.
+    /// history. Also `None` if the condition `body` or the value `summed` is expensive or depends
+    /// on the current message.
     ///
     /// Expensive operators are excluded, because their limits depend on the number of elements.
     pub(super) fn history_loop(
@@ -77,8 +77,8 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    /// True if a part reads nothing but the element of the loop at `level`, the elements of loops
-    /// inside it, and constants, and if it is cheap.
+    /// True if a part is cheap, and reads only constants, the element of the loop at `level`, and
+    /// elements of loops inside it.
     fn reads_only_element(&self, part: Part, level: u32) -> bool {
         let own = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {

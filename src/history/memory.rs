@@ -20,8 +20,8 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The keys with the number of their use, oldest first. An entry is outdated if the key was used
-    /// again later.
+    /// The keys with the number of their use, oldest first. An entry is outdated if the key was
+    /// used again later.
     uses: VecDeque<(String, u64)>,
     last_use: u64,
 }
@@ -100,8 +100,8 @@ impl Shard {
         events
     }
 
-    /// Removes the oldest entry of `uses`. If it is not outdated, removes its key if `with_key`, and
-    /// otherwise counts the entry as the newest.
+    /// Removes the oldest entry of `uses`. If it is not outdated, removes its key if `with_key`,
+    /// and otherwise counts the entry as the newest.
     fn remove_oldest_use(&mut self, with_key: bool) {
         let Some((key, number)) = self.uses.pop_front() else { return };
         let Entry::Occupied(mut entry) = self.events.entry(key) else { return };
