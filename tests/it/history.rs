@@ -3,6 +3,7 @@
 
 use crate::support::engines::{COLUMNS, REFERENCE};
 use crate::support::random::Random;
+use crate::support::trials;
 use rulec::history::{MemoryStore, RecordError};
 use rulec::{Compiler, Rules, Session};
 use serde_json::{Value as Json, json};
@@ -328,15 +329,10 @@ impl HistoryPrograms {
     }
 }
 
-/// The seeds of the random programs; `RULEC_SEEDS` gives the number of seeds for a long run.
-fn seeds() -> std::ops::Range<u64> {
-    0..std::env::var("RULEC_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(150)
-}
-
 #[test]
 fn engines_agree_on_random_programs_with_histories() {
     let mut decided = std::collections::BTreeMap::<String, usize>::new();
-    for seed in seeds() {
+    for seed in trials::seeds(150) {
         let mut programs = HistoryPrograms { random: Random::new(seed), vars: 0 };
         let source = programs.program();
         let rules = match Rules::from_text(&source) {

@@ -230,11 +230,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// True if the condition is true for at least one element or, if the loop is an `all`, for
     /// every element. Otherwise false, also if the operand is no list.
     pub fn eval_loop(&mut self, each: u32) -> Tri {
-        let id = each;
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(id, &each, list, None) {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
                 return hits.count == if each.all { list.list_len().unwrap_or(0) } else { 0 };
             }
             let mut elements = list.elements().into_iter().flatten();

@@ -190,6 +190,8 @@ pub struct HistoryLoop {
     pub body: BlockId,
     /// The comparison with the current message; `None` if there is none.
     pub groups: Option<ElementGroups>,
+    /// The number under which the results are remembered.
+    pub memo: u32,
 }
 
 /// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal

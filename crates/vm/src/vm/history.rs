@@ -26,7 +26,6 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// not for this list.
     pub(super) fn remembered_hits(
         &mut self,
-        id: u32,
         each: &Loop,
         list: Value<'a>,
         summed: Option<BlockId>,
@@ -51,7 +50,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         if memo.code != self.code_number {
             *memo = HistoryMemo { code: self.code_number, loops: HashMap::new() };
         }
-        let remembered = memo.loops.entry(id).or_default();
+        let remembered = memo.loops.entry(plan.memo).or_default();
         self.test_new_elements(remembered, each, plan, summed)?;
         let first = past.timeline.first_position();
         let empty = Hits::default();

@@ -189,11 +189,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Counts the elements for which the condition of the loop with index `each` is true. Missing
     /// if the operand is no list.
     fn eval_count(&mut self, each: u32) -> Value<'a> {
-        let id = each;
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let count_true = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(id, &each, list, None) {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
                 return i64::try_from(hits.count).unwrap_or(i64::MAX);
             }
             let elements = list.elements().into_iter().flatten();
@@ -205,11 +204,10 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Adds the values of the block `value` for the elements for which the condition of the loop
     /// with index `each` is true. Missing if the operand is no list.
     fn eval_sum(&mut self, each: u32, value: BlockId) -> Value<'a> {
-        let id = each;
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let add_true = |vm: &mut Self| {
-            let total = vm.remembered_hits(id, &each, list, Some(value)).and_then(|hits| hits.total);
+            let total = vm.remembered_hits(&each, list, Some(value)).and_then(|hits| hits.total);
             total.unwrap_or_else(|| vm.sum_of_elements(&each, list, value))
         };
         self.run_loop(&each, list, add_true).unwrap_or(Value::Missing)
@@ -218,12 +216,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Returns the first or the last element for which the condition of the loop with index `each`
     /// is true. Missing if there is none, or if the operand is no list.
     fn find_element(&mut self, each: u32, last: bool) -> Value<'a> {
-        let id = each;
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let length = list.list_len().unwrap_or(0);
         let find = |vm: &mut Self| {
-            if let Some(hits) = vm.remembered_hits(id, &each, list, None) {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
                 return Some(hits.ends[usize::from(last)].read_as(each.kinds));
             }
             (0..length).find_map(|offset| {

@@ -1,9 +1,10 @@
 //! Finds the loops over the history whose condition is the same for every message that reads it.
 //! The result of such a condition for an element is computed once and remembered.
 
-use super::{LowerError, Lowering, find_cond};
+use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
+use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
@@ -31,17 +32,33 @@ impl Lowering<'_> {
             NCond::And(parts) => parts.iter().copied().collect(),
             _ => SmallVec::from_elem(body, 1),
         };
-        let (closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
+        let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
             parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
-        let groups = match open.as_slice() {
-            [] => None,
-            [only] => match self.element_groups(*only, level)? {
-                Some(groups) => Some(groups),
-                None => return Ok(None),
-            },
+        let mut groups = None;
+        match open.as_slice() {
+            // A comparison with a constant makes groups too, which many loops can share.
+            [] => {
+                for index in 0..closed.len() {
+                    groups = self.element_groups(closed[index], level)?;
+                    if groups.is_some() {
+                        closed.remove(index);
+                        break;
+                    }
+                }
+            }
+            [only] => {
+                groups = self.element_groups(*only, level)?;
+                if groups.is_none() {
+                    return Ok(None);
+                }
+            }
             _ => return Ok(None),
-        };
-        Ok(Some(HistoryLoop { body: self.block_of_all(&closed)?, groups }))
+        }
+        let body = self.block_of_all(&closed)?;
+        let key = (body, groups.map(|groups: ElementGroups| groups.key), summed.map(|value| value.0));
+        let next = checked_index(self.history_memos.len(), message!("loops"))?;
+        let memo = *self.history_memos.entry(key).or_insert(next);
+        Ok(Some(HistoryLoop { body, groups, memo }))
     }
 
     /// True if a value is the history or a part of it.
@@ -108,6 +125,10 @@ impl Lowering<'_> {
         if let [only] = conds {
             return self.cond_block(*only);
         }
+        let key: SmallVec<[u32; 4]> = conds.iter().map(|cond| cond.0).collect();
+        if let Some(block) = self.conjunctions.get(&key) {
+            return Ok(*block);
+        }
         let start = self.current_address()?;
         let mut labels = SmallVec::<[_; 4]>::new();
         for cond in conds {
@@ -122,6 +143,8 @@ impl Lowering<'_> {
         if can_fail {
             self.emit(Instr::Answer { holds: false })?;
         }
-        self.close_block(BlockKind::Condition, start, 0, None)
+        let block = self.close_block(BlockKind::Condition, start, 0, None)?;
+        self.conjunctions.insert(key, block);
+        Ok(block)
     }
 }
