@@ -21,6 +21,7 @@ mod host_registry;
 mod input;
 mod json_cache;
 mod live;
+mod recording;
 mod request_analysis;
 mod session;
 mod set;
@@ -84,7 +85,7 @@ impl std::fmt::Debug for Rules {
 }
 
 impl Rules {
-    fn rule_set(&self) -> &RuleSet {
+    pub(crate) fn rule_set(&self) -> &RuleSet {
         &self.shared.set
     }
 
@@ -150,7 +151,7 @@ impl Rules {
     /// Returns a table as an [`Entry`], which decides. Not part of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
-        Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table }
+        Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table, history: None }
     }
 
     /// Returns the entry `name`: a table, choice, router or flow set. The name `routes` means the

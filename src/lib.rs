@@ -52,6 +52,7 @@ mod engine;
 pub mod explanation;
 pub mod files;
 pub mod flow;
+pub mod history;
 pub mod payload;
 pub mod prompt;
 mod schema;

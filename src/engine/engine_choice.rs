@@ -265,7 +265,8 @@ impl EngineChoice {
             Input::Tree(tree) => {
                 match self.backend(rules, true) {
                     Backend::Reference => {
-                        return rules.with_evaluator(tree, |mut evaluator| work(&mut evaluator));
+                        let history = scratch.history();
+                        return rules.with_evaluator(tree, history, |mut evaluator| work(&mut evaluator));
                     }
                     #[cfg(feature = "jit")]
                     Backend::Jit => {

@@ -8,6 +8,7 @@ use super::session::Session;
 use super::set::{RuleSetHandle, SharedRuleSet};
 use super::strategy::{Indexing, Tier};
 use super::workspace::ThreadWorkspace;
+use crate::history::{Past, RecordError, Store, StoreError};
 use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
@@ -65,10 +66,12 @@ fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
 /// A table, choice, router or flow set, together with its rule set. It can decide for messages.
 #[derive(Clone, Copy)]
 pub struct Entry<'r> {
-    pub(super) rules: &'r SharedRuleSet,
+    pub(crate) rules: &'r SharedRuleSet,
     pub(super) tier: Tier,
     pub(super) indexing: Indexing,
     pub(super) table: TableId,
+    /// The earlier messages that rules read as `history`, oldest first; `None` if there are none.
+    pub(super) history: Option<&'r Past>,
 }
 
 impl<'r> Entry<'r> {
@@ -94,6 +97,30 @@ impl<'r> Entry<'r> {
     #[doc(hidden)]
     pub fn id(&self) -> TableId {
         self.table
+    }
+
+    /// Returns this entry with the earlier messages that the rules read as `history`.
+    #[must_use]
+    pub fn with_history<'h>(self, history: &'h Past) -> Entry<'h>
+    where
+        'r: 'h,
+    {
+        Entry { history: Some(history), ..self }
+    }
+
+    fn earlier_messages(&self) -> &'r [Json] {
+        self.history.map_or(&[], Past::elements)
+    }
+
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
+        let decide = |past: Past| Some(self.with_history(&past).decide(message));
+        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
     }
 
     /// Returns the names of all handlers that this entry can select, also through jumps.
@@ -124,7 +151,12 @@ impl<'r> Entry<'r> {
         work: impl FnOnce(EngineChoice, &Arc<RuleSetHandle>, &mut Scratch) -> T,
     ) -> T {
         ThreadWorkspace::with_current(|ThreadWorkspace { thread, scratch, .. }| {
-            work(self.new_engine_choice(), self.rules.thread_handle(*thread), scratch)
+            let rules = self.rules.thread_handle(*thread);
+            let Some(history) = self.history else { return work(self.new_engine_choice(), rules, scratch) };
+            let none = scratch.set_history(history.clone());
+            let result = work(self.new_engine_choice(), rules, scratch);
+            scratch.set_history(none);
+            result
         })
     }
 
@@ -219,7 +251,7 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let set = &self.rules.set;
-        let skipped = set.with_evaluator(message, |evaluator| {
+        let skipped = self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             Tracer::new(evaluator, &set.sources, false).skipped_conditions(self.table)
         });
         for SkippedCondition { branch, condition, reason, .. } in &skipped {
@@ -237,7 +269,9 @@ impl<'r> Entry<'r> {
             return Vec::new();
         }
         let possible_choices =
-            self.rules.set.with_evaluator(message, |mut evaluator| evaluator.possible_choices(self.table));
+            self.rules.set.with_evaluator(message, self.earlier_messages(), |mut evaluator| {
+                evaluator.possible_choices(self.table)
+            });
         let handlers =
             possible_choices.into_iter().filter_map(|chosen| match chosen.outcome(self.program()) {
                 Some(Outcome::Handler { name, .. }) => Some(&**name),
@@ -250,7 +284,7 @@ impl<'r> Entry<'r> {
     /// `show_private`.
     pub fn explain(&self, message: &Json, show_private: bool) -> Explanation {
         let set = &self.rules.set;
-        set.with_evaluator(message, |evaluator| {
+        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
             explain::explain(evaluator, self.table, &set.sources, show_private)
         })
     }
@@ -260,7 +294,9 @@ impl<'r> Entry<'r> {
     /// arguments.
     #[doc(hidden)]
     pub fn count_conditions(&self, message: &Json, coverage: &mut ConditionCoverage) {
-        self.rules.set.with_evaluator(message, |evaluator| coverage.count_decision(evaluator, self.table));
+        self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
+            coverage.count_decision(evaluator, self.table)
+        });
     }
 }
 

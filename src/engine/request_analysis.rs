@@ -77,7 +77,7 @@ impl Rules {
         let analyzer = analyzer.as_ref().map_err(to_error)?;
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
         let mut record = analyzer.analyze(text, &Arena::new(&set.program.limits));
-        record.context_score = set.with_evaluator(message, |mut evaluator| {
+        record.context_score = set.with_evaluator(message, &[], |mut evaluator| {
             let score = context_score(evaluator.program())?;
             number(evaluator.eval_expr(score))
         });

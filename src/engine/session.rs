@@ -6,6 +6,7 @@ use super::decision::Decision;
 use super::engine_choice::EngineChoice;
 use super::input::{Input, PreparedMessage};
 use super::set::RuleSetHandle;
+use crate::history::{Past, RecordError, Store, StoreError};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
@@ -38,6 +39,8 @@ pub struct Session {
     scratch: Scratch,
     /// The generation (version number) of the session's rules.
     generation: u64,
+    /// The store of earlier messages; `None` if decisions read no history.
+    store: Option<Arc<dyn Store>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -51,7 +54,7 @@ impl Session {
     /// Creates a session. `rules` is a reference counter of the rule set for this session alone, so
     /// that sessions on several threads do not contend for one counter.
     pub(super) fn new(rules: Arc<RuleSetHandle>, engine_choice: EngineChoice) -> Session {
-        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new() }
+        Session { generation: rules.generation, rules, engine_choice, scratch: Scratch::new(), store: None }
     }
 
     /// Makes the session decide by another entry (table, choice, router or flow set) of the same
@@ -63,6 +66,85 @@ impl Session {
     /// Decides for a message by the entry (table, choice, router or flow set) of the session.
     pub fn decide(&mut self, message: &Json) -> Decision {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
+    }
+
+    /// Returns this session with a store of earlier messages. Its decisions about JSON trees then
+    /// read them as `history`.
+    ///
+    /// ```
+    /// use rulec::Rules;
+    /// use rulec::history::MemoryStore;
+    /// use serde_json::json;
+    /// use std::sync::{Arc, Mutex, PoisonError};
+    ///
+    /// let rules = Rules::from_text(
+    ///     "input { tool: string, user: string, now: datetime }
+    ///      history by user keep 24h
+    ///      route too_fast when (count p in history within 1m: p.tool == tool) >= 2 -> slow_down
+    ///      default -> run",
+    /// )?;
+    /// let mut session = rules.session().with_history(Arc::new(MemoryStore::default()));
+    /// let call = json!({"tool": "search", "user": "ann", "now": "2026-01-31T12:00:00Z"});
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("run"));
+    /// assert_eq!(session.decide_and_record(&call)?.target(), Some("slow_down"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_history(mut self, store: Arc<dyn Store>) -> Session {
+        self.store = Some(store);
+        self
+    }
+
+    /// Decides for a message like [`Session::decide`], with the earlier messages of its key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn decide_with_history(&mut self, message: &Json) -> Result<Decision, StoreError> {
+        let past = match &self.store {
+            Some(store) => self.rules.past(&**store, message)?,
+            None => Past::default(),
+        };
+        Ok(self.decide_over(past, message))
+    }
+
+    /// Records a message with the decision about it; see [`Rules::record`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn record(&self, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message that is not decided; see [`Rules::observe`].
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn observe(&self, message: &Json) -> Result<(), RecordError> {
+        let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
+        self.rules.insert_message(store, message, None)
+    }
+
+    /// Decides for a message and its history, and records the message. No other message with the
+    /// same key is recorded in between.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn decide_and_record(&mut self, message: &Json) -> Result<Decision, RecordError> {
+        let store = self.store.clone().ok_or(RecordError::NoStore)?;
+        let rules = Arc::clone(&self.rules);
+        let decide = |past| Some(self.decide_over(past, message));
+        let decision = rules.decide_and_insert(&*store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
+    }
+
+    /// Decides for a message with these earlier messages.
+    fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
+        let none = self.scratch.set_history(past);
+        let decision = self.decide(message);
+        self.scratch.set_history(none);
+        decision
     }
 
     /// Decides for a message given as JSON text; see

@@ -4,6 +4,7 @@ use super::input::{Input, PreparedMessage};
 use super::json_cache::DecisionCache;
 #[cfg(feature = "jit")]
 use super::tier_up::TierUp;
+use crate::history::HistoryPlan;
 use hashbrown::HashMap;
 use rulec_base::diag::Diagnostic;
 use rulec_base::json::DecimalPaths;
@@ -45,6 +46,7 @@ pub(crate) struct RuleSet {
     /// Finds the slots (one value for each field that the rules use) by the path of a message
     /// field. Built on first use.
     pub slot_tree: OnceLock<SlotTree>,
+    pub(crate) history_plan: OnceLock<Option<HistoryPlan>>,
     pub decision_cache: DecisionCache,
     /// The message fields that the rules read as decimals. Numbers in these fields are read
     /// exactly, not as floats.
@@ -121,6 +123,7 @@ impl RuleSet {
             normal: OnceLock::new(),
             plan: OnceLock::new(),
             slot_tree: OnceLock::new(),
+            history_plan: OnceLock::new(),
             decision_cache: DecisionCache::default(),
             #[cfg(feature = "jit")]
             tier_up: TierUp::new(&bytecode),
@@ -148,6 +151,11 @@ impl RuleSet {
             // A message that is not an object is later read as a JSON tree, where it is refused.
             generation: if message.is_object() { self.generation } else { NO_GENERATION },
         }
+    }
+
+    /// Returns how messages are recorded; `None` if the rules keep no history.
+    pub(crate) fn history_plan(&self) -> Option<&HistoryPlan> {
+        self.history_plan.get_or_init(|| HistoryPlan::new(&self.program)).as_ref()
     }
 
     fn read_slots<'m>(&self, message: &'m Json) -> Vec<Value<'m>> {
@@ -186,11 +194,17 @@ impl RuleSet {
         }
     }
 
-    /// Calls `work` with the reference evaluator, bound to a message, and returns the result of
-    /// `work`.
-    pub fn with_evaluator<T>(&self, message: &Json, work: impl FnOnce(Evaluator<'_>) -> T) -> T {
+    /// Calls `work` with the reference evaluator, bound to a message and to the earlier messages,
+    /// oldest first. Returns the result of `work`.
+    pub fn with_evaluator<T>(
+        &self,
+        message: &Json,
+        history: &[Json],
+        work: impl FnOnce(Evaluator<'_>) -> T,
+    ) -> T {
         let arena = Arena::new(&self.program.limits);
-        work(Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts)))
+        let evaluator = Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts));
+        work(evaluator.with_history(history))
     }
 
     /// Returns the machine code; `None` if it is not compiled.

@@ -9,6 +9,7 @@ use rulec_eval::explain::Explanation;
 use rulec_eval::trace;
 use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
+use rulec_vm::vm::Past;
 use serde_json::{Map, Value as Json};
 
 /// The result of a `test` block.
@@ -52,7 +53,8 @@ impl Rules {
     /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
     /// payload, or about flows and runs elsewhere.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
-        let entry = self.table(test.entry);
+        let past = Past::from_elements(test.history.clone());
+        let entry = self.table(test.entry).with_history(&past);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;
         }

@@ -38,6 +38,7 @@ mod docs;
 mod enumerations;
 mod format;
 mod golden;
+mod history;
 mod house;
 mod index;
 mod language;

@@ -22,7 +22,7 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Enumeration, KindSet};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, ExprKind, Part as HirPart, Program, Slot, SlotId};
-use rulec_sema::normal::{CondId, ExprId, NExpr, Normal, Part, PredId};
+use rulec_sema::normal::{CondId, ExprId, NExpr, NFold, Normal, Part, PredId};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cell::Cell;
@@ -427,7 +427,7 @@ fn result_range(expr: &NExpr) -> ResultRange {
     let between = |low, high| ResultRange { low: Some(low), high: Some(high), fixed_by: None };
     let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };
     match expr {
-        NExpr::Count { .. } => at_least(0),
+        NExpr::Fold { fold: NFold::Count, .. } => at_least(0),
         NExpr::Call(function, args) => match function {
             Function::Hour => between(0, 23),
             Function::Minute => between(0, 59),
@@ -460,7 +460,7 @@ impl SlotReads {
         if let Part::Expr(id) = part {
             match normal.expr(ExprId(id)) {
                 NExpr::Slot(slot) if !self.slots.contains(slot) => self.slots.push(*slot),
-                NExpr::Extern(..) => self.reads_beyond_message = true,
+                NExpr::Extern(..) | NExpr::History(_) => self.reads_beyond_message = true,
                 _ => {}
             }
         }

@@ -134,7 +134,7 @@ impl CostWalk<'_> {
                 _ => None,
             },
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
-                NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. } => Some(nest.depth),
+                NExpr::Fold { nest, .. } | NExpr::Quantifier { nest, .. } => Some(nest.depth),
                 _ => None,
             },
             Part::Pred(_) => None,
@@ -167,7 +167,7 @@ impl CostWalk<'_> {
                     }
                     _ => Work { steps: 1, calls: 1 },
                 },
-                NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) => steps(1),
+                NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) | NExpr::Window(..) => steps(1),
                 _ => Work::default(),
             },
             Part::Cond(_) => Work::default(),

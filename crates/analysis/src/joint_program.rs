@@ -3,7 +3,7 @@
 
 use hashbrown::HashMap;
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Guarded, Operand, Program, Slot, SlotId, Term,
+    Cond, CondKind, Expr, ExprKind, Extern, ExternId, Fold, Guarded, Operand, Program, Slot, SlotId, Term,
 };
 use std::sync::Arc;
 
@@ -166,9 +166,15 @@ impl MergedIds {
                 *id = self.externs[id.index()];
                 items.iter_mut().for_each(|item| self.renumber_expr(item));
             }
-            ExprKind::Count { list, body, .. } => {
+            ExprKind::Fold { fold, list, body, .. } => {
                 self.renumber_expr(list);
                 self.renumber_cond(body);
+                if let Fold::Sum(value) = fold {
+                    self.renumber_expr(value);
+                }
+            }
+            ExprKind::Window { list, operand, .. } => {
+                [list, operand].into_iter().for_each(|part| self.renumber_expr(part))
             }
             ExprKind::Cond(cond) => self.renumber_cond(cond),
             ExprKind::If { cond, then, other } => {

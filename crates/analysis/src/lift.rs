@@ -6,8 +6,8 @@
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::Ty;
-use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Operand, Predicate, SlotId, Var, VarId};
-use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Normal, TestKind};
+use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, SlotId, Var, VarId};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NFold, NPred, Normal, TestKind};
 use std::sync::Arc;
 
 /// Empty span for converted nodes, which have no source text.
@@ -71,7 +71,7 @@ impl NormalToHir<'_> {
                 ExprKind::Slot(self.replacement.map_or(SlotId(0), |(_, slot)| slot))
             }
             NExpr::Const(constant) => ExprKind::Const(constant.0.clone()),
-            NExpr::Slot(slot) => ExprKind::Slot(*slot),
+            NExpr::Slot(slot) | NExpr::History(slot) => ExprKind::Slot(*slot),
             NExpr::Var(level) => ExprKind::Var(VarId(*level)),
             NExpr::Field(base, name) => ExprKind::Field(part(base), name.clone()),
             NExpr::Index(base, index) => ExprKind::Index(part(base), part(index)),
@@ -80,7 +80,16 @@ impl NormalToHir<'_> {
             NExpr::Read(inner, kinds) => ExprKind::Read(part(inner), *kinds),
             NExpr::Call(function, args) => ExprKind::Call(*function, parts(args)),
             NExpr::Extern(id, args) => ExprKind::Extern(*id, parts(args)),
-            NExpr::Count { list, kinds, body, level, .. } => ExprKind::Count {
+            NExpr::Window(bound, list, operand) => {
+                ExprKind::Window { list: part(list), bound: *bound, operand: part(operand) }
+            }
+            NExpr::Fold { fold, list, kinds, body, level, .. } => ExprKind::Fold {
+                fold: match fold {
+                    NFold::Count => Fold::Count,
+                    NFold::Sum(value) => Fold::Sum(part(value)),
+                    NFold::First => Fold::First,
+                    NFold::Last => Fold::Last,
+                },
                 list: part(list),
                 var: quantifier_var(*level, *kinds),
                 body: Box::new(self.lift_cond(*body)),

@@ -3,7 +3,7 @@
 //! these constants. The proposed elements are the combinations, with some fields left out.
 
 use rulec_lang::value::Value;
-use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Part, VarId};
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, VarId};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ impl ListCandidates {
     fn add(&mut self, part: Part<'_>) {
         match part {
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
-            | Part::Expr(Expr { kind: ExprKind::Count { list, var, .. }, .. }) => {
+            | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 // An inner list is a field of an element. Any other list is the outermost list.
                 let mut place = self.place_of(list).unwrap_or_default();
                 if !place.is_empty() {
@@ -78,7 +78,7 @@ impl ListCandidates {
             Operand::Nothing => json!(true),
             _ => return,
         };
-        if let (ExprKind::Count { .. }, Some(count)) = (&operand.kind, constant.as_i64()) {
+        if let (ExprKind::Fold { fold: Fold::Count, .. }, Some(count)) = (&operand.kind, constant.as_i64()) {
             let counts = (count.max(1)..=MAX_COPIES).take(2);
             self.copies.extend(counts.filter_map(|count| usize::try_from(count).ok()));
         }

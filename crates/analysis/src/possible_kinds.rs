@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
-use rulec_sema::normal::{ExprId, NExpr, Normal};
+use rulec_sema::normal::{ExprId, NExpr, NFold, Normal};
 
 /// Finds the kinds of value that expressions may have. Expressions share their parts, so the kinds
 /// of each part are computed once.
@@ -30,7 +30,9 @@ impl<'p> PossibleKinds<'p> {
             NExpr::Slot(slot) => self.slots[slot.index()].kinds,
             NExpr::Read(_, kinds) => *kinds,
             NExpr::List(_) => KindSet::LIST,
-            NExpr::Count { .. } => KindSet::INT,
+            NExpr::Fold { fold: NFold::Count, .. } => KindSet::INT,
+            NExpr::Fold { fold: NFold::Sum(_), .. } => KindSet::NUMBER.union(KindSet::DECIMAL),
+            NExpr::Window(..) | NExpr::History(_) => KindSet::LIST,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
             NExpr::Extern(id, _) => self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND),
             NExpr::If { then, other, .. } | NExpr::Op(Op::Coalesce, then, Some(other)) => {
@@ -52,7 +54,7 @@ impl<'p> PossibleKinds<'p> {
                 let args: Vec<Ty> = args.iter().map(|arg| Ty::from_kinds(self.of(normal, *arg))).collect();
                 function.info().result_ty(&args).kinds
             }
-            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) => KindSet::EVERY_KIND,
+            NExpr::Field(..) | NExpr::Index(..) | NExpr::Var(_) | NExpr::Fold { .. } => KindSet::EVERY_KIND,
         };
         self.known.insert(expr, kinds);
         kinds

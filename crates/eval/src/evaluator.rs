@@ -12,6 +12,7 @@ pub(crate) mod fixture;
 mod observe;
 mod order;
 mod outcome;
+mod quantifier;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use order::flatten_operands;
 use crate::host::HostCalls;
 use order::HostCallFacts;
 use rulec_lang::arena::Arena;
+use rulec_lang::history;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::sets::ConstantSet;
@@ -29,7 +31,7 @@ use rulec_lang::operators::{Implementation, TestMode};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
     Cond, CondKind, Expr, ExprKind, Guarded, LetId, Operand, Part, Predicate, Program, QuantifierFacts,
-    SlotId, Term, Var, VarId,
+    SlotId, Term, Var,
 };
 use serde_json::Value as Json;
 use smallvec::SmallVec;
@@ -42,6 +44,8 @@ pub struct Evaluator<'a, O = ()> {
     /// The values of bindings (named values in payload rules, such as the element of an `each`), by
     /// binding id.
     roots: &'a [Value<'a>],
+    /// The earlier messages, oldest first.
+    history: &'a [Json],
     arena: &'a Arena,
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
     /// failed calls.
@@ -81,6 +85,7 @@ impl<'a> Evaluator<'a> {
             program,
             message,
             roots: &[],
+            history: &[],
             arena,
             hosts,
             host_call_facts: HostCallFacts::new(program),
@@ -96,13 +101,14 @@ impl<'a> Evaluator<'a> {
 
     /// Returns this evaluator with `observer`, to which the evaluator reports each step.
     pub fn observed_by<O: Observer<'a>>(self, observer: O) -> Evaluator<'a, O> {
-        let Evaluator { program, message, roots, arena, hosts, host_call_facts, lets, .. } = self;
+        let Evaluator { program, message, roots, history, arena, hosts, host_call_facts, lets, .. } = self;
         let (elements, quantifier_facts, invariant_results) =
             (Vec::new(), QuantifierFacts::default(), HashMap::new());
         Evaluator {
             program,
             message,
             roots,
+            history,
             arena,
             hosts,
             host_call_facts,
@@ -121,6 +127,12 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub fn with_roots(self, roots: &'a [Value<'a>]) -> Self {
         Evaluator { roots, ..self }
+    }
+
+    /// Returns this evaluator with the earlier messages that rules read as `history`, oldest first.
+    #[must_use]
+    pub fn with_history(self, history: &'a [Json]) -> Self {
+        Evaluator { history, ..self }
     }
 }
 
@@ -238,32 +250,6 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
-    /// elements. Returns `None` without this call if `list` is not a list or if the work would
-    /// exceed a limit. `quantifier` is the node of the quantifier; it decides whether outer
-    /// elements are in scope.
-    fn run_quantifier<T>(
-        &mut self,
-        quantifier: Part<'a>,
-        list: Value<'a>,
-        body: &'a Cond,
-        run_loop: impl FnOnce(&mut Self) -> T,
-    ) -> Option<T> {
-        let length = list.list_len()?;
-        let is_closed = self.quantifier_facts.is_closed(quantifier);
-        let enclosing_quantifiers = if is_closed { 0 } else { self.elements.len() - self.hidden_elements };
-        let depth = self.quantifier_facts.quantifier_depth(enclosing_quantifiers as u32, body);
-        let saved_repeats = self.arena.enter_quantifier(depth, is_closed, length)?;
-        let hidden_elements = self.hidden_elements;
-        if is_closed {
-            self.hidden_elements = self.elements.len();
-        }
-        let result = run_loop(self);
-        self.hidden_elements = hidden_elements;
-        self.arena.leave_quantifier(saved_repeats);
-        Some(result)
-    }
-
     /// Evaluates a branch of a choice. If `all` is true, every condition must be true; otherwise
     /// one true condition is enough. Conditions that read a missing value are skipped. If all
     /// conditions are skipped, the result is false.
@@ -279,20 +265,6 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             Some(_) if all => Tri::all(results),
             Some(_) => Tri::any(results),
         }
-    }
-
-    fn eval_cond_on_element(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
-        self.elements.push((var, element));
-        let result = self.observe_step(EvalStep::Element(var, element), |eval| eval.eval_cond(body));
-        self.elements.pop();
-        result
-    }
-
-    /// Returns the quantifier variable with this id and its current element, or `None` if it is not
-    /// in scope. The element is the plain value of the message, not converted to the kinds of value
-    /// that the rules accept.
-    pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
-        self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
     }
 
     fn eval_predicate(&mut self, predicate: &'a Predicate) -> Tri {
@@ -359,7 +331,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             | ExprKind::Var(_)
             | ExprKind::Param(_)
             | ExprKind::Extern(..)
-            | ExprKind::Count { .. }
+            | ExprKind::Fold { .. }
+            | ExprKind::Window { .. }
             | ExprKind::Cond(_)
             | ExprKind::If { .. } => false,
             _ => expr.parts().into_iter().all(|part| match part {
@@ -372,7 +345,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates an expression to its value, or to a missing value.
     pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
-            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Count { .. }
+            ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Fold { .. }
                 if self.is_loop_invariant(Part::Expr(expr)) =>
             {
                 match self.eval_invariant_once(Part::Expr(expr), |eval| {
@@ -429,14 +402,14 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let args = self.eval_exprs(args);
                 self.hosts.call(*id, &args, self.arena)
             }
-            ExprKind::Count { list, var, body } => {
+            ExprKind::Fold { fold, list, var, body } => {
                 let list = self.eval_expr(list);
-                let run_loop = |eval: &mut Self| {
-                    let elements = list.elements().into_iter().flatten();
-                    elements.filter(|element| eval.eval_cond_on_element(var, *element, body).holds()).count()
-                };
-                let count = self.run_quantifier(Part::Expr(expr), list, body, run_loop);
-                count.and_then(|count| i64::try_from(count).ok()).map_or(Value::Missing, Value::Int)
+                let run_loop = |eval: &mut Self| eval.eval_fold(fold, list, var, body);
+                self.run_quantifier(Part::Expr(expr), list, body, run_loop).unwrap_or(Value::Missing)
+            }
+            ExprKind::Window { list, bound, operand } => {
+                let list = self.eval_expr(list);
+                history::window(list, *bound, self.eval_expr(operand))
             }
             ExprKind::Cond(cond) => self.eval_cond(cond).into(),
             ExprKind::If { cond, then, other } => {
@@ -458,6 +431,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
             None => Some(Value::from_json(self.message)),
+            Some(root) if root.is_history() => Some(Value::JsonList(self.history)),
             Some(root) => self.roots.get(root.id.index()).copied(),
         };
         slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))

@@ -18,6 +18,7 @@ mod request;
 #[cfg(test)]
 mod tests;
 mod truths;
+mod wording;
 
 pub use data::{
     DefaultTrace, ElementTrace, Elements, HostFailed, Mark, NodeKind, Note, Operand, RouteTrace,

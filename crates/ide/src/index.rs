@@ -54,6 +54,7 @@ pub enum DeclarationKind {
     Import,
     Input,
     Settings,
+    History,
 }
 
 impl DeclarationKind {
@@ -87,6 +88,7 @@ impl DeclarationKind {
             DeclarationKind::Import => "import",
             DeclarationKind::Input => "input",
             DeclarationKind::Settings => "settings",
+            DeclarationKind::History => "history",
         }
     }
 
@@ -232,6 +234,8 @@ struct IndexBuilder<'a> {
     by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
+    /// Whether a `history` statement declares the names `history` and `previous`.
+    has_history: bool,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
     /// For each router, the names of the workflows that use it.

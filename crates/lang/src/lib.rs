@@ -8,6 +8,7 @@
 //! | [`builtins`] | the table of functions |
 //! | [`limits`] [`arena`] | the limits of a decision; the memory for values, which applies them |
 //! | [`schema`] | the declared input as a contract, and its violations |
+//! | [`history`] | parts of a history; exact sums |
 //! | [`graph`] | the graph of a workflow as plain data, and checks before a run |
 
 #![forbid(unsafe_code)]
@@ -15,6 +16,7 @@
 pub mod arena;
 pub mod builtins;
 pub mod graph;
+pub mod history;
 pub mod limits;
 pub mod operators;
 pub mod privacy;

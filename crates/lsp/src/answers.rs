@@ -186,7 +186,7 @@ fn to_lsp_symbol_kind(kind: DeclarationKind) -> SymbolKind {
         | DeclarationKind::Payload => SymbolKind::CLASS,
         DeclarationKind::Test => SymbolKind::BOOLEAN,
         DeclarationKind::Import => SymbolKind::MODULE,
-        DeclarationKind::Input | DeclarationKind::Settings => SymbolKind::OBJECT,
+        DeclarationKind::Input | DeclarationKind::Settings | DeclarationKind::History => SymbolKind::OBJECT,
         DeclarationKind::Field | DeclarationKind::PayloadField | DeclarationKind::TypeField => {
             SymbolKind::FIELD
         }

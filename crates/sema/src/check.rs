@@ -17,6 +17,7 @@ mod file_settings;
 mod flow;
 mod fraction;
 mod habits;
+mod history;
 mod known;
 mod locals;
 mod mismatch;
@@ -27,6 +28,7 @@ mod path;
 mod pattern;
 mod payload;
 mod presence;
+mod quantifier;
 mod read;
 mod reason;
 mod request;
@@ -106,6 +108,7 @@ fn check_fields(
     prepare_fields(&mut checker.fields);
     checker.declare_types();
     checker.declare_input();
+    checker.declare_history();
     checker.declare_handlers();
     let declaration_diagnostics = std::mem::take(&mut checker.diagnostics);
     if checker.fields.infers_types() {
@@ -197,6 +200,8 @@ struct Checker<'a> {
     /// A router's name for its node's output, and the message field with it; `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
+    /// The type of the elements of the history; `None` if the rules keep no history.
+    history_element: Option<Ty>,
     /// Type tests of names that the current payload rule uses, to be added to its condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
@@ -233,6 +238,7 @@ impl<'a> Checker<'a> {
             is_in_choice: false,
             output_alias: None,
             analysis_state: request::AnalysisState::default(),
+            history_element: None,
             pending_type_tests: Vec::new(),
             payload: payload::PayloadState::default(),
             cached_reads: HashMap::default(),

@@ -4,6 +4,7 @@
 
 mod codec;
 mod condition;
+mod history;
 mod input_contract;
 mod nest;
 mod parts;
@@ -17,6 +18,7 @@ mod verify;
 mod workflow;
 
 pub use condition::Condition;
+pub use history::{History, KeptFields};
 pub use input_contract::InferredField;
 pub use nest::QuantifierFacts;
 pub use parts::{Part, Parts};
@@ -28,7 +30,7 @@ pub use privacy::PrivateReads;
 pub use prompts::{PromptTemplate, Prompts, TemplatePart, template_parts};
 pub use size::{MAX_DEPTH, MAX_NODES, Measure};
 pub use test::{Expect, Test, Then};
-pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Guarded, Operand, Predicate, Term, Var};
+pub use tree::{Cond, CondKind, Const, Expr, ExprKind, Fold, Guarded, Operand, Predicate, Term, Var};
 pub use workflow::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, Workflow};
 
 use crate::request::{Analysis, Feature};
@@ -117,6 +119,8 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
+    /// Which earlier messages are kept; `None` if the rules keep no history.
+    pub history: Option<History>,
     /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,
     /// The version of the time zone data; `None` if the rules use no time zone.

@@ -16,6 +16,7 @@ pub use parts::Part;
 
 use crate::hir::{Const, ExternId, RuleId, SlotId, TableId, define_ids};
 use rulec_lang::builtins::Function;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::KindSet;
 use serde_json::{Number, Value as Json};
@@ -154,6 +155,8 @@ pub enum NExpr {
     Const(NConst),
     /// A field of the message or of a named value in payload rules, converted to certain kinds.
     Slot(SlotId),
+    /// The list of earlier messages, with the slot that reads it in the typed program.
+    History(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),
     Field(ExprId, Arc<str>),
@@ -165,14 +168,19 @@ pub enum NExpr {
     Read(ExprId, KindSet),
     Call(Function, Box<[ExprId]>),
     Extern(ExternId, Box<[ExprId]>),
-    /// The number of elements for which the condition is true; missing if the list is missing.
-    Count {
+    /// A value that is computed from the elements for which the condition is true, such as their
+    /// number; missing if the list is missing.
+    Fold {
+        fold: NFold,
         list: ExprId,
         kinds: KindSet,
         body: CondId,
         level: u32,
         nest: QuantifierNesting,
     },
+    /// The part of a history that a bound selects. The last id is the time or the element that
+    /// bounds the part.
+    Window(WindowBound, ExprId, ExprId),
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes whether the value is true and whether it is false. Two traversals per level would
     /// be exponential in the nesting depth.
@@ -201,6 +209,26 @@ pub enum NExpr {
         other: ExprId,
         reads: QuantifierLevels,
     },
+}
+
+/// What an [`NExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NFold {
+    Count,
+    /// The sum of this value, which may read the element.
+    Sum(ExprId),
+    First,
+    Last,
+}
+
+impl NFold {
+    /// Returns the value that a sum adds for each element; `None` if the fold is no sum.
+    pub fn summed(self) -> Option<ExprId> {
+        match self {
+            NFold::Sum(value) => Some(value),
+            NFold::Count | NFold::First | NFold::Last => None,
+        }
+    }
 }
 
 /// A constant that can be compared and hashed for sharing. Floats are compared by their bits and

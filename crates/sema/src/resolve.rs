@@ -290,11 +290,20 @@ pub fn collect_names<'e>(expr: &'e Expr, names: &mut Vec<&'e str>) {
             collect_names(&binary.left, names);
             collect_names(&binary.right, names);
         }
-        ExprKind::Index(first, second)
-        | ExprKind::Range { start: first, end: second, .. }
-        | ExprKind::Quantifier { list: first, body: second, .. } => {
+        ExprKind::Index(first, second) | ExprKind::Range { start: first, end: second, .. } => {
             collect_names(first, names);
             collect_names(second, names);
+        }
+        ExprKind::Quantifier { kind, list, body, .. } => {
+            let summed = match kind {
+                ast::QuantifierKind::Sum(value) => Some(&**value),
+                _ => None,
+            };
+            [&**list, &**body].into_iter().chain(summed).for_each(|part| collect_names(part, names));
+        }
+        ExprKind::HistoryPart(part) => {
+            let bounds = [&part.within, &part.after, &part.before].into_iter().flatten();
+            bounds.for_each(|bound| collect_names(bound, names));
         }
     }
 }

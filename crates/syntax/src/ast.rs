@@ -3,9 +3,11 @@
 
 #![allow(missing_docs, reason = "most names say what they stand for")]
 
+mod history;
 mod payload;
 mod request;
 
+pub use history::{History, HistoryPart};
 pub use payload::{
     Correction, EachItem, FieldItem, Group, IncludeArg, IncludeItem, Item, ItemKind, Limits, Notice,
     PathExpr, Payload, RuleItem, RuleTest,
@@ -84,6 +86,8 @@ pub enum StatementKind {
     /// Syntax: `workflow council { node draft echo -> review  node review vote { threshold: 0.6 }
     /// -> draft, done by verdict }`
     Workflow(Workflow),
+    /// Syntax: `history by ctx.session keep 24h at most 10_000`.
+    History(History),
     /// Syntax: `intent refund { keywords ["refund"] examples ["I want my money back"] }`.
     Intent(Intent),
     /// Syntax: `entity order matches r"order (?<id>[0-9]+)"`.
@@ -100,8 +104,8 @@ impl StatementKind {
     /// Returns the keyword and the name of the statement. Editing tools find a statement by this
     /// pair. The name of an import is its path.
     ///
-    /// `input`, `settings` and `default` have no name, so their name here is empty. The keyword
-    /// alone identifies them, because a file or table contains each of them at most once.
+    /// `input`, `settings`, `history` and `default` have no name, so their name here is empty. The
+    /// keyword alone identifies them, because a file or table contains each of them at most once.
     pub fn head(&self) -> (&'static str, &str) {
         match self {
             StatementKind::Import { path } => ("import", &path.node),
@@ -122,6 +126,7 @@ impl StatementKind {
             StatementKind::FlowTool(tool) => ("flow tool", &tool.name.node),
             StatementKind::Router(router) => ("router", &router.name.node),
             StatementKind::Workflow(workflow) => ("workflow", &workflow.name.node),
+            StatementKind::History(_) => ("history", ""),
             StatementKind::Intent(intent) => ("intent", &intent.name.node),
             StatementKind::Entity(entity) => ("entity", &entity.name.node),
             StatementKind::Lexicon(lexicon) => ("lexicon", &lexicon.name.node),
@@ -416,7 +421,9 @@ pub enum ExprKind {
     },
     /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// A quantifier over a list: `any x in L: C`, `all x in L: C` or `count x in L: C`.
+    /// A part of the history: `history within 1h`.
+    HistoryPart(Box<HistoryPart>),
+    /// A quantifier over a list, such as `any x in L: C` or `sum E for x in L: C`.
     Quantifier {
         kind: QuantifierKind,
         var: Ident,
@@ -455,12 +462,18 @@ pub enum BlockKind {
 }
 
 /// The quantifiers over the elements of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum QuantifierKind {
     Any,
     All,
     /// Counts the elements for which the condition of the quantifier is true.
     Count,
+    /// Adds this value for each element for which the condition is true.
+    Sum(Box<Expr>),
+    /// The first element for which the condition is true.
+    First,
+    /// The last element for which the condition is true.
+    Last,
 }
 
 /// A constant as written.

@@ -8,6 +8,7 @@ mod decide;
 mod errors;
 mod expr;
 mod foreign;
+mod history;
 mod infix;
 mod literal;
 mod operand;

@@ -34,12 +34,14 @@ pub use pools::Pools;
 pub use verify::{VerifyError, verify};
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A rule set's bytecode, with the regexes, automata and sets built from it. Precondition for
 /// running it: [`verify`](fn@verify) accepted the chunk.
 #[derive(Debug)]
 pub struct Bytecode {
     chunk: Chunk,
+    number: u64,
     pools: Pools,
 }
 
@@ -57,7 +59,13 @@ impl Bytecode {
         surely_compiles: impl Fn(&Arc<str>, bool) -> bool,
     ) -> Result<Bytecode, LowerError> {
         let pools = Pools::build(&chunk, surely_compiles)?;
-        Ok(Bytecode { chunk, pools })
+        static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
+        Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
+    }
+
+    /// Returns a number that no other bytecode of the process has.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub fn chunk(&self) -> &Chunk {

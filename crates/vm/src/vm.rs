@@ -14,9 +14,11 @@
 
 mod bindings;
 pub mod compiled;
+mod history;
 mod memo;
 mod message;
 mod outcome;
+mod past;
 mod scratch;
 mod setup;
 mod tables;
@@ -43,6 +45,7 @@ use std::cmp::Ordering;
 pub use crate::input::SlotValues;
 pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
+pub use past::{HistoryMemo, Past};
 pub use scratch::Scratch;
 
 /// The virtual machine during one decision. `M` is the source of the values of slots (fields that
@@ -76,6 +79,10 @@ pub struct Vm<'a, M> {
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
+    /// The earlier messages that rules read as `history`.
+    history: &'a Past,
+    /// The number of the bytecode, by which results about the history are remembered.
+    code_number: u64,
 }
 
 impl<'a> Vm<'a, JsonMessage<'a>> {
@@ -119,8 +126,15 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         message: M,
     ) -> Vm<'a, M> {
         let chunk = code.chunk();
-        let VmBuffers { arena, texts, cached, similarity, values: value_memory, lookup: lookup_buffers } =
-            buffers;
+        let VmBuffers {
+            arena,
+            texts,
+            cached,
+            similarity,
+            values: value_memory,
+            lookup: lookup_buffers,
+            history,
+        } = buffers;
         arena.begin(&chunk.limits);
         texts.grow_to(chunk.texts.len());
         grow_to_len(cached, chunk.cached as usize);
@@ -144,6 +158,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             lookup: None,
             always_index: false,
             tombstones: None,
+            history,
+            code_number: code.number(),
         }
     }
 
@@ -217,6 +233,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Tri::False };
         let list = self.operand_value(each.list);
         let evaluate = |vm: &mut Self| {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+                return hits.count == if each.all { list.list_len().unwrap_or(0) } else { 0 };
+            }
             let mut elements = list.elements().into_iter().flatten();
             elements.all(|element| vm.holds_for_element(&each, element) == each.all)
         };
@@ -226,12 +245,18 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates a loop's condition for one element. Returns false if the condition is false or
     /// unknown.
     fn holds_for_element(&mut self, each: &Loop, element: Value<'a>) -> bool {
+        self.holds_for(each, each.body, element)
+    }
+
+    /// Makes an element the current one of a loop, and evaluates the condition `body` for it.
+    /// Returns false if the condition is false or unknown.
+    fn holds_for(&mut self, each: &Loop, body: BlockId, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);
         }
         self.last_element += 1;
         self.element = self.last_element;
-        self.eval_condition(each.body)
+        self.eval_condition(body)
     }
 
     /// Runs `visit`, which processes all elements of `list` for the loop `each`. While it runs,

@@ -85,7 +85,7 @@ impl Declarations {
                 self.always_included.push(index);
                 None
             }
-            StatementKind::Type { .. } => {
+            StatementKind::Type { .. } | StatementKind::History(_) => {
                 self.always_included.push(index);
                 None
             }

@@ -38,6 +38,17 @@ fn unknown_fields(size: &Size) -> Json {
 }
 
 pub const CASES: &[Case] = &[
+    // The worst message has no history: its windows and folds are evaluated for nothing.
+    (Statement, "history", "many windows, and sums over a list", |size| {
+        let rules = routes(200, |at| {
+            format!(
+                "route r{at} when (count p in history within {at}s: p.n == n) + (sum x for x in l: x > {at}) < 0 -> h\n"
+            )
+        });
+        let head = "input { n: int, l: list<int>, now: datetime }\nhistory keep 1h\n";
+        let message = json!({ "n": 1, "l": list(size.nest(1), 1), "now": "2026-01-31T12:00:00Z" });
+        task(format!("{head}{rules}"), message)
+    }),
     (Statement, "route", "many that each look through a long text", |size| {
         task(
             routes(500, |at| format!("route r{at} when text contains \"w{at}\" ignoring case -> h\n")),

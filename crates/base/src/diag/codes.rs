@@ -98,6 +98,8 @@ define_codes! {
     JumpCycle = "E0209", "jumps between tables form a cycle";
     InputConflict = "E0210", "two inputs declare a field differently";
     UnknownSetting = "E0211", "an unknown setting";
+    HistoryName = "E0212", "a field has a name of the history";
+    NoHistory = "E0213", "the rules keep no history";
 
     OperatorType = "E0301", "an operator does not take this type";
     ConditionWanted = "E0302", "expected a condition";
@@ -115,6 +117,8 @@ define_codes! {
     DecimalDigits = "E0314", "a decimal with too many digits";
     NotInEnumeration = "E0316", "a text that the enumeration does not have";
     EnumerationMisplaced = "E0317", "an enumeration that cannot be used here";
+    HistoryTooShort = "E0318", "a window is longer than the history is kept";
+    HistoryBound = "E0319", "a part of the history has a wrong bound";
 
     BadRegex = "E0401", "an invalid regular expression";
     RegexLookAround = "E0402", "look-around or a back-reference in a regular expression";
@@ -151,6 +155,7 @@ define_codes! {
     WorkflowNode = "E0530", "a workflow edge leads to no node";
     WorkflowStalls = "E0531", "a workflow cannot run as it is written";
     DocumentRefused = "E0532", "a JSON document cannot be loaded as rules";
+    HistoryStatement = "E0533", "a history cannot be kept as it is written";
     MessageSyntax = "E0601", "a message is not JSON";
     MessageNotObject = "E0602", "a message is not an object";
     MessageTooDeep = "E0603", "a message is nested too deep";

@@ -60,10 +60,10 @@ fn codes_are_explained() {
     let folder = Folder::new();
     let ran = folder.rulec(&["explain", "e0203"]).expect(0);
     assert!(ran.out.starts_with("# E0203") && ran.out.contains("\n## "), "{}", ran.out);
-    let ran = folder.rulec(&["explain", "E0212"]).expect(2);
+    let ran = folder.rulec(&["explain", "E0219"]).expect(2);
     assert!(
-        ran.err.starts_with("error: there is no code `E0212`; similar codes are ")
-            && ran.err.contains("E0211"),
+        ran.err.starts_with("error: there is no code `E0219`; similar codes are ")
+            && ran.err.contains("E0210"),
         "{}",
         ran.err
     );

@@ -168,7 +168,11 @@ impl Fixture {
 
     pub fn count(&mut self, list: Expr, var: Var, body: Cond) -> Expr {
         let text = format!("(count {} in {}: {})", var.name, self.quote(list.span), self.quote(body.span));
-        self.expr(&text, ExprKind::Count { list: Box::new(list), var, body: Box::new(body) }, Ty::INT)
+        self.expr(
+            &text,
+            ExprKind::Fold { fold: Fold::Count, list: Box::new(list), var, body: Box::new(body) },
+            Ty::INT,
+        )
     }
 
     pub fn let_cond(&mut self, name: &str, body: Cond) -> LetId {

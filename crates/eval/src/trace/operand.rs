@@ -1,6 +1,7 @@
 //! Lists the values that a predicate tested, and explains in sentences why a value is missing.
 
 use super::record::TracedEvaluator;
+use super::wording::{comparable_kinds, describe_value, is_name, kinds_with_article, push_distinct};
 use super::{Elements, Operand};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -13,7 +14,7 @@ use rulec_lang::operators::{Implementation, Op, RightOperand};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    CondKind, Expr, ExprKind, ExternId, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
+    CondKind, Expr, ExprKind, ExternId, Fold, Operand as HirOperand, Part, Predicate, SlotId, Term, VarId,
 };
 
 impl<'a> TracedEvaluator<'a, '_> {
@@ -82,7 +83,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             // values are listed, so that the list stays short.
             Part::Cond(_) if listed.len() >= 20 => return,
             Part::Cond(cond) => matches!(cond.kind, CondKind::Quantifier { .. }),
-            Part::Expr(expr) => matches!(expr.kind, ExprKind::Count { .. }),
+            Part::Expr(expr) => matches!(expr.kind, ExprKind::Fold { .. }),
         };
         // For a quantifier, only the list is visited, because its elements are shown separately.
         let parts = part.parts().into_iter().take(if has_body { 1 } else { usize::MAX });
@@ -256,9 +257,26 @@ impl<'a> TracedEvaluator<'a, '_> {
                 self.explain_missing_part(parts.into_iter(), expr)
             }
             ExprKind::Extern(id, args) => self.explain_missing_call_result(*id, args, expr),
-            ExprKind::Count { list, .. } => {
+            ExprKind::Fold { fold, list, .. } => {
                 let value = self.eval_unrecorded(list);
-                self.explain_wrong_kind(list, value, KindSet::LIST)
+                match fold {
+                    Fold::First | Fold::Last if value.list_len().is_some() => {
+                        let list = self.source_text(list.span);
+                        message!(
+                            "no element of {list} satisfies the condition of {}",
+                            self.source_text(expr.span)
+                        )
+                    }
+                    Fold::Sum(summed) if value.list_len().is_some() => {
+                        let summed = self.source_text(summed.span);
+                        message!("{summed} is missing for an element, or the sum is too large")
+                    }
+                    _ => self.explain_wrong_kind(list, value, KindSet::LIST),
+                }
+            }
+            ExprKind::Window { list, operand, .. } => {
+                let operands = [(&**list, KindSet::LIST), (&**operand, KindSet::ALL)];
+                self.explain_missing_part(operands.into_iter(), expr)
             }
             ExprKind::Let(id) => match program.let_body(*id) {
                 Term::Expr(body) => self.explain_missing(body),
@@ -279,7 +297,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Names the limit that makes a value missing although its operands are present; `None` if no
     /// limit was exceeded.
     fn explain_exceeded_limit(&mut self, expr: &'a Expr) -> Option<Message> {
-        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Count { .. }) = &expr.kind else {
+        let (ExprKind::Call(..) | ExprKind::List(_) | ExprKind::Fold { .. }) = &expr.kind else {
             return None;
         };
         let arena = self.arena();
@@ -451,44 +469,5 @@ impl<'a> TracedEvaluator<'a, '_> {
     fn describe_expr_value(&mut self, expr: &Expr, value: Value<'_>) -> Message {
         let operand = self.observer.privacy.masked_operand(String::new(), value, expr);
         describe_value(&operand, value)
-    }
-}
-
-/// Formats a value and its kind, such as `"7", a string`; only the kind if the value is long or
-/// masked.
-fn describe_value(operand: &Operand, value: Value<'_>) -> Message {
-    let kind = kinds_with_article(value.kind().map_or(KindSet::EMPTY, KindSet::single));
-    match &operand.value {
-        Some(json) if !operand.masked => {
-            let text = json.to_string();
-            if text.chars().count() <= 40 { message!("{text}, {kind}") } else { kind }
-        }
-        _ => kind,
-    }
-}
-
-fn comparable_kinds(value: Value<'_>) -> KindSet {
-    value.kind().map_or(KindSet::ALL, |kind| KindSet::single(kind).with_comparable_kinds())
-}
-
-/// Formats kinds with an article: `a string or list`, `an int`.
-fn kinds_with_article(kinds: KindSet) -> Message {
-    match kinds == KindSet::EMPTY {
-        true => kinds.to_message(),
-        false => Ty::from_kinds(kinds).with_article(),
-    }
-}
-
-/// True if the source text of a constant is a name, not a literal. The trace then shows the value,
-/// because the source text does not contain it.
-fn is_name(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '`')
-        && text.starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '`')
-        && !matches!(text, "true" | "false")
-}
-
-fn push_distinct(operand: Operand, listed: &mut Vec<Operand>) {
-    if !listed.contains(&operand) {
-        listed.push(operand);
     }
 }

@@ -63,19 +63,19 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The parts of a quantifier or `count` that the recorder reads: the list, the condition on an
-/// element, and the result of this condition that ends the loop early (`None` for `count`).
+/// The parts of a quantifier or fold that the recorder reads: the list, the condition on an
+/// element, and the result of this condition that ends the loop early (`None` for a fold).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the parts of the quantifier or `count` that this step evaluates. `None` if the step
+    /// Returns the parts of the quantifier or fold that this step evaluates. `None` if the step
     /// evaluates neither, or if `element` is not its variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {
                 (&**list, var, &**body, Some(if *all { Tri::False } else { Tri::True }))
             }
-            EvalStep::Operand(Expr { kind: ExprKind::Count { list, var, body }, .. }) => {
+            EvalStep::Operand(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. }) => {
                 (&**list, var, &**body, None)
             }
             _ => return None,
@@ -112,8 +112,8 @@ impl<'a, 's> TraceRecorder<'a, 's> {
                 self.frame.quantifier_parts(var).is_none() || self.frame.elements.evaluated_count() >= limit
             }
             EvalStep::Guard(_) => true,
-            // The steps inside an operand are not recorded, except the elements of a `count`.
-            EvalStep::Operand(Expr { kind: ExprKind::Count { .. }, .. }) => self.frame.is_operand(),
+            // The steps inside an operand are not recorded, except the elements of a fold.
+            EvalStep::Operand(Expr { kind: ExprKind::Fold { .. }, .. }) => self.frame.is_operand(),
             EvalStep::Operand(_) => true,
             _ => self.frame.is_operand(),
         }

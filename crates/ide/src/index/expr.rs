@@ -3,7 +3,7 @@
 use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder};
 use rulec_lang::builtins::Function;
-use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, TypeExpr, TypeKind};
+use rulec_syntax::ast::{Arg, Expr, ExprKind, Field, Ident, QuantifierKind, TypeExpr, TypeKind};
 
 impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_exprs(&mut self, exprs: impl IntoIterator<Item = &'a Expr>) {
@@ -32,16 +32,35 @@ impl<'a> IndexBuilder<'a> {
                 self.resolve_type_names(ty);
             }
             ExprKind::Range { start, end, .. } => self.resolve_exprs([&**start, &**end]),
-            ExprKind::Quantifier { var, list, body, .. } => {
-                let fields_source = self.resolve_value(list);
-                self.declare_and_bind(
-                    DeclarationKind::Local,
-                    var,
-                    expr.span,
-                    self.fields_of_elements(fields_source),
-                );
+            ExprKind::Quantifier { .. } | ExprKind::HistoryPart(_) => drop(self.resolve_computed(expr)),
+        }
+    }
+
+    /// Resolves the names in an expression that is no path. Returns where the fields of its value
+    /// are declared.
+    pub(super) fn resolve_computed(&mut self, expr: &'a Expr) -> FieldsSource<'a> {
+        match &expr.kind {
+            ExprKind::Quantifier { kind, var, list, body } => {
+                let list_source = self.resolve_value(list);
+                let fields_source = self.fields_of_elements(list_source);
+                self.declare_and_bind(DeclarationKind::Local, var, expr.span, fields_source.clone());
+                if let QuantifierKind::Sum(value) = kind {
+                    self.resolve_expr(value);
+                }
                 self.resolve_expr(body);
                 self.scope.pop();
+                match kind {
+                    QuantifierKind::First | QuantifierKind::Last => fields_source,
+                    _ => FieldsSource::Unknown,
+                }
+            }
+            ExprKind::HistoryPart(part) => {
+                self.resolve_exprs([&part.within, &part.after, &part.before].into_iter().flatten());
+                FieldsSource::History
+            }
+            _ => {
+                self.resolve_expr(expr);
+                FieldsSource::Unknown
             }
         }
     }
@@ -50,10 +69,7 @@ impl<'a> IndexBuilder<'a> {
     pub(super) fn resolve_value(&mut self, expr: &'a Expr) -> FieldsSource<'a> {
         match &expr.kind {
             ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => self.resolve_path(expr),
-            _ => {
-                self.resolve_expr(expr);
-                FieldsSource::Unknown
-            }
+            _ => self.resolve_computed(expr),
         }
     }
 

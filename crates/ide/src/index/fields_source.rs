@@ -29,6 +29,11 @@ pub(super) enum FieldsSource<'a> {
     Request,
     /// The value is the built-in `request.entities`, whose fields are the declared entities.
     Entities,
+    /// The value is the list of earlier messages.
+    History,
+    /// The value is an earlier message. It has the fields of the input, and fields that the
+    /// history adds.
+    Message,
     /// The declaration of the fields is not known.
     Unknown,
 }
@@ -54,10 +59,7 @@ impl<'a> IndexBuilder<'a> {
                     }
                 }
             }
-            _ => {
-                self.resolve_expr(expr);
-                FieldsSource::Unknown
-            }
+            _ => self.resolve_computed(expr),
         }
     }
 
@@ -78,7 +80,20 @@ impl<'a> IndexBuilder<'a> {
                 self.add_use(id, span);
                 self.fields_of_let(name, MAX_DEFINITION_DEPTH)
             }
-            None => self.resolve_message_field(name, span),
+            None => match self.history_source(name) {
+                Some(fields_source) => fields_source,
+                None => self.resolve_message_field(name, span),
+            },
+        }
+    }
+
+    /// Returns where the fields of `history` or `previous` are declared. `None` for another name,
+    /// or if the rules keep no history.
+    fn history_source(&self, name: &str) -> Option<FieldsSource<'a>> {
+        match name {
+            "history" if self.has_history => Some(FieldsSource::History),
+            "previous" if self.has_history => Some(FieldsSource::Message),
+            _ => None,
         }
     }
 
@@ -111,6 +126,9 @@ impl<'a> IndexBuilder<'a> {
         match &expr.kind {
             ExprKind::Name(name) if self.lets.contains_key(name.as_str()) => {
                 self.fields_of_let(name, remaining_depth)
+            }
+            ExprKind::Name(name) if self.history_source(name).is_some() => {
+                self.history_source(name).unwrap_or(FieldsSource::Unknown)
             }
             ExprKind::Name(name) => {
                 let mut fields = self.input.into_iter().flatten();
@@ -209,7 +227,13 @@ impl<'a> IndexBuilder<'a> {
             FieldsSource::Request if name == "context_score" => builtin_field(DeclarationKind::Let, &[name]),
             FieldsSource::Request => builtin_field(DeclarationKind::Lexicon, &[name]),
             FieldsSource::Entities => builtin_field(DeclarationKind::Entity, &[name]),
-            FieldsSource::Unknown => (FieldsSource::Unknown, None),
+            FieldsSource::Message => {
+                match self.input.into_iter().flatten().find(|field| field.name.node == name) {
+                    Some(field) => typed_field(DeclarationKind::Field, Vec::new(), &field.ty),
+                    None => (FieldsSource::Unknown, None),
+                }
+            }
+            FieldsSource::History | FieldsSource::Unknown => (FieldsSource::Unknown, None),
         }
     }
 
@@ -244,6 +268,7 @@ impl<'a> IndexBuilder<'a> {
                 path.push(ELEMENT_SEGMENT);
                 FieldsSource::Field(path)
             }
+            FieldsSource::History => FieldsSource::Message,
             _ => FieldsSource::Unknown,
         }
     }

@@ -74,6 +74,7 @@ impl<'a> IndexBuilder<'a> {
             StatementKind::Flow(flow) => declare(DeclarationKind::Flow, &flow.name),
             StatementKind::FlowTool(tool) => declare(DeclarationKind::FlowTool, &tool.name),
             StatementKind::Router(router) => declare(DeclarationKind::Router, &router.name),
+            StatementKind::History(_) => self.has_history = true,
             StatementKind::Intent(intent) => declare(DeclarationKind::Intent, &intent.name),
             StatementKind::Entity(entity) => declare(DeclarationKind::Entity, &entity.name),
             StatementKind::Lexicon(lexicon) => declare(DeclarationKind::Lexicon, &lexicon.name),
@@ -155,6 +156,15 @@ impl<'a> IndexBuilder<'a> {
                 };
                 inner.extend(fields.iter().map(to_entry));
                 (DeclarationKind::Input, None)
+            }
+            StatementKind::History(history) => {
+                if let Some((first, rest)) = history.key.split_first() {
+                    let mut fields_source = self.resolve_message_field(&first.node, first.span);
+                    for name in rest {
+                        fields_source = self.resolve_member(fields_source, &name.node, Some(name.span));
+                    }
+                }
+                (DeclarationKind::History, None)
             }
             StatementKind::Settings { entries } => {
                 for (_, value) in entries {

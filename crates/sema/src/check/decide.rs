@@ -379,7 +379,7 @@ fn collect_values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
             ExprKind::Op(Op::Coalesce, ..) | ExprKind::If { .. } => return reads.push(expr.clone()),
             ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Param(_) | ExprKind::Op(..) => {}
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Extern(..) | ExprKind::Cond(_) => {}
-            ExprKind::Count { list, .. } => return collect_values_read(Part::Expr(list), reads),
+            ExprKind::Fold { list, .. } => return collect_values_read(Part::Expr(list), reads),
             _ => return reads.push(expr.clone()),
         },
         Part::Let(_) => {}

@@ -7,13 +7,13 @@ use super::fields::NarrowingReason;
 use super::names::is_text_path;
 use super::path::ConstantPath;
 use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, MAX_NODES};
-use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term, Var, VarId};
+use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Operand, Part, Predicate, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, Ty};
-use rulec_syntax::ast::{self, BlockKind, Ident, Literal, QuantifierKind};
+use rulec_syntax::ast::{self, BlockKind, Literal};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
@@ -74,8 +74,9 @@ impl<'a> Checker<'a> {
                 self.fail(Code::OperatorType, span, message!("a range is not a value"), help)
             }
             ast::ExprKind::Quantifier { kind, var, list, body } => {
-                self.check_quantifier(*kind, var, list, body, span)
+                self.check_quantifier(kind, var, list, body, span)
             }
+            ast::ExprKind::HistoryPart(part) => self.check_history_part(part, span).map(Term::Expr),
         }
     }
 
@@ -232,6 +233,9 @@ impl<'a> Checker<'a> {
             self.pending_type_tests.extend(binding.guard.clone());
             return Ok(Term::Expr(expr));
         }
+        if let Some(expr) = self.history_name(name, span) {
+            return Ok(Term::Expr(expr));
+        }
         if let Some(symbol) = self.symbols.definition(span.file, name) {
             self.used.insert(&symbol.name.node);
             let declared = symbol.name.span;
@@ -261,51 +265,6 @@ impl<'a> Checker<'a> {
                 Term::Expr(Expr { kind, ty: body.ty.clone(), optional: body.optional, span })
             }
         }
-    }
-
-    fn check_quantifier(
-        &mut self,
-        kind: QuantifierKind,
-        var: &'a Ident,
-        list: &'a ast::Expr,
-        body: &'a ast::Expr,
-        span: Span,
-    ) -> Checked<Term> {
-        let list = self.check_value(list)?;
-        if !list.ty.kinds.overlaps(KindSet::LIST) {
-            let message = message!("expected a list, but this is {}", list.ty.with_article());
-            let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_with_type_origin(diagnostic.here(list.ty.to_message()), &list);
-        }
-        self.narrow_field(
-            &list,
-            KindSet::LIST,
-            &NarrowingReason::Fixed(message!("a list, because its elements are read")),
-        );
-        let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
-        let element_var = self.new_var(&var.node, element.kinds);
-        let expr = Expr { kind: ExprKind::Var(element_var.id), ty: element, optional: false, span: var.span };
-        self.scope.push(Binding::new(&var.node, expr, var.span));
-        let body = self.check_cond(body);
-        self.scope.pop();
-        let (list, body) = (Box::new(list), Box::new(body?));
-        Ok(match kind {
-            QuantifierKind::Count => {
-                let optional = list.optional;
-                let kind = ExprKind::Count { list, var: element_var, body };
-                Term::Expr(Expr { kind, ty: Ty::INT, optional, span })
-            }
-            QuantifierKind::Any | QuantifierKind::All => {
-                let all = kind == QuantifierKind::All;
-                Term::Cond(Cond { kind: CondKind::Quantifier { all, list, var: element_var, body }, span })
-            }
-        })
-    }
-
-    pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
-        let id = VarId(self.vars);
-        self.vars += 1;
-        Var { id, name: name.into(), kinds }
     }
 
     /// If the value of `expr` comes from an undeclared field, narrows the type of this field to

@@ -55,6 +55,7 @@ impl<'a> Checker<'a> {
                 }
                 ast::ExprKind::Name(name) => {
                     if self.scope.get(name).is_some()
+                        || self.is_history_name(name)
                         || self.symbols.definition(current.span.file, name).is_some()
                     {
                         return None;
@@ -382,6 +383,13 @@ impl<'p> ConstantPath<'p> {
     pub(super) fn new(name: &'p str, span: Span) -> ConstantPath<'p> {
         let mut path = ConstantPath::default();
         path.push_segment(name, span, true);
+        path
+    }
+
+    /// Creates the path of names that are separated by dots.
+    pub(super) fn from_idents(names: &'p [Ident]) -> ConstantPath<'p> {
+        let mut path = ConstantPath::default();
+        names.iter().for_each(|name| path.push_segment(&name.node, name.span, true));
         path
     }
 

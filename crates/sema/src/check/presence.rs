@@ -11,7 +11,7 @@ use super::capture::{always_captures, effective_pattern};
 use super::fields::{MessageFields, field_of_type};
 use super::known::may_be_invalid;
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, MAX_NODES, Operand, Part, Predicate, Program, Term,
+    Cond, CondKind, Const, Expr, ExprKind, Fold, LetId, MAX_NODES, Operand, Part, Predicate, Program, Term,
 };
 use crate::request::Feature;
 use rulec_base::decimal::Decimal;
@@ -113,7 +113,10 @@ impl<'p> PresenceProof<'p> {
                 feature.is_none_or(Feature::may_find_nothing)
                     || args.iter().any(|arg| self.may_be_missing(arg))
             }
-            ExprKind::Count { list, .. } => self.may_be_missing(list),
+            ExprKind::Fold { fold: Fold::Count, list, .. } => self.may_be_missing(list),
+            ExprKind::Window { list, operand, .. } => {
+                self.may_be_missing(list) || self.may_be_missing(operand)
+            }
             ExprKind::Cond(cond) => self.may_be_unknown(cond),
             ExprKind::If { cond, then, other } => {
                 self.known_conditions.push(cond);
@@ -260,7 +263,10 @@ impl<'p> PresenceProof<'p> {
             ExprKind::Call(_, args) | ExprKind::Extern(_, args) => {
                 args.iter().any(|arg| self.presence_proves(arg, goal))
             }
-            ExprKind::Count { list, .. } => self.presence_proves(list, goal),
+            ExprKind::Fold { list, .. } => self.presence_proves(list, goal),
+            ExprKind::Window { list, operand, .. } => {
+                self.presence_proves(list, goal) || self.presence_proves(operand, goal)
+            }
             ExprKind::Cond(cond) => [true, false].into_iter().all(|truth| self.proves(cond, truth, goal)),
             ExprKind::If { cond, then, other } => {
                 (self.presence_proves(then, goal) || self.proves(cond, true, goal))

@@ -2,7 +2,7 @@
 
 use super::MAX_NODES;
 use super::constant::list_expr;
-use crate::hir::{Cond, CondKind, Expr, ExprKind, Operand};
+use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 
@@ -101,9 +101,16 @@ impl Substitution<'_> {
                 }
             }
             ExprKind::Extern(_, args) => args.iter_mut().for_each(|arg| self.substitute_in_expr(arg)),
-            ExprKind::Count { list, body, .. } => {
+            ExprKind::Fold { fold, list, body, .. } => {
                 self.substitute_in_expr(list);
                 self.substitute_in_cond(body);
+                if let Fold::Sum(value) = fold {
+                    self.substitute_in_expr(value);
+                }
+            }
+            ExprKind::Window { list, operand, .. } => {
+                self.substitute_in_expr(list);
+                self.substitute_in_expr(operand);
             }
             ExprKind::Cond(cond) => self.substitute_in_cond(cond),
             ExprKind::If { cond, then, other } => {

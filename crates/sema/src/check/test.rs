@@ -1,6 +1,7 @@
 //! Checks `test` blocks: whether the message of the test fits the declared input, and whether the
 //! expected result is possible.
 
+mod past;
 mod then;
 
 use super::{AlreadyReported, Checked, Checker, join_names};
@@ -31,8 +32,12 @@ impl<'a> Checker<'a> {
         self.check_cases(test)?;
         let validates_payload =
             test.expects.iter().any(|expect| self.expected_payload_kind(expect).is_some());
-        let mut shared_fields = Map::new();
+        let (mut shared_fields, mut past) = (Map::new(), None);
         for (path, value) in &test.given {
+            if self.is_given_history(path) {
+                past = Some(self.read_given_history(value)?);
+                continue;
+            }
             let ty = self.declared_type_of_given(path, validates_payload)?;
             self.write_given_value(&mut shared_fields, path, ty.as_ref(), value)?;
         }
@@ -53,8 +58,11 @@ impl<'a> Checker<'a> {
                     true => (test.name.node.clone(), test.name.span),
                     false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
                 };
+                let history = past.as_ref().map(|past| self.elements_at(past, &message)).transpose()?;
                 let (name, message) = (name.into(), Json::Object(message));
-                self.program.tests.push(hir::Test { name, message, entry, expect: expected, then, span });
+                let history = history.unwrap_or_default();
+                let test = hir::Test { name, message, history, entry, expect: expected, then, span };
+                self.program.tests.push(test);
             }
         }
         Ok(())

@@ -50,7 +50,7 @@ macro_rules! impl_codec_for_program {
 }
 impl_codec_for_program!(
     slots lets externs tables rules values flows flow_tool questions prompts handlers input inferred tests workflows payloads
-    requirements analysis limits zones
+    requirements analysis history limits zones
 );
 
 /// While the body of a `let` is read, only the earlier `let`s are counted. So the body can refer
@@ -115,7 +115,7 @@ impl_codec!(enum Trigger { 0 Keyword, 1 Intent { examples, keywords } });
 impl_codec!(struct FlowTool { name, description, parameter, endpoint, span });
 impl_codec!(struct Question { name, text, branches, default, span });
 impl_codec!(struct Argument { name, value, optional });
-impl_codec!(struct Test { name, message, entry, expect, then, span });
+impl_codec!(struct Test { name, message, history, entry, expect, then, span });
 impl_codec!(struct Then { handler, args, metadata, next, score });
 impl_codec!(enum Expect {
     0 Rule(rule),
@@ -156,9 +156,11 @@ impl_codec!(enum ExprKind {
     8 Read(value, kinds),
     9 Call(function, items),
     10 Extern(function, items),
-    11 Count { list, var, body },
+    11 Fold { fold, list, var, body },
     12 Cond(cond),
     13 Let(number),
     14 If { cond, then, other },
+    15 Window { list, bound, operand },
 });
+impl_codec!(enum Fold { 0 Count, 1 Sum(value), 2 First, 3 Last });
 impl_codec!(enum Const { 0 Json(json), 1 DateTime(at), 2 Version(version), 3 Decimal(decimal) });

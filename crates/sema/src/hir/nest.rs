@@ -64,7 +64,13 @@ impl QuantifierFacts {
                 return facts;
             }
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, body, .. }, .. })
-            | Part::Expr(Expr { kind: ExprKind::Count { list, var, body }, .. }) => Some((list, var, body)),
+            | Part::Expr(Expr { kind: ExprKind::Fold { list, var, body, .. }, .. }) => {
+                Some((list, var, body))
+            }
+            _ => None,
+        };
+        let summed = match part {
+            Part::Expr(Expr { kind: ExprKind::Fold { fold, .. }, .. }) => fold.summed(),
             _ => None,
         };
         let Some((list, var, body)) = quantified else {
@@ -72,6 +78,9 @@ impl QuantifierFacts {
             return facts;
         };
         let mut inner = self.facts_of(Part::Cond(body));
+        if let Some(summed) = summed {
+            inner.add(self.facts_of(Part::Expr(summed)));
+        }
         inner.free_variables.retain(|id| *id != var.id);
         inner.longest_chain += 1;
         facts.add(inner);
@@ -176,7 +185,7 @@ fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>
     let own_depth = match part {
         Part::Let(id) => let_depths.get(id.index()).copied().unwrap_or_default(),
         Part::Cond(Cond { kind: CondKind::Quantifier { body, .. }, .. })
-        | Part::Expr(Expr { kind: ExprKind::Count { body, .. }, .. }) => facts.quantifier_depth(0, body),
+        | Part::Expr(Expr { kind: ExprKind::Fold { body, .. }, .. }) => facts.quantifier_depth(0, body),
         _ => 0,
     };
     part.parts().into_iter().map(|part| depth_of_part(facts, let_depths, part)).fold(own_depth, u32::max)

@@ -87,7 +87,12 @@ impl Expr {
             ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
                 items.iter().map(Part::Expr).collect()
             }
-            ExprKind::Count { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
+            ExprKind::Fold { fold, list, body, .. } => {
+                let mut parts: Parts<'_> = smallvec![Part::Expr(list), Part::Cond(body)];
+                parts.extend(fold.summed().map(Part::Expr));
+                parts
+            }
+            ExprKind::Window { list, operand, .. } => smallvec![Part::Expr(list), Part::Expr(operand)],
             ExprKind::Cond(cond) => smallvec![Part::Cond(cond)],
             ExprKind::If { cond, then, other } => {
                 smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]

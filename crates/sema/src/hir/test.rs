@@ -9,6 +9,8 @@ use std::sync::Arc;
 pub struct Test {
     pub name: Arc<str>,
     pub message: Json,
+    /// The earlier messages that the rules read as `history`, oldest first.
+    pub history: Vec<Json>,
     /// The table that decides the message of the test.
     pub entry: TableId,
     pub expect: Expect,

@@ -4,6 +4,7 @@ use super::{ExternId, LetId, SlotId, VarId};
 use rulec_base::decimal::Decimal;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Value;
@@ -142,11 +143,20 @@ pub enum ExprKind {
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),
-    /// The number of elements that satisfy a condition: `count x in L: C`.
-    Count {
+    /// A value that is computed from the elements that satisfy a condition, such as their number:
+    /// `count x in L: C`.
+    Fold {
+        fold: Fold,
         list: Box<Expr>,
         var: Var,
         body: Box<Cond>,
+    },
+    /// The part of a history that a bound selects: `history within 1h` or `history after p`.
+    Window {
+        list: Box<Expr>,
+        bound: WindowBound,
+        /// The time or the element that bounds the part.
+        operand: Box<Expr>,
     },
     /// A condition as a value: true, false, or missing if the condition is unknown.
     Cond(Box<Cond>),
@@ -157,6 +167,29 @@ pub enum ExprKind {
         other: Box<Expr>,
     },
     Let(LetId),
+}
+
+/// What a [`ExprKind::Fold`] computes from the elements for which its condition is true.
+#[derive(Clone, Debug)]
+pub enum Fold {
+    /// The number of the elements.
+    Count,
+    /// The sum of this value for each of the elements; missing if one of the values is missing.
+    Sum(Box<Expr>),
+    /// The first of the elements; missing if there is none.
+    First,
+    /// The last of the elements; missing if there is none.
+    Last,
+}
+
+impl Fold {
+    /// Returns the value that a sum adds for each element; `None` if the fold is no sum.
+    pub fn summed(&self) -> Option<&Expr> {
+        match self {
+            Fold::Sum(value) => Some(value),
+            Fold::Count | Fold::First | Fold::Last => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -233,7 +233,9 @@ impl NodeVerifier<'_> {
         let is_valid = match &expr.kind {
             ExprKind::Slot(id) => {
                 let root = &self.program.slots[id.index()].root;
-                root.as_ref().is_none_or(|root| root.id.0 < self.bindings)
+                root.as_ref().is_none_or(|root| {
+                    root.id.0 < self.bindings || (root.is_history() && self.program.history.is_some())
+                })
             }
             ExprKind::Var(id) => self.scope.contains(id),
             ExprKind::Param(_) => false,
@@ -244,7 +246,7 @@ impl NodeVerifier<'_> {
             }
             ExprKind::Call(function, args) => function.info().accepts_argument_count(args.len()),
             ExprKind::Extern(id, args) => args.len() == self.program.externs[id.index()].params.len(),
-            ExprKind::Count { var, .. } => return Ok(Some(var)),
+            ExprKind::Fold { var, .. } => return Ok(Some(var)),
             _ => true,
         };
         ensure(is_valid, "a value is computed of what does not fit").map(|()| None)

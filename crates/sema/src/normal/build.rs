@@ -7,12 +7,12 @@ mod test;
 use super::cost::CostTable;
 use super::intern::ValueIds;
 use super::{
-    CondId, ExprId, NCond, NConst, NExpr, NPred, NRoute, Normal, PredId, QuantifierLevels, QuantifierNesting,
-    TestKind,
+    CondId, ExprId, NCond, NConst, NExpr, NFold, NPred, NRoute, Normal, PredId, QuantifierLevels,
+    QuantifierNesting, TestKind,
 };
 use crate::hir::{
-    Cond, CondKind, Const, Expr, ExprKind, LetId, Outcome, Part, Program, QuantifierFacts, TableKind, Term,
-    Var, VarId,
+    Cond, CondKind, Const, Expr, ExprKind, Fold, LetId, Outcome, Part, Program, QuantifierFacts, TableKind,
+    Term, Var, VarId,
 };
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -301,7 +301,10 @@ impl<'a> NormalBuilder<'a> {
                 return id;
             }
             ExprKind::Const(constant) => NExpr::Const(NConst(constant.clone())),
-            ExprKind::Slot(id) => NExpr::Slot(*id),
+            ExprKind::Slot(id) => match &self.program.slots[id.index()].root {
+                Some(root) if root.is_history() => NExpr::History(*id),
+                _ => NExpr::Slot(*id),
+            },
             ExprKind::Var(id) => NExpr::Var(self.levels.get(id).copied().unwrap_or(0)),
             // Calls substitute all parameters, so none is left here; null is a placeholder.
             ExprKind::Param(_) => NExpr::Const(NConst(Const::Json(Arc::new(Json::Null)))),
@@ -319,13 +322,18 @@ impl<'a> NormalBuilder<'a> {
             }
             ExprKind::Call(function, args) => NExpr::Call(*function, self.build_exprs(args)),
             ExprKind::Extern(id, args) => NExpr::Extern(*id, self.build_exprs(args)),
-            ExprKind::Count { list, var, body } => {
+            ExprKind::Fold { fold, list, var, body } => {
                 let reads = self.levels_read(Part::Expr(expr));
                 let list = self.build_expr(list);
-                let (level, nest, body) = self.build_inside(var, reads, body, |builder| {
-                    builder.with_needs_both_polarities(false, |builder| builder.build_cond(body, true))
+                let (level, nest, (fold, body)) = self.build_inside(var, reads, body, |builder| {
+                    builder.with_needs_both_polarities(false, |builder| {
+                        (builder.build_fold(fold), builder.build_cond(body, true))
+                    })
                 });
-                NExpr::Count { list, kinds: var.kinds, body, level, nest }
+                NExpr::Fold { fold, list, kinds: var.kinds, body, level, nest }
+            }
+            ExprKind::Window { list, bound, operand } => {
+                NExpr::Window(*bound, self.build_expr(list), self.build_expr(operand))
             }
             ExprKind::Cond(cond) => self.build_cond_value(cond),
             ExprKind::If { cond, then, other } => {
@@ -351,6 +359,15 @@ impl<'a> NormalBuilder<'a> {
         };
         let built = self.fold_constants(built);
         self.add_expr(built)
+    }
+
+    fn build_fold(&mut self, fold: &Fold) -> NFold {
+        match fold {
+            Fold::Count => NFold::Count,
+            Fold::Sum(value) => NFold::Sum(self.build_expr(value)),
+            Fold::First => NFold::First,
+            Fold::Last => NFold::Last,
+        }
     }
 
     fn build_cond_value(&mut self, cond: &Cond) -> NExpr {

@@ -29,7 +29,7 @@ impl CostTable {
     /// Computes the cost of `expr` and appends it. The id of `expr` must be the next id of a value.
     pub(super) fn add_expr(&mut self, expr: &NExpr) {
         let cost = match expr {
-            NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => Cost::Scalar,
+            NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) => Cost::Scalar,
             NExpr::Field(base, _) => self.max_expr_cost([*base]).max(Cost::Lookup),
             NExpr::Index(base, index) => self.max_expr_cost([*base, *index]).max(Cost::Lookup),
             NExpr::Read(inner, _) => self.max_expr_cost([*inner]),
@@ -37,9 +37,11 @@ impl CostTable {
             NExpr::Op(_, left, right) => self.max_expr_cost([Some(*left), *right].into_iter().flatten()),
             NExpr::Call(function, args) => self.max_expr_cost(args.iter().copied()).max(function.info().cost),
             NExpr::Extern(..) => Cost::Host,
-            NExpr::Count { list, body, .. } => {
-                self.max_expr_cost([*list]).max(Cost::Loop).max(self.max_cond_cost([*body]))
-            }
+            NExpr::Window(_, list, operand) => self.max_expr_cost([*list, *operand]).max(Cost::Lookup),
+            NExpr::Fold { fold, list, body, .. } => self
+                .max_expr_cost([Some(*list), fold.summed()].into_iter().flatten())
+                .max(Cost::Loop)
+                .max(self.max_cond_cost([*body])),
             NExpr::Quantifier { list, holds, fails, .. } => {
                 self.max_expr_cost([*list]).max(Cost::Loop).max(self.max_cond_cost([*holds, *fails]))
             }

@@ -18,14 +18,16 @@ impl Normal {
             Part::Expr(id) => {
                 let expr = self.exprs.get(id as usize)?;
                 match expr {
-                    NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => {}
+                    NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) => {}
                     NExpr::Field(base, _) | NExpr::Read(base, _) => exprs(&[*base]),
                     NExpr::Index(base, key) => exprs(&[*base, *key]),
                     NExpr::List(items) | NExpr::Call(_, items) | NExpr::Extern(_, items) => exprs(items),
                     NExpr::Op(_, left, None) => exprs(&[*left]),
                     NExpr::Op(_, left, Some(right)) => exprs(&[*left, *right]),
-                    NExpr::Count { list, body, .. } => {
+                    NExpr::Window(_, list, operand) => exprs(&[*list, *operand]),
+                    NExpr::Fold { fold, list, body, .. } => {
                         exprs(&[*list]);
+                        exprs(fold.summed().as_slice());
                         visit(Part::Cond(body.0));
                     }
                     NExpr::Quantifier { list, holds, fails, .. } => {

@@ -203,7 +203,7 @@ impl LayoutBuilder<'_> {
     }
 
     fn quantifier_colon(&self, token: usize, end: usize) -> Option<usize> {
-        let is_quantifier = self.is_word(token, &["any", "all", "count"])
+        let is_quantifier = self.is_word(token, &["any", "all", "count", "first", "last", "for"])
             && token + 2 < end
             && self.is_word(token + 2, &["in"]);
         let is_colon = |token: &usize| self.gaps.token_kind(*token) == Some(TokenKind::Colon);

@@ -4,7 +4,7 @@ use super::context::{
     Built, Failed, StatementContext, children, expect_part, first_child, required_child, unquote,
 };
 use super::types::{build_fields, build_type_expr};
-use super::{Pair, Rule, decide, expr, operand, request};
+use super::{Pair, Rule, decide, expr, history, operand, request};
 use crate::ast::{
     Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
     Target, Test,
@@ -87,6 +87,7 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
         Rule::flow_tool_statement => StatementKind::FlowTool(build_flow_tool(cx, &pair)?),
         Rule::router_statement => StatementKind::Router(decide::build_router(cx, pair)?),
         Rule::workflow_statement => StatementKind::Workflow(decide::build_workflow(cx, pair)?),
+        Rule::history_statement => StatementKind::History(history::build_history(cx, &pair)?),
         Rule::intent_statement => StatementKind::Intent(request::build_intent(cx, pair)?),
         Rule::entity_statement => StatementKind::Entity(request::build_entity(cx, pair)?),
         Rule::lexicon_statement => StatementKind::Lexicon(request::build_lexicon(cx, pair)?),
@@ -120,7 +121,7 @@ fn build_test(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Test> {
     let given: Vec<_> = children(pair, Rule::given).map(|pair| build_given(cx, pair)).collect();
     let columns = children(pair, Rule::columns).flat_map(|pair| pair.into_inner());
     let columns =
-        columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| build_keys(cx, pair)).collect();
+        columns.filter(|pair| pair.as_rule() == Rule::path).map(|pair| cx.read_path(pair)).collect();
     let expects: Vec<_> = children(pair, Rule::expect).map(|pair| build_expectation(cx, &pair)).collect();
     let given = given.into_iter().collect::<Built<_>>()?;
     Ok(Test { name: name?, given, columns, expects: expects.into_iter().collect::<Built<_>>()? })
@@ -138,7 +139,7 @@ fn build_expectation(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Ex
         let sign = Spanned::new(cx.text(&sign).to_owned(), cx.span(&sign));
         Ok((sign, Spanned::new(cx.read_number(number, false)?, number)))
     };
-    let path = children(pair, Rule::path).next().map(|path| build_keys(cx, path)).unwrap_or_default();
+    let path = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let (breaks, then) = (
         cx.build_children(pair, Rule::broken, build_violation),
         cx.build_optional_child(pair, Rule::expected, build_expected_then),
@@ -168,7 +169,7 @@ fn build_named_arguments(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
 fn build_given(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Vec<Ident>, Expr)> {
     cx.check_spelling(&required_child(&pair, Rule::equals)?, "=", message!("the assignment in `given`"));
     Ok((
-        build_keys(cx, required_child(&pair, Rule::path)?),
+        cx.read_path(required_child(&pair, Rule::path)?),
         cx.build_child(&pair, Rule::expression, expr::build_expression)?,
     ))
 }
@@ -183,10 +184,6 @@ fn build_optional_priority(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Bu
         return Err(cx.report(diagnostic));
     }
     build_priority(cx, first).map(Some)
-}
-
-fn build_keys(cx: &StatementContext<'_>, pair: Pair<'_>) -> Vec<Ident> {
-    children(&pair, Rule::key).map(|pair| cx.read_ident(&pair)).collect()
 }
 
 fn build_setting(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<(Ident, Expr)> {

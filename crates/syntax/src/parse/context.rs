@@ -130,6 +130,11 @@ impl<'a> StatementContext<'a> {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
+    /// Reads the names of a path such as `ctx.user.role`.
+    pub(super) fn read_path(&self, pair: Pair<'_>) -> Vec<Ident> {
+        children(&pair, Rule::key).map(|pair| self.read_ident(&pair)).collect()
+    }
+
     /// Reads the name of a declaration, or of a reference to it. An operator word, such as
     /// `contains`, needs backquotes to be a name. Without them, reports an error and fails.
     pub(super) fn read_declared_name(&mut self, pair: Pair<'_>) -> Built<Ident> {

@@ -221,6 +221,7 @@ impl<'a> ParseFailure<'_, 'a> {
                     "`workflow review {{ node draft echo -> ballot  node ballot vote {{ threshold: 0.6 }} -> draft, done by verdict  node done echo }}`"
                 )
             }
+            Rule::history_statement => message!("`history by ctx.session keep 24h at most 10_000`"),
             Rule::intent_statement => {
                 message!("`intent refund {{ keywords [\"refund\"] examples [\"I want my money back\"] }}`")
             }

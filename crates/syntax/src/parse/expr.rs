@@ -88,14 +88,23 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
     pub(super) last_left: Option<Span>,
+    /// Whether a bound of the history is parsed, which ends where the next bound begins.
+    pub(super) in_history_bound: bool,
 }
 
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let pieces = SmallVec::with_capacity(pair.tokens().len());
-        let mut climber =
-            PrecedenceClimber { cx, pieces, pairs: Vec::new(), position: 0, end, last_left: None };
+        let mut climber = PrecedenceClimber {
+            cx,
+            pieces,
+            pairs: Vec::new(),
+            position: 0,
+            end,
+            last_left: None,
+            in_history_bound: false,
+        };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
                 Rule::group => ExprPieceKind::Group,
@@ -179,7 +188,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
-            let Some(piece) = self.peek() else { return Ok(left) };
+            let Some(piece) = self.peek().filter(|piece| !self.is_sum_clause(*piece)) else {
+                return Ok(left);
+            };
             if piece.kind == ExprPieceKind::Cast {
                 if Op::As.info().precedence < min_precedence {
                     return Ok(left);
@@ -192,6 +203,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             };
             match word {
                 "ignoring" | "matching" | ".." | "..=" | "..." => return Ok(left),
+                "within" | "after" | "before" if self.in_history_bound => return Ok(left),
                 "is" => {
                     if Op::IsMissing.info().precedence < min_precedence {
                         return Ok(left);

@@ -41,6 +41,7 @@ pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
         R::merging => message!("`merge`"),
         R::next_nodes | R::expected => message!("`->`"),
         R::routed => message!("`by`"),
+        R::kept => message!("`keep`"),
         R::destinations | R::destination => message!("a next node"),
         R::broken => message!("a rule's name"),
         R::score => message!("`score`"),

@@ -312,7 +312,7 @@ pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Tok
             }
             TokenKind::Word => match token.text(text) {
                 "not" => prefix_count += 1,
-                "any" | "all" | "count" => {
+                "any" | "all" | "count" | "first" | "last" | "for" => {
                     let word_after_name = sigs.get(index + 2).map(|sig| sig.token.text(text));
                     quantifiers += usize::from(word_after_name == Some("in")) + prefix_count;
                     prefix_count = 0;

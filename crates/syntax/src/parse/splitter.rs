@@ -6,7 +6,7 @@
 //! at the indentation of the table's statements. All open brackets then count as closed.
 
 use super::Rule;
-use super::stream::{SignificantToken, TokenStream};
+use super::stream::{SignificantToken, TokenStream, closing_kind, has_balanced_brackets};
 use super::terminals::{self, Terminal};
 use crate::lex::{Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
@@ -58,28 +58,6 @@ pub(super) fn split_statements(
     splitter.finish_statement(sigs.len());
     splitter.end_table(sigs.len());
     splitter.statements
-}
-
-fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
-    let mut open_brackets = Vec::new();
-    for sig in sigs {
-        if sig.token.kind.opens_bracket() {
-            open_brackets.push(sig.token.kind);
-        } else if sig.token.kind.closes_bracket()
-            && open_brackets.pop().map(closing_kind) != Some(sig.token.kind)
-        {
-            return false;
-        }
-    }
-    open_brackets.is_empty()
-}
-
-fn closing_kind(kind: TokenKind) -> TokenKind {
-    match kind {
-        TokenKind::OpenParen => TokenKind::CloseParen,
-        TokenKind::OpenBracket => TokenKind::CloseBracket,
-        _ => TokenKind::CloseBrace,
-    }
 }
 
 struct CurrentStatement {
@@ -213,6 +191,13 @@ impl<'a> Splitter<'a> {
         let previous_kind = index.checked_sub(1).and_then(kind);
         if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
+        }
+        if self.codes[index] == terminals::HISTORY {
+            // A value never follows a complete value, so the word begins a statement there. `given
+            // history = …` gives the past of a test.
+            return self.open_brackets.len() != self.base_bracket_count()
+                || self.expects_continuation(index)
+                || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
             return !self.starts_block(index);

@@ -158,3 +158,27 @@ fn find_non_ascii(text: &str, offset: usize) -> usize {
         .position(|byte| !byte.is_ascii())
         .map_or(text.len(), |position| offset + blocks * 64 + position)
 }
+
+/// True if each closing bracket closes the bracket that was opened last, and none stays open.
+pub(super) fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
+    let mut open_brackets = Vec::new();
+    for sig in sigs {
+        if sig.token.kind.opens_bracket() {
+            open_brackets.push(sig.token.kind);
+        } else if sig.token.kind.closes_bracket()
+            && open_brackets.pop().map(closing_kind) != Some(sig.token.kind)
+        {
+            return false;
+        }
+    }
+    open_brackets.is_empty()
+}
+
+/// Returns the kind of the bracket that closes an opening bracket.
+pub(super) fn closing_kind(kind: TokenKind) -> TokenKind {
+    match kind {
+        TokenKind::OpenParen => TokenKind::CloseParen,
+        TokenKind::OpenBracket => TokenKind::CloseBracket,
+        _ => TokenKind::CloseBrace,
+    }
+}

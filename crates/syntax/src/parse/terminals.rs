@@ -283,7 +283,10 @@ terminals! {
     kw_by "by" Contextual;
     kw_passthrough "passthrough" Contextual;
     kw_merge "merge" Contextual;
-    kw_for "for" Contextual;
+    kw_for "for" Quantity;
+    kw_first "first" Quantity;
+    kw_last "last" Quantity;
+    kw_history "history" Contextual(history_statement);
     kw_score "score" Contextual;
     bar "|" Operator;
     // Every other symbol. A symbol that is not valid in this language is reported by the parser.
@@ -363,6 +366,7 @@ pub(super) const LESS: u8 = rule_code("less");
 pub(super) const GREATER: u8 = rule_code("greater");
 pub(super) const LIST: u8 = rule_code("kw_list");
 pub(super) const INTENT: u8 = rule_code("kw_intent");
+pub(super) const HISTORY: u8 = rule_code("kw_history");
 pub(super) const AS: u8 = rule_code("kw_as");
 pub(super) const NOT: u8 = rule_code("kw_not");
 const SYMBOL: u8 = rule_code("symbol");

@@ -6,7 +6,7 @@ mod statements;
 mod terminals;
 
 use super::*;
-use crate::ast::{Expr, ExprKind, Literal, Target};
+use crate::ast::{Expr, ExprKind, Literal, QuantifierKind, Target};
 
 const FILE: FileId = FileId(0);
 
@@ -83,7 +83,18 @@ fn expression_shape(text: &str) -> String {
             }
             ExprKind::Block(kind, conditions) => format!("{kind:?}{{{}}}", list(conditions)),
             ExprKind::Quantifier { kind, var, list, body } => {
-                format!("({kind:?} {} {}: {})", var.node, show(list), show(body))
+                let kind = match kind {
+                    QuantifierKind::Sum(value) => format!("Sum {}", show(value)),
+                    other => format!("{other:?}"),
+                };
+                format!("({kind} {} {}: {})", var.node, show(list), show(body))
+            }
+            ExprKind::HistoryPart(part) => {
+                let bounds = [("within", &part.within), ("after", &part.after), ("before", &part.before)];
+                let bounds = bounds.iter().filter_map(|(word, bound)| {
+                    bound.as_ref().map(|bound| format!(" {word} {}", show(bound)))
+                });
+                format!("(history{})", bounds.collect::<String>())
             }
         }
     }
@@ -149,6 +160,17 @@ fn more_shapes() {
     check("bucket(ctx.id) in 0..10", "(in bucket(ctx.id) 0..10)");
     check("f(a, any: b + 1, c: (d),)", "f(a any:(+ b 1) c:d)");
     check("f(any x in l: c)", "f((Any x l: c))");
+    check("first x in l: x > 1", "(First x l: (> x 1))");
+    check("(last x in l: x.a == first).b > 1", "(> (Last x l: (== x.a first)).b 1)");
+    check("sum x.a + 1 for x in l: c > 2", "(Sum (+ x.a 1) x l: (> c 2))");
+    check("(sum (x.a) * 2 for x in l: c) + n > 5", "(> (+ (Sum (* x.a 2) x l: c) n) 5)");
+    check("sum(l) + (sum x for x in l: c) > sum", "(> (+ sum(l) (Sum x x l: c)) sum)");
+    check("any p in history within 1h: p.a == a", "(Any p (history within 3600): (== p.a a))");
+    check(
+        "all q in history within 2 * 1h after p before r.q: c",
+        "(All q (history within (* 2 3600) after p before r.q): c)",
+    );
+    check("history contains within and after", "(and (contains history within) after)");
     check("{a: 1, \"b c\": [true], when: {}}", "{a:1 b c:[true] when:{}}");
     check("a == -1", "(== a -1)");
     check("a-1", "(- a 1)");

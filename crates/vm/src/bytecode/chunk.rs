@@ -109,6 +109,8 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
+    /// Operand that is the list of earlier messages.
+    History,
     /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
     Block(BlockId),
@@ -176,6 +178,30 @@ pub struct Loop {
     /// false, one element suffices.
     pub all: bool,
     pub nest: QuantifierNesting,
+    /// How the results for elements of the history are remembered; `None` if they are not.
+    pub history: Option<HistoryLoop>,
+}
+
+/// A loop over the history whose condition has the same result for an element in every decision,
+/// except for one comparison with the current message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryLoop {
+    /// The condition on an element, without the comparison in `groups`.
+    pub body: BlockId,
+    /// The comparison with the current message; `None` if there is none.
+    pub groups: Option<ElementGroups>,
+    /// The number under which the results are remembered.
+    pub memo: u32,
+}
+
+/// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal
+/// keys form a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ElementGroups {
+    /// The block that computes the key of an element.
+    pub key: BlockId,
+    /// The value with which the keys are compared.
+    pub other: Operand,
 }
 
 /// The constant list of an `in` predicate, in which values are looked up.

@@ -4,6 +4,7 @@
 use crate::bytecode::chunk::{Chunk, MemberList, NO_ENTRY, Operand, PredCheck};
 use crate::bytecode::instr::{BlockKind, CmpJump, Instr, Pc, RegisterRange};
 use rulec_base::text::{NormalizationForm, TextMode};
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, Quantity, TestMode};
 use rulec_sema::hir::{Const, Program};
 use rulec_sema::normal::TestKind;
@@ -115,6 +116,7 @@ impl Listing<'_> {
             Operand::Slot(slot) => self.slot_name(slot.0),
             Operand::Const(constant) => self.format_constant(constant).to_string(),
             Operand::Var(level) => format!("element {level}"),
+            Operand::History => "history".to_owned(),
             Operand::Block(block) => format!("value {block}"),
         }
     }
@@ -188,6 +190,22 @@ impl Listing<'_> {
                 write!(out, "r{dst} = extern {function}({})", format_registers(args))
             }
             Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.format_loop(each)),
+            Instr::Sum { dst, each, value } => {
+                write!(out, "r{dst} = sum value {value} for {}", self.format_loop(each))
+            }
+            Instr::Find { dst, each, last } => {
+                let word = if last { "last" } else { "first" };
+                write!(out, "r{dst} = {word} {}", self.format_loop(each))
+            }
+            Instr::History { dst } => write!(out, "r{dst} = history"),
+            Instr::Window { bound, dst, list, operand } => {
+                let bound = match bound {
+                    WindowBound::Since => "since",
+                    WindowBound::After => "after",
+                    WindowBound::Before => "before",
+                };
+                write!(out, "r{dst} = r{list} {bound} r{operand}")
+            }
             Instr::Quantifier { dst, each, fails } => {
                 write!(out, "r{dst} = {}, else not condition {fails}", self.format_loop(each))
             }

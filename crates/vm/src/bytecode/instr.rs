@@ -3,7 +3,7 @@
 //! compute into registers. A *slot* is a message field that the rules read.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
-//! instructions. The only loops are [`Instr::Each`], [`Instr::Count`] and [`Instr::Quantifier`],
+//! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the folds,
 //! which run another block once for each element of a list.
 //!
 //! The call of the macro `instructions!` below lists everything that the verifier must know about
@@ -11,6 +11,7 @@
 //! in the disassembler.
 
 use rulec_lang::builtins::Function;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{RuleId, TableId};
@@ -179,6 +180,15 @@ instructions! {
     Extern in VALUE_BLOCKS { dst: Reg => Register, args: RegisterRange => Registers, function: u32 => Extern };
     /// Counts the elements of a list for which a condition is true.
     Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
+    /// Adds the values that the block `value` computes for the elements of a list for which a
+    /// condition is true.
+    Sum in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, value: BlockId => Value };
+    /// Loads the first element of a list for which a condition is true, or the last one.
+    Find in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, last: bool };
+    /// Loads the list of earlier messages.
+    History in VALUE_BLOCKS { dst: Reg => Register };
+    /// Computes the part of a history that a bound selects.
+    Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
     /// is true for an element; the block `fails` tests whether the condition is false.
     Quantifier in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };

@@ -12,6 +12,7 @@
 
 mod cond;
 mod expr;
+mod history;
 mod pred;
 mod slots;
 mod uses;
@@ -71,6 +72,8 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         cond_blocks: HashMap::new(),
         shared: HashMap::new(),
         loops: HashMap::new(),
+        history_memos: HashMap::new(),
+        conjunctions: HashMap::new(),
         consts: HashMap::new(),
         strings: HashMap::new(),
         texts: HashMap::new(),
@@ -118,6 +121,11 @@ struct Lowering<'n> {
     /// For each condition id, its index in [`Chunk::shared`].
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
+    /// The number under which the results of loops over the history are remembered. Loops with the
+    /// same condition, groups and summed value share it.
+    history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
+    /// The blocks that test whether all of several conditions are true, by the ids of the conditions.
+    conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,
     texts: HashMap<(rulec_sema::hir::SlotId, rulec_base::text::TextMode), u32>,
@@ -244,8 +252,9 @@ impl Lowering<'_> {
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
+            let history = self.history_loop(list, body, None, level)?;
             let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
-            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest })?;
+            self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest, history })?;
         }
         if self.uses.has_own_block(Part::Cond(cond)) {
             let block = self.cond_block(id)?;

@@ -203,6 +203,13 @@ impl Verifier<'_> {
             self.verify_operand(each.list, location)?;
             self.check_block_kind(each.body, BlockKind::Condition, location)?;
             check_index("level", each.level as usize, chunk.levels as usize, location)?;
+            if let Some(history) = each.history {
+                self.check_block_kind(history.body, BlockKind::Condition, location)?;
+                if let Some(groups) = history.groups {
+                    self.check_block_kind(groups.key, BlockKind::Value, location)?;
+                    self.verify_operand(groups.other, location)?;
+                }
+            }
         }
         for (id, shared) in chunk.shared.iter().enumerate() {
             self.check_block_kind(
@@ -230,7 +237,7 @@ impl Verifier<'_> {
 
     fn verify_operand(&self, operand: Operand, location: BytecodeLocation) -> Result<(), VerifyError> {
         match operand {
-            Operand::Missing => Ok(()),
+            Operand::Missing | Operand::History => Ok(()),
             Operand::Slot(slot) => check_index("slot", slot.index(), self.chunk.slots.len(), location),
             Operand::Const(id) => check_index("constant", id as usize, self.chunk.consts.len(), location),
             Operand::Var(level) => check_index("level", level as usize, self.chunk.levels as usize, location),
@@ -297,18 +304,27 @@ impl Verifier<'_> {
         visit: impl FnMut(BlockId) -> Result<(), VerifyError>,
     ) -> Result<(), VerifyError> {
         let chunk = self.chunk;
-        let (operands, block) = match reference {
+        let (operands, blocks) = match reference {
             OperandReference::Pred(id) => {
                 let pred = &chunk.preds[id as usize];
-                ([pred.left, pred.right], None)
+                ([pred.left, pred.right], [None; 3])
             }
             OperandReference::Loop(id) => {
                 let each = chunk.loops[id as usize];
-                ([each.list, Operand::Missing], Some(each.body))
+                let groups = each.history.and_then(|history| history.groups);
+                let other = groups.map_or(Operand::Missing, |groups| groups.other);
+                let blocks = [
+                    Some(each.body),
+                    each.history.map(|history| history.body),
+                    groups.map(|groups| groups.key),
+                ];
+                ([each.list, other], blocks)
             }
-            OperandReference::Shared(id) => ([Operand::Missing; 2], Some(chunk.shared[id as usize].block)),
+            OperandReference::Shared(id) => {
+                ([Operand::Missing; 2], [Some(chunk.shared[id as usize].block), None, None])
+            }
             OperandReference::Value(block) | OperandReference::Condition(block) => {
-                ([Operand::Missing; 2], Some(block))
+                ([Operand::Missing; 2], [Some(block), None, None])
             }
             _ => return Ok(()),
         };
@@ -316,7 +332,7 @@ impl Verifier<'_> {
             Operand::Block(block) => Some(block),
             _ => None,
         };
-        operands.into_iter().filter_map(operand_block).chain(block).try_for_each(visit)
+        operands.into_iter().filter_map(operand_block).chain(blocks.into_iter().flatten()).try_for_each(visit)
     }
 
     /// Verifies that the item to which an operand of the instruction at `pc` refers exists and has

@@ -109,7 +109,7 @@ fn uses_automaton(normal: &Normal, pred: &NPred) -> bool {
 
 fn operand_cost(normal: &Normal, expr: ExprId) -> f64 {
     match normal.expr(expr) {
-        NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_) => 0.0,
+        NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_) => 0.0,
         NExpr::Call(Function::Len, _) => cost_in_nanoseconds(Cost::Lookup),
         NExpr::Call(function, _) => cost_in_nanoseconds(function.info().cost.max(Cost::Lookup)),
         NExpr::Extern(..) => cost_in_nanoseconds(Cost::Host),

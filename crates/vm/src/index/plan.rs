@@ -251,7 +251,7 @@ impl Display for ShownExpr<'_> {
             Ok(())
         };
         match self.writer.normal.expr(self.expr) {
-            NExpr::Slot(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
+            NExpr::Slot(slot) | NExpr::History(slot) => f.write_str(self.writer.atoms.slot_name(*slot)),
             NExpr::Const(constant) => write!(f, "{}", constant.0.value().to_json()),
             NExpr::Field(base, name) => write!(f, "{}.{name}", shown_expr(*base)),
             NExpr::Index(base, key) => write!(f, "{}[{}]", shown_expr(*base), shown_expr(*key)),
@@ -272,7 +272,8 @@ impl Display for ShownExpr<'_> {
             }
             NExpr::Var(_)
             | NExpr::Extern(..)
-            | NExpr::Count { .. }
+            | NExpr::Fold { .. }
+            | NExpr::Window(..)
             | NExpr::Quantifier { .. }
             | NExpr::Cond { .. }
             | NExpr::If { .. } => f.write_char('…'),

@@ -2,6 +2,7 @@
 //! memory. Each decision has a number, its *epoch*. Cached values are stamped with the epoch, and a
 //! value with an older stamp is invalid. So no memory needs clearing between decisions.
 
+use super::past::Past;
 use crate::index::lookup::LookupBuffers;
 use crate::input::{self, InputBuffers, InputPlan, SlotFiller};
 use rulec_base::text::PreparedTexts;
@@ -38,6 +39,8 @@ pub struct VmBuffers {
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
     pub(super) lookup: LookupBuffers,
+    /// The earlier messages that rules read as `history`, oldest first.
+    pub(super) history: Past,
 }
 
 /// Stamp of a cached value: the decision that computed the value, and the loop element if the value
@@ -92,6 +95,17 @@ impl Scratch {
     /// Creates empty working memory, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
+    }
+
+    /// Sets the earlier messages that rules read as `history` in the following decisions. Returns
+    /// the ones that were set before; in new memory, there are none.
+    pub fn set_history(&mut self, history: Past) -> Past {
+        std::mem::replace(&mut self.vm.history, history)
+    }
+
+    /// Returns the earlier messages that rules read as `history`, oldest first.
+    pub fn history(&self) -> &[Json] {
+        self.vm.history.elements()
     }
 
     /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and

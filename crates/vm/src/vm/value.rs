@@ -26,6 +26,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             Operand::Slot(slot) => *self.message.slot_value(slot.index()),
             Operand::Const(constant) => self.constant_value(constant),
             Operand::Var(level) => self.loop_element(level),
+            Operand::History => Value::JsonList(self.history.elements()),
             Operand::Block(block) => self.eval_block(block),
             Operand::Missing => Value::Missing,
         }
@@ -122,6 +123,14 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                     (dst, self.hosts.call(ExternId(function), args, self.arena))
                 }
                 Instr::Count { dst, each } => (dst, self.eval_count(each)),
+                Instr::Sum { dst, each, value } => (dst, self.eval_sum(each, value)),
+                Instr::Find { dst, each, last } => (dst, self.find_element(each, last)),
+                Instr::History { dst } => (dst, Value::JsonList(self.history.elements())),
+                Instr::Window { bound, dst, list, operand } => {
+                    let (list, operand) =
+                        (self.register_value(base, list), self.register_value(base, operand));
+                    (dst, self.history.window(list, bound, operand))
+                }
                 Instr::Quantifier { dst, each, fails } => (dst, self.eval_quantifier(each, fails)),
                 Instr::Cond { dst, holds, fails } => (dst, self.condition_as_value(holds, fails)),
                 Instr::IfPresent { src, to } => {
@@ -183,10 +192,44 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
         let count_true = |vm: &mut Self| {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+                return i64::try_from(hits.count).unwrap_or(i64::MAX);
+            }
             let elements = list.elements().into_iter().flatten();
             elements.map(|element| i64::from(vm.holds_for_element(&each, element))).sum()
         };
         self.run_loop(&each, list, count_true).map_or(Value::Missing, Value::Int)
+    }
+
+    /// Adds the values of the block `value` for the elements for which the condition of the loop
+    /// with index `each` is true. Missing if the operand is no list.
+    fn eval_sum(&mut self, each: u32, value: BlockId) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let list = self.operand_value(each.list);
+        let add_true = |vm: &mut Self| {
+            let total = vm.remembered_hits(&each, list, Some(value)).and_then(|hits| hits.total);
+            total.unwrap_or_else(|| vm.sum_of_elements(&each, list, value))
+        };
+        self.run_loop(&each, list, add_true).unwrap_or(Value::Missing)
+    }
+
+    /// Returns the first or the last element for which the condition of the loop with index `each`
+    /// is true. Missing if there is none, or if the operand is no list.
+    fn find_element(&mut self, each: u32, last: bool) -> Value<'a> {
+        let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
+        let list = self.operand_value(each.list);
+        let length = list.list_len().unwrap_or(0);
+        let find = |vm: &mut Self| {
+            if let Some(hits) = vm.remembered_hits(&each, list, None) {
+                return Some(hits.ends[usize::from(last)].read_as(each.kinds));
+            }
+            (0..length).find_map(|offset| {
+                let index = if last { length - 1 - offset } else { offset };
+                let element = list.index(i64::try_from(index).map_or(Value::Missing, Value::Int));
+                vm.holds_for_element(&each, element).then(|| element.read_as(each.kinds))
+            })
+        };
+        self.run_loop(&each, list, find).flatten().unwrap_or(Value::Missing)
     }
 
     /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. If

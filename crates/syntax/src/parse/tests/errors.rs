@@ -50,6 +50,9 @@ fn slips_in_conditions() {
     check("x == \"a\" ignoring", "E0101", "ignoring");
     check("any", "E0101", "any");
     check("any x in l", "E0101", "l");
+    check("for x in l: c", "E0101", "for x in l: c");
+    check("any p in history after q within 1h: c", "E0101", "within");
+    check("any p in history within 1h within 2h: c", "E0101", "within");
     check("all { }", "E0101", "all { }");
     check("all { a: 1 }", "E0101", "a: 1");
     check("{ a == 1 }", "E0101", "a == 1");

@@ -6,7 +6,7 @@ use crate::bytecode::instr::{BlockId, BlockKind, Instr, Reg, RegisterRange};
 use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
-use rulec_sema::normal::{ExprId, NConst, NExpr, Part};
+use rulec_sema::normal::{ExprId, NConst, NExpr, NFold, Part};
 
 impl Lowering<'_> {
     pub(super) fn find_expr(&self, id: ExprId) -> Result<&NExpr, LowerError> {
@@ -18,14 +18,21 @@ impl Lowering<'_> {
     pub(super) fn prepare_expr(&mut self, expr: u32) -> Result<(), LowerError> {
         let id = ExprId(expr);
         match self.find_expr(id)?.clone() {
-            NExpr::Count { list, kinds, body, level, nest } => {
+            NExpr::Fold { fold, list, kinds, body, level, nest } => {
+                let history = self.history_loop(list, body, fold.summed(), level)?;
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all: false, nest })?;
+                if let Some(summed) = fold.summed() {
+                    self.expr_block(summed)?;
+                }
+                self.add_loop(
+                    Part::Expr(expr),
+                    Loop { list, kinds, body, level, all: false, nest, history },
+                )?;
             }
             NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(holds)?);
                 self.cond_block(fails)?;
-                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest })?;
+                self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest, history: None })?;
             }
             NExpr::Cond { holds, fails, .. } => {
                 self.cond_block(holds)?;
@@ -48,6 +55,7 @@ impl Lowering<'_> {
         Ok(match self.find_expr(id)? {
             NExpr::Slot(slot) => Operand::Slot(*slot),
             NExpr::Var(level) => Operand::Var(*level),
+            NExpr::History(_) => Operand::History,
             NExpr::Const(NConst(constant)) => {
                 let constant = constant.clone();
                 Operand::Const(self.constant_index(&constant)?)
@@ -56,7 +64,7 @@ impl Lowering<'_> {
         })
     }
 
-    fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
+    pub(super) fn expr_block(&mut self, id: ExprId) -> Result<BlockId, LowerError> {
         if let Some(block) = self.expr_blocks.get(&id.0) {
             return Ok(*block);
         }
@@ -105,6 +113,11 @@ impl Lowering<'_> {
             }
             NExpr::Slot(slot) => self.emit(Instr::Slot { dst, slot: slot.0 }),
             NExpr::Var(level) => self.emit(Instr::Var { dst, level }),
+            NExpr::History(_) => self.emit(Instr::History { dst }),
+            NExpr::Window(bound, list, operand) => {
+                let operand = self.emit_operand_pair(list, operand, dst, registers)?;
+                self.emit(Instr::Window { bound, dst, list: dst, operand })
+            }
             NExpr::Field(base, key) => {
                 self.emit_expr(base, dst, registers, false)?;
                 let key = self.string_index(&key)?;
@@ -142,9 +155,17 @@ impl Lowering<'_> {
                 let args = self.emit_consecutive(&args, dst, registers)?;
                 self.emit(Instr::Extern { dst, args, function: function.0 })
             }
-            NExpr::Count { .. } => {
+            NExpr::Fold { fold, .. } => {
                 let each = self.find_loop(Part::Expr(id.0))?;
-                self.emit(Instr::Count { dst, each })
+                match fold {
+                    NFold::Count => self.emit(Instr::Count { dst, each }),
+                    NFold::Sum(value) => {
+                        let value = self.expr_block(value)?;
+                        self.emit(Instr::Sum { dst, each, value })
+                    }
+                    NFold::First => self.emit(Instr::Find { dst, each, last: false }),
+                    NFold::Last => self.emit(Instr::Find { dst, each, last: true }),
+                }
             }
             NExpr::Quantifier { fails, .. } => {
                 let (each, fails) = (self.find_loop(Part::Expr(id.0))?, self.cond_block(fails)?);

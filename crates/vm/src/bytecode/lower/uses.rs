@@ -230,7 +230,7 @@ impl UseAnalysis {
             Part::Expr(id) => {
                 matches!(
                     normal.exprs.get(id as usize),
-                    Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_))
+                    Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_))
                 )
             }
         };
@@ -256,7 +256,11 @@ fn loop_level_of_body(normal: &Normal, part: Part, child: Part) -> Option<u32> {
             _ => None,
         },
         (Part::Expr(id), Part::Cond(_)) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Count { level, .. } | NExpr::Quantifier { level, .. }) => Some(*level),
+            Some(NExpr::Fold { level, .. } | NExpr::Quantifier { level, .. }) => Some(*level),
+            _ => None,
+        },
+        (Part::Expr(id), Part::Expr(child)) => match normal.exprs.get(id as usize) {
+            Some(NExpr::Fold { fold, level, .. }) if fold.summed() == Some(ExprId(child)) => Some(*level),
             _ => None,
         },
         _ => None,
@@ -273,7 +277,7 @@ fn needs_own_block(normal: &Normal, part: Part, info: &UseInfo) -> bool {
             _ => false,
         },
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::Var(_)) | None => false,
+            Some(NExpr::Const(_) | NExpr::Slot(_) | NExpr::History(_) | NExpr::Var(_)) | None => false,
             _ => info.height >= MAX_INLINE_DEPTH || (info.uses > 1 && (is_large || info.cost > Cost::Scalar)),
         },
     }
@@ -291,7 +295,7 @@ fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
             Some(NExpr::Var(level)) => Some(QuantifierLevels::new(*level)),
             Some(NExpr::Cond { reads, .. } | NExpr::If { reads, .. }) => Some(*reads),
-            Some(NExpr::Count { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
+            Some(NExpr::Fold { nest, .. } | NExpr::Quantifier { nest, .. }) => Some(nest.reads),
             _ => None,
         },
         Part::Cond(id) => match normal.conds.get(id as usize) {
@@ -315,10 +319,10 @@ fn own_cost(normal: &Normal, part: Part) -> Cost {
     };
     match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {
-            Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_)) => Cost::Lookup,
+            Some(NExpr::Field(..) | NExpr::Index(..) | NExpr::List(_) | NExpr::Window(..)) => Cost::Lookup,
             Some(NExpr::Call(function, _)) => function.info().cost.max(Cost::Lookup),
             Some(NExpr::Extern(..)) => Cost::Host,
-            Some(NExpr::Count { .. } | NExpr::Quantifier { .. }) => Cost::Loop,
+            Some(NExpr::Fold { .. } | NExpr::Quantifier { .. }) => Cost::Loop,
             _ => Cost::Scalar,
         },
         Part::Pred(id) => match normal.preds.get(id as usize) {

@@ -1,0 +1,79 @@
+//! Evaluates quantifiers and folds: conditions and values over the elements of a list.
+
+use super::{EvalStep, Evaluator, Observer};
+use rulec_lang::history::Sum;
+use rulec_lang::value::{Tri, Value};
+use rulec_sema::hir::{Cond, Fold, Part, Var, VarId};
+
+impl<'a, O: Observer<'a>> Evaluator<'a, O> {
+    /// Evaluates a quantifier over `list`: calls `run_loop`, which evaluates `body` for the
+    /// elements. Returns `None` without this call if `list` is not a list or if the work would
+    /// exceed a limit. `quantifier` is the node of the quantifier; it decides whether outer
+    /// elements are in scope.
+    pub(super) fn run_quantifier<T>(
+        &mut self,
+        quantifier: Part<'a>,
+        list: Value<'a>,
+        body: &'a Cond,
+        run_loop: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        let length = list.list_len()?;
+        let is_closed = self.quantifier_facts.is_closed(quantifier);
+        let enclosing_quantifiers = if is_closed { 0 } else { self.elements.len() - self.hidden_elements };
+        let depth = self.quantifier_facts.quantifier_depth(enclosing_quantifiers as u32, body);
+        let saved_repeats = self.arena.enter_quantifier(depth, is_closed, length)?;
+        let hidden_elements = self.hidden_elements;
+        if is_closed {
+            self.hidden_elements = self.elements.len();
+        }
+        let result = run_loop(self);
+        self.hidden_elements = hidden_elements;
+        self.arena.leave_quantifier(saved_repeats);
+        Some(result)
+    }
+
+    /// Computes the value of a fold from the elements of `list` for which `body` is true.
+    pub(super) fn eval_fold(
+        &mut self,
+        fold: &'a Fold,
+        list: Value<'a>,
+        var: &'a Var,
+        body: &'a Cond,
+    ) -> Value<'a> {
+        let (mut count, mut sum, mut first, mut last) = (0, Sum::default(), None, None);
+        for element in list.elements().into_iter().flatten() {
+            if !self.eval_cond_on_element(var, element, body).holds() {
+                continue;
+            }
+            count += 1;
+            last = Some(element);
+            first = first.or(last);
+            if let Fold::Sum(value) = fold {
+                self.elements.push((var, element));
+                sum.add(self.eval_operand(value));
+                self.elements.pop();
+            }
+        }
+        let element = match fold {
+            Fold::Count => return Value::Int(count),
+            Fold::Sum(_) => return sum.total(),
+            Fold::First => first,
+            Fold::Last => last,
+        };
+        element.map_or(Value::Missing, |element| element.read_as(var.kinds))
+    }
+
+    pub(super) fn eval_cond_on_element(&mut self, var: &'a Var, element: Value<'a>, body: &'a Cond) -> Tri {
+        self.elements.push((var, element));
+        let result = self.observe_step(EvalStep::Element(var, element), |eval| eval.eval_cond(body));
+        self.elements.pop();
+        result
+    }
+
+    /// Returns the quantifier variable with this id and its current element, or `None` if it is not
+    /// in scope. The element is the plain value of the message, not converted to the kinds of value
+    /// that the rules accept.
+    pub fn variable_with_element(&self, id: VarId) -> Option<(&'a Var, Value<'a>)> {
+        self.elements.iter().rev().find(|(var, _)| var.id == id).copied()
+    }
+}

@@ -1,0 +1,330 @@
+//! What happened before: parts of a history, and the values that quantifiers compute from lists.
+//!
+//! A history is a list of elements, oldest first. An element is a dict: the kept fields of an
+//! earlier message, the time [`AT_FIELD`] at which it was observed, and its position
+//! [`POSITION_FIELD`].
+
+use crate::value::{Value, format_datetime, parse_datetime};
+use rulec_base::codec::impl_codec;
+use rulec_base::decimal::Decimal;
+use serde_json::{Map, Value as Json};
+use time::OffsetDateTime;
+
+/// The field of an element with the time at which its message was observed, as RFC 3339 text.
+pub const AT_FIELD: &str = "at";
+/// The field of an element with the decision about its message. Missing if the message was only
+/// observed.
+pub const DECISION_FIELD: &str = "decision";
+/// The field of an element with its position, an int. The positions of a list are consecutive, so
+/// an element that was read from the list can be found again. Authors cannot write this name.
+pub const POSITION_FIELD: &str = "#";
+
+/// The earlier messages of one key, sorted by the time at which they were observed.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    elements: Vec<Json>,
+    times: Vec<OffsetDateTime>,
+}
+
+impl Timeline {
+    /// Creates a timeline of sorted elements that have times and positions. Drops elements after
+    /// one without a time.
+    pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
+        let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
+        let times: Vec<OffsetDateTime> = times.collect();
+        elements.truncate(times.len());
+        Timeline { elements, times }
+    }
+
+    /// Returns the elements, oldest first.
+    pub fn elements(&self) -> &[Json] {
+        &self.elements
+    }
+
+    /// Returns the time of the newest element.
+    pub fn newest_time(&self) -> Option<OffsetDateTime> {
+        self.times.last().copied()
+    }
+
+    /// Returns the position of the first element; 0 if there is none.
+    pub fn first_position(&self) -> i64 {
+        self.elements.first().and_then(|first| position_of(Value::from_json(first))).unwrap_or(0)
+    }
+
+    /// Returns the index of the first element whose time is not before `since`.
+    pub fn first_since(&self, since: OffsetDateTime) -> usize {
+        self.times.partition_point(|at| *at < since)
+    }
+
+    /// Inserts an element by its time, after others of the same time. Returns its position, from
+    /// which on all positions changed.
+    pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
+        let index = self.times.partition_point(|time| *time <= at);
+        let offset = i64::try_from(index).unwrap_or(i64::MAX);
+        let position = self.first_position().saturating_add(offset);
+        element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
+        element.insert(POSITION_FIELD.to_owned(), position.into());
+        self.elements.insert(index, Json::Object(element));
+        self.times.insert(index, at);
+        for (element, position) in self.elements[index..].iter_mut().zip(position..) {
+            element[POSITION_FIELD] = position.into();
+        }
+        position
+    }
+
+    /// Removes the oldest elements.
+    pub fn remove_first(&mut self, count: usize) {
+        self.elements.drain(..count.min(self.elements.len()));
+        self.times.drain(..count.min(self.times.len()));
+    }
+}
+
+/// A bound of a part of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WindowBound {
+    /// `within D`: elements whose time is not before the operand.
+    Since,
+    /// `after q`: elements after the element that is the operand.
+    After,
+    /// `before q`: elements before the element that is the operand.
+    Before,
+}
+
+impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before });
+
+/// Returns the part of a history that a bound selects. Missing if `list` is no list, or if the
+/// operand is not what the bound needs.
+pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
+    let Some(length) = list.list_len() else { return Value::Missing };
+    match (bound, operand) {
+        (WindowBound::Since, Value::DateTime(since)) => {
+            let is_earlier = |index: usize| time_of(element(list, index)).is_some_and(|at| at < since);
+            sublist(list, partition_point(length, is_earlier), length)
+        }
+        (WindowBound::After | WindowBound::Before, Value::Dict(_) | Value::Entries(_)) => {
+            let (Some(first), Some(position)) = (position_of(element(list, 0)), position_of(operand)) else {
+                return if length == 0 { list } else { Value::Missing };
+            };
+            // An element outside this part of the history has an index below 0 or past the end.
+            let index = |offset: i64| {
+                let index = position.saturating_sub(first).saturating_add(offset);
+                usize::try_from(index).unwrap_or(0).min(length)
+            };
+            match bound {
+                WindowBound::After => sublist(list, index(1), length),
+                _ => sublist(list, 0, index(0)),
+            }
+        }
+        _ => Value::Missing,
+    }
+}
+
+fn element(list: Value<'_>, index: usize) -> Value<'_> {
+    i64::try_from(index).map_or(Value::Missing, |index| list.index(Value::Int(index)))
+}
+
+fn time_of(element: Value<'_>) -> Option<OffsetDateTime> {
+    match element.field(AT_FIELD) {
+        Value::DateTime(at) => Some(at),
+        Value::Str(text) => parse_datetime(text),
+        _ => None,
+    }
+}
+
+fn position_of(element: Value<'_>) -> Option<i64> {
+    match element.field(POSITION_FIELD) {
+        Value::Int(position) => Some(position),
+        _ => None,
+    }
+}
+
+/// Returns the elements of a list from index `start` to before index `end`.
+fn sublist(list: Value<'_>, start: usize, end: usize) -> Value<'_> {
+    match list {
+        Value::JsonList(items) => items.get(start..end).map_or(Value::Missing, Value::JsonList),
+        Value::List(items) => items.get(start..end).map_or(Value::Missing, Value::List),
+        _ => Value::Missing,
+    }
+}
+
+/// Returns the first index below `length` for which `is_before` is false, or `length`. The function
+/// is true for the indices up to some index, and false from there on.
+fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, length);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// The sum of numbers, exact until [`Sum::total`] rounds it once. So the order of the terms does
+/// not matter. A sum over a part of a list can be computed from the sums over other parts.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    ints: i128,
+    /// The sum of the floats, as a list of floats that do not overlap, smallest first. Shewchuk,
+    /// "Adaptive Precision Floating-Point Arithmetic", 1997.
+    floats: Vec<f64>,
+    has_floats: bool,
+    decimals: Option<Decimal>,
+    /// Whether a term was no number, or the decimals were too large.
+    is_missing: bool,
+}
+
+impl Sum {
+    /// Adds a term.
+    pub fn add(&mut self, term: Value<'_>) {
+        match term {
+            Value::Int(int) => self.add_int(int.into()),
+            Value::Wide(int) => self.add_int(int.into()),
+            Value::Float(float) => self.add_float(float),
+            Value::Decimal(decimal) => match self.decimals.unwrap_or(Decimal::ZERO).checked_add(decimal) {
+                Some(sum) => self.decimals = Some(sum),
+                None => self.is_missing = true,
+            },
+            _ => self.is_missing = true,
+        }
+    }
+
+    fn add_int(&mut self, int: i128) {
+        match self.ints.checked_add(int) {
+            Some(sum) => self.ints = sum,
+            None => self.is_missing = true,
+        }
+    }
+
+    fn add_float(&mut self, float: f64) {
+        self.has_floats = true;
+        let (mut rest, mut kept) = (float, 0);
+        for index in 0..self.floats.len() {
+            let mut part = self.floats[index];
+            if rest.abs() < part.abs() {
+                std::mem::swap(&mut rest, &mut part);
+            }
+            let high = rest + part;
+            let low = part - (high - rest);
+            if low != 0.0 {
+                self.floats[kept] = low;
+                kept += 1;
+            }
+            rest = high;
+        }
+        self.floats.truncate(kept);
+        self.floats.push(rest);
+    }
+
+    /// Returns the sum: an int, a float if a term was a float, or a decimal if a term was a
+    /// decimal. Missing if a term was no number, if decimals and floats are mixed, or on overflow.
+    pub fn total(mut self) -> Value<'static> {
+        if self.is_missing || (self.has_floats && self.decimals.is_some()) {
+            return Value::Missing;
+        }
+        if let Some(decimals) = self.decimals {
+            let ints = Decimal::from_integer(self.ints);
+            let sum = ints.and_then(|ints| ints.checked_add(decimals));
+            return sum.map_or(Value::Missing, Value::Decimal);
+        }
+        if !self.has_floats {
+            return Value::from_integer(self.ints);
+        }
+        // An int of 128 bits is the exact sum of three floats.
+        let mut rest = self.ints;
+        while rest != 0 {
+            let high = rest as f64;
+            self.add_float(high);
+            rest -= high as i128;
+        }
+        let total = round_expansion(&self.floats);
+        if total.is_finite() { Value::Float(total) } else { Value::Missing }
+    }
+}
+
+/// Returns the sum of floats that do not overlap, smallest first, rounded once to the nearest
+/// float.
+fn round_expansion(parts: &[f64]) -> f64 {
+    let Some((last, rest)) = parts.split_last() else { return 0.0 };
+    let (mut high, mut rest) = (*last, rest);
+    let mut low = 0.0;
+    while let Some((part, smaller)) = rest.split_last() {
+        let sum = high + part;
+        low = part - (sum - high);
+        (high, rest) = (sum, smaller);
+        if low != 0.0 {
+            break;
+        }
+    }
+    // Half-way cases: the remaining parts decide the direction.
+    if let Some(next) = rest.last()
+        && ((low < 0.0 && *next < 0.0) || (low > 0.0 && *next > 0.0))
+    {
+        let doubled = low * 2.0;
+        let sum = high + doubled;
+        if doubled == sum - high {
+            high = sum;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn history(times: &[&str]) -> Json {
+        times.iter().zip(7..).map(|(at, position)| json!({ "at": at, "#": position })).collect()
+    }
+
+    #[test]
+    fn bounds_select_parts() {
+        let list = history(&["2026-01-01T00:00:00Z", "2026-01-01T01:00:00Z", "2026-01-01T01:00:00Z"]);
+        let (list, positions) = (Value::from_json(&list), |part: Value<'_>| {
+            let elements = part.elements().expect("a list");
+            elements.map(|element| position_of(element).expect("a position")).collect::<Vec<_>>()
+        });
+        let since = |text: &str| Value::DateTime(parse_datetime(text).expect("a time"));
+        let check = |bound: WindowBound, operand: Value<'_>, expected: &[i64]| {
+            assert_eq!(positions(window(list, bound, operand)), expected);
+        };
+        check(WindowBound::Since, since("2026-01-01T01:00:00Z"), &[8, 9]);
+        check(WindowBound::Since, since("2025-01-01T01:00:00Z"), &[7, 8, 9]);
+        check(WindowBound::Since, since("2026-01-01T01:00:01Z"), &[]);
+        check(WindowBound::After, element(list, 0), &[8, 9]);
+        check(WindowBound::After, element(list, 2), &[]);
+        check(WindowBound::Before, element(list, 0), &[]);
+        check(WindowBound::Before, element(list, 2), &[7, 8]);
+        let recent = window(list, WindowBound::After, element(list, 1));
+        assert_eq!(positions(window(recent, WindowBound::After, element(list, 0))), [9]);
+        assert_eq!(positions(window(recent, WindowBound::Before, element(list, 0))), Vec::<i64>::new());
+        assert!(window(list, WindowBound::Since, Value::Missing).is_missing());
+        assert!(window(Value::Missing, WindowBound::Since, since("2026-01-01T01:00:00Z")).is_missing());
+    }
+
+    #[test]
+    fn sums_are_exact_in_every_order() {
+        let sum = |terms: &[Value<'static>]| {
+            let mut sum = Sum::default();
+            terms.iter().for_each(|term| sum.add(*term));
+            sum.total().to_json()
+        };
+        assert_eq!(sum(&[]), json!(0));
+        assert_eq!(sum(&[Value::Int(i64::MAX), Value::Int(5), Value::Int(-6)]), json!(i64::MAX - 1));
+        assert_eq!(sum(&[Value::Float(0.1); 10]), json!(1.0));
+        let mixed = [Value::Float(1e100), Value::Int(1), Value::Float(-1e100)];
+        assert_eq!(sum(&mixed), json!(1.0));
+        assert_eq!(
+            sum(&[Value::Int(9_007_199_254_740_993), Value::Float(0.5)]),
+            json!(9_007_199_254_740_994.0)
+        );
+        assert_eq!(sum(&[Value::Float(f64::MAX), Value::Float(f64::MAX)]), json!(null));
+        assert_eq!(sum(&[Value::Int(1), Value::Str("x")]), json!(null));
+        let decimal = |text: &str| Value::Decimal(Decimal::parse(text).expect("a decimal"));
+        assert_eq!(sum(&[decimal("0.1"), decimal("0.2"), Value::Int(1)]), json!(1.3));
+        assert_eq!(sum(&[decimal("0.1"), Value::Float(0.2)]), json!(null));
+    }
+}

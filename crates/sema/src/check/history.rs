@@ -1,0 +1,249 @@
+//! Checks what happened before: the `history` statement, and parts of the history in expressions.
+
+use super::{Checked, Checker};
+use crate::hir::{BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, History, SlotId};
+use crate::resolve::duplicate_error;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::history::{AT_FIELD, DECISION_FIELD, WindowBound};
+use rulec_lang::operators::Op;
+use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
+use rulec_syntax::ast::{self, HistoryPart, Literal, StatementKind};
+
+/// The name of the list of earlier messages.
+pub(super) const HISTORY: &str = "history";
+/// The name of the last earlier message.
+pub(super) const PREVIOUS: &str = "previous";
+/// The message field with the current time.
+const NOW: &str = "now";
+
+/// Maximum number of messages that a statement may keep for each key.
+const MAX_MESSAGES: u64 = 1_000_000;
+
+impl<'a> Checker<'a> {
+    /// Checks the `history` statements of all files. There may be one.
+    pub(super) fn declare_history(&mut self) {
+        let mut first: Option<Span> = None;
+        for statement in self.statements() {
+            let StatementKind::History(declared) = &statement.kind else { continue };
+            if let Some(first) = first {
+                let error = duplicate_error(message!("statement"), HISTORY, first, statement.span);
+                self.diagnostics.push(error);
+                continue;
+            }
+            first = Some(statement.span);
+            if let Ok(history) = self.check_history(declared, statement.span) {
+                self.history_element = Some(self.history_element_type());
+                self.program.history = Some(history);
+            }
+        }
+    }
+
+    fn check_history(&mut self, declared: &'a ast::History, span: Span) -> Checked<History> {
+        let Some(input) = self.fields.declared_roots() else {
+            let message = message!("a history needs the types of the messages");
+            let help = message!("declare the fields: `input {{ text: string, now: datetime }}`");
+            return self.fail(Code::HistoryStatement, span, message, help);
+        };
+        if let Some(name) =
+            [HISTORY, PREVIOUS, AT_FIELD, DECISION_FIELD].into_iter().find(|name| input.get(name).is_some())
+        {
+            let declared_at = self.fields.declared_at(&[name]);
+            let message = message!("the input has a field `{name}`, which is a name of the history");
+            let diagnostic = Diagnostic::new(Code::HistoryName, declared_at.unwrap_or(span), message);
+            let help =
+                message!("rename the field: the history has `history`, `previous`, `p.at` and `p.decision`");
+            return self.report(diagnostic.label(span, message!("the history")).help(help));
+        }
+        let key = match declared.key.is_empty() {
+            true => None,
+            false => Some(self.check_history_key(&declared.key)?),
+        };
+        let seconds = |literal: &Literal| match literal {
+            Literal::Int(seconds) => Some(*seconds as f64),
+            Literal::Float(seconds) => Some(*seconds),
+            _ => None,
+        };
+        let keep = match &declared.keep {
+            None => None,
+            Some(Spanned { node, span }) => {
+                match seconds(node).filter(|seconds| (0.001..1e10).contains(seconds)) {
+                    Some(seconds) => Some((seconds * 1000.0).round() as u64),
+                    None => {
+                        let message = message!("a history must be kept for some time");
+                        let help = message!("write a time above 0, such as `keep 24h`");
+                        return self.fail(Code::HistoryStatement, *span, message, help);
+                    }
+                }
+            }
+        };
+        let at_most = match &declared.at_most {
+            None => None,
+            Some(Spanned { node: Literal::Int(count), span: _ })
+                if (1..=MAX_MESSAGES as i64).contains(count) =>
+            {
+                Some(*count as u64)
+            }
+            Some(Spanned { span, .. }) => {
+                let message = message!("`at most` needs a whole number from 1 to {MAX_MESSAGES}");
+                let help = message!("write how many messages are kept for each key: `at most 10_000`");
+                return self.fail(Code::HistoryStatement, *span, message, help);
+            }
+        };
+        Ok(History { key, keep, at_most, span })
+    }
+
+    fn check_history_key(&mut self, key: &'a [ast::Ident]) -> Checked<SlotId> {
+        let names: Vec<&str> = key.iter().map(|name| name.node.as_str()).collect();
+        let span = key[0].span.to(key[key.len() - 1].span);
+        let path = super::path::ConstantPath::from_idents(key);
+        let value = self.check_message_path(&path, span)?;
+        let kinds = KindSet::STRING.union(KindSet::INT).union(KindSet::BOOL);
+        match &value.kind {
+            ExprKind::Slot(slot) if value.ty.kinds.is_subset(kinds) => Ok(*slot),
+            _ => {
+                let message = message!(
+                    "`{}` is {} and cannot separate histories",
+                    names.join("."),
+                    value.ty.with_article()
+                );
+                let help = message!("use a text or a whole number, such as the id of the session");
+                self.fail(Code::HistoryStatement, span, message, help)
+            }
+        }
+    }
+
+    /// Returns the type of an element of the history: the fields of the message, and what the
+    /// history adds.
+    fn history_element_type(&self) -> Ty {
+        let mut record = self.fields.declared_roots().cloned().unwrap_or_default();
+        let field =
+            |name: &str, ty: Ty, optional: bool| Field { name: name.into(), ty, optional, private: false };
+        let mut decision = RecordType::default();
+        decision.push(field("chosen", Ty::STRING, true));
+        decision.push(field("target", Ty::STRING, true));
+        record.push(field(AT_FIELD, Ty::DATETIME, false));
+        record.push(field(DECISION_FIELD, Ty::record(decision), true));
+        Ty::record(record)
+    }
+
+    /// Returns the value of the name `history` or `previous`. `None` if the name is another one, or
+    /// if the program has no history and the name is an ordinary one.
+    pub(super) fn history_name(&mut self, name: &str, span: Span) -> Option<Expr> {
+        let element = self.history_element.clone()?;
+        match name {
+            HISTORY => Some(self.history_list(element, span)),
+            PREVIOUS => {
+                let list = Box::new(self.history_list(element.clone(), span));
+                let var = self.new_var(PREVIOUS, KindSet::DICT);
+                let body = Box::new(Cond { kind: CondKind::Const(true), span });
+                let kind = ExprKind::Fold { fold: Fold::Last, list, var, body };
+                Some(Expr { kind, ty: element, optional: true, span })
+            }
+            _ => None,
+        }
+    }
+
+    /// True if the name means the history or its last element.
+    pub(super) fn is_history_name(&self, name: &str) -> bool {
+        self.history_element.is_some() && matches!(name, HISTORY | PREVIOUS)
+    }
+
+    fn history_list(&mut self, element: Ty, span: Span) -> Expr {
+        let slot = self.fields.intern_slot(Some(&BindingRoot::history()), &[""; 0], KindSet::LIST, false);
+        Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), optional: false, span }
+    }
+
+    /// Checks `history within D after p before q`.
+    pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
+        let Some(mut list) = self.history_name(HISTORY, part.word) else {
+            let message = message!("the rules keep no history");
+            let help = message!("declare what is kept: `history by ctx.session keep 24h`");
+            return self.fail(Code::NoHistory, part.word, message, help);
+        };
+        if let Some(duration) = &part.within {
+            let since = self.check_window_start(duration)?;
+            list = window(list, WindowBound::Since, since, span);
+        }
+        let bounds = [(WindowBound::After, &part.after), (WindowBound::Before, &part.before)];
+        for (bound, operand) in bounds {
+            let Some(operand) = operand else { continue };
+            let element = self.check_value(operand)?;
+            if Some(&element.ty) != self.history_element.as_ref() {
+                let message = message!(
+                    "a part of the history is bounded by one of its elements, but this is {}",
+                    element.ty.with_article()
+                );
+                let help =
+                    message!("write the name of an element: `any p in history: all q in history after p: …`");
+                return self.fail(Code::HistoryBound, element.span, message, help);
+            }
+            list = window(list, bound, element, span);
+        }
+        Ok(list)
+    }
+
+    /// Checks the duration of a window, and returns the time at which the window begins.
+    fn check_window_start(&mut self, duration: &'a ast::Expr) -> Checked<Expr> {
+        let duration = self.check_value(duration)?;
+        let span = duration.span;
+        if !duration.ty.kinds.overlaps(KindSet::NUMBER) {
+            let message =
+                message!("a window needs a number of seconds, but this is {}", duration.ty.with_article());
+            let help = message!("write a duration such as `10m`, `1h` or `7d`");
+            return self.fail(Code::HistoryBound, span, message, help);
+        }
+        self.check_window_length(&duration)?;
+        let now = self.fields.declared_roots().and_then(|input| input.get(NOW));
+        if now.is_none_or(|now| now.ty.kinds != KindSet::DATETIME) {
+            let message = message!("a window ends now, but the input has no time `now`");
+            let help =
+                message!("declare it: `input {{ now: datetime }}`; each message gives the current time");
+            return self.fail(Code::HistoryBound, span, message, help);
+        }
+        let now = self.check_message_path(&super::path::ConstantPath::new(NOW, span), span)?;
+        let optional = now.optional || duration.optional;
+        let kind = ExprKind::Op(Op::Sub, Box::new(now), Some(Box::new(duration)));
+        Ok(Expr { kind, ty: Ty::DATETIME, optional, span })
+    }
+
+    /// Reports a constant window that is longer than the history is kept.
+    fn check_window_length(&mut self, duration: &Expr) -> Checked<()> {
+        let Some(history) = &self.program.history else { return Ok(()) };
+        let Some(seconds) = duration.as_const().and_then(|constant| constant.value().to_json().as_f64())
+        else {
+            return Ok(());
+        };
+        let (Some(keep), kept_at) = (history.keep, history.span) else { return Ok(()) };
+        if seconds * 1000.0 <= keep as f64 {
+            return Ok(());
+        }
+        let message = message!(
+            "this window is longer than the history is kept: {} of {}",
+            shown_seconds(seconds),
+            shown_seconds(keep as f64 / 1000.0)
+        );
+        let diagnostic = Diagnostic::new(Code::HistoryTooShort, duration.span, message);
+        let diagnostic =
+            diagnostic.label(kept_at, message!("kept for {}", shown_seconds(keep as f64 / 1000.0)));
+        self.report(diagnostic.help(message!("keep the history longer, or shorten the window")))
+    }
+}
+
+fn window(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
+    let (ty, optional) = (list.ty.clone(), list.optional || operand.optional);
+    let kind = ExprKind::Window { list: Box::new(list), bound, operand: Box::new(operand) };
+    Expr { kind, ty, optional, span }
+}
+
+/// Returns a number of seconds with the largest unit that divides it, such as `90m`.
+fn shown_seconds(seconds: f64) -> Message {
+    for (unit, length) in [("d", 86_400.0), ("h", 3_600.0), ("m", 60.0)] {
+        let count = seconds / length;
+        if count >= 1.0 && count.fract() == 0.0 {
+            return Message::verbatim(format!("{count}{unit}"));
+        }
+    }
+    Message::verbatim(format!("{seconds}s"))
+}

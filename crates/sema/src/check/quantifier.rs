@@ -1,0 +1,87 @@
+//! Checks quantifiers: `any`, `all`, `count`, `sum`, `first` and `last` over a list.
+
+use super::fields::NarrowingReason;
+use super::{Binding, Checked, Checker};
+use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Term, Var, VarId};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::ty::{KindSet, Ty};
+use rulec_syntax::ast::{self, Ident, QuantifierKind};
+
+impl<'a> Checker<'a> {
+    pub(super) fn check_quantifier(
+        &mut self,
+        kind: &'a QuantifierKind,
+        var: &'a Ident,
+        list: &'a ast::Expr,
+        body: &'a ast::Expr,
+        span: Span,
+    ) -> Checked<Term> {
+        let list = self.check_value(list)?;
+        if !list.ty.kinds.overlaps(KindSet::LIST) {
+            let message = message!("expected a list, but this is {}", list.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
+            return self.report_with_type_origin(diagnostic.here(list.ty.to_message()), &list);
+        }
+        self.narrow_field(
+            &list,
+            KindSet::LIST,
+            &NarrowingReason::Fixed(message!("a list, because its elements are read")),
+        );
+        let element = if list.ty.kinds == KindSet::LIST { list.ty.element() } else { Ty::ANY };
+        let element_var = self.new_var(&var.node, element.kinds);
+        let id = ExprKind::Var(element_var.id);
+        let expr = Expr { kind: id, ty: element.clone(), optional: false, span: var.span };
+        self.scope.push(Binding::new(&var.node, expr, var.span));
+        let body = self.check_cond(body);
+        let summed = match kind {
+            QuantifierKind::Sum(value) => Some(self.check_summed(value)),
+            _ => None,
+        };
+        self.scope.pop();
+        let (list, body) = (Box::new(list), Box::new(body?));
+        let fold = match (kind, summed.transpose()?) {
+            (QuantifierKind::Any | QuantifierKind::All, _) => {
+                let all = *kind == QuantifierKind::All;
+                let kind = CondKind::Quantifier { all, list, var: element_var, body };
+                return Ok(Term::Cond(Cond { kind, span }));
+            }
+            (_, Some(value)) => Fold::Sum(Box::new(value)),
+            (QuantifierKind::First, None) => Fold::First,
+            (QuantifierKind::Last, None) => Fold::Last,
+            (QuantifierKind::Count | QuantifierKind::Sum(_), None) => Fold::Count,
+        };
+        let (ty, optional) = match &fold {
+            Fold::Count => (Ty::INT, list.optional),
+            Fold::Sum(value) => (Function::Sum.info().result_ty(&[Ty::list(value.ty.clone())]), true),
+            Fold::First | Fold::Last => (element, true),
+        };
+        let kind = ExprKind::Fold { fold, list, var: element_var, body };
+        Ok(Term::Expr(Expr { kind, ty, optional, span }))
+    }
+
+    /// Checks the value that a `sum` adds for each element, which must be a number.
+    fn check_summed(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
+        let value = self.check_value(value)?;
+        let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+        if !value.ty.kinds.overlaps(numbers) {
+            let message = message!("`sum` adds numbers, but this is {}", value.ty.with_article());
+            let diagnostic = Diagnostic::new(Code::OperatorType, value.span, message);
+            return self.report_with_type_origin(diagnostic.here(value.ty.to_message()), &value);
+        }
+        self.narrow_field(
+            &value,
+            numbers,
+            &NarrowingReason::Fixed(message!("a number, because it is summed")),
+        );
+        Ok(value)
+    }
+
+    pub(super) fn new_var(&mut self, name: &str, kinds: KindSet) -> Var {
+        let id = VarId(self.vars);
+        self.vars += 1;
+        Var { id, name: name.into(), kinds }
+    }
+}

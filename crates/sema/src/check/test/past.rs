@@ -1,0 +1,90 @@
+//! Reads the past of a test: `given history = [ { tool: "login", ago: 5m } ]`.
+
+use super::value_mismatch;
+use crate::check::history::HISTORY;
+use crate::check::{Checked, Checker};
+use rulec_base::diag::Code;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
+use rulec_lang::ty::{Field, Ty};
+use rulec_lang::value::{format_datetime, parse_datetime};
+use rulec_syntax::ast::{self, Ident};
+use serde_json::{Map, Value as Json};
+use time::{Duration, OffsetDateTime};
+
+/// The field of an element with its age in seconds, instead of its time.
+const AGO_FIELD: &str = "ago";
+
+/// The past that a test gives, with the place of its list.
+pub(super) struct GivenPast {
+    elements: Vec<Map<String, Json>>,
+    span: Span,
+}
+
+impl<'a> Checker<'a> {
+    /// True if a test gives the history, and not a field of the message.
+    pub(super) fn is_given_history(&self, path: &[Ident]) -> bool {
+        matches!(path, [name] if name.node == HISTORY && self.is_history_name(HISTORY))
+    }
+
+    /// Reads a list of earlier messages. Each may have some of the fields of the input, a
+    /// `decision`, and its time as `at` or its age as `ago`.
+    pub(super) fn read_given_history(&mut self, value: &'a ast::Expr) -> Checked<GivenPast> {
+        let (json, span) = (self.constant_json(value)?, value.span);
+        let element = self.history_element.clone().unwrap_or(Ty::ANY);
+        let mut record = element.fields().cloned().unwrap_or_default();
+        record.push(Field { name: AGO_FIELD.into(), ty: Ty::NUMBER, optional: true, private: false });
+        let help = message!(
+            "write earlier messages, oldest first: `given history = [ {{ tool: \"login\", ago: 5m }} ]`"
+        );
+        if let Some(message) = value_mismatch(&json, &Ty::list(Ty::record(record)), HISTORY) {
+            return self.fail(Code::TestInput, span, message, help);
+        }
+        let Json::Array(elements) = json else {
+            return self.fail(Code::TestInput, span, message!("the history is a list"), help);
+        };
+        let elements = elements.into_iter().map(|element| match element {
+            Json::Object(element) => element,
+            _ => Map::new(),
+        });
+        Ok(GivenPast { elements: elements.collect(), span })
+    }
+
+    /// Returns the elements of the history with their times and positions, sorted by time.
+    /// `message` is the message of the test, whose field `now` is the current time.
+    pub(super) fn elements_at(
+        &mut self,
+        past: &GivenPast,
+        message: &Map<String, Json>,
+    ) -> Checked<Vec<Json>> {
+        let parse = |json: Option<&Json>| json.and_then(Json::as_str).and_then(parse_datetime);
+        let now = parse(message.get("now"));
+        let mut elements: Vec<(OffsetDateTime, Map<String, Json>)> = Vec::with_capacity(past.elements.len());
+        for element in &past.elements {
+            let mut element = element.clone();
+            let ago = element.remove(AGO_FIELD).and_then(|ago| ago.as_f64());
+            let at = match (parse(element.get(AT_FIELD)), now) {
+                (Some(at), _) => Some(at),
+                (None, now) => now.and_then(|now| {
+                    now.checked_sub(Duration::seconds_f64(ago.unwrap_or(0.0).clamp(0.0, 1e10)))
+                }),
+            };
+            let Some(at) = at else {
+                let message = message!("an earlier message has no time");
+                let help = message!(
+                    "give the test the current time, `given now = \"2026-01-31T12:00:00Z\"`, or each message its time `at`"
+                );
+                return self.fail(Code::TestInput, past.span, message, help);
+            };
+            elements.push((at, element));
+        }
+        elements.sort_by_key(|(at, _)| *at);
+        let place = |(position, (at, mut element)): (usize, (OffsetDateTime, Map<String, Json>))| {
+            element.insert(AT_FIELD.to_owned(), format_datetime(at).into());
+            element.insert(POSITION_FIELD.to_owned(), position.into());
+            Json::Object(element)
+        };
+        Ok(elements.into_iter().enumerate().map(place).collect())
+    }
+}

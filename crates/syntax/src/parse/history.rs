@@ -1,0 +1,80 @@
+//! Builds the syntax tree of what happened before: the `history` statement, and parts of the
+//! history in expressions.
+
+use super::context::{Built, StatementContext, children, required_child};
+use super::expr::{ExprNode, PrecedenceClimber};
+use super::{Pair, Rule};
+use crate::ast::{ExprKind, History, HistoryPart};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::{Span, Spanned};
+use rulec_lang::operators::Op;
+
+/// The words that bound a part of the history, in the order in which they are written.
+const BOUNDS: [&str; 3] = ["within", "after", "before"];
+
+/// Builds `history by ctx.session keep 24h at most 10_000`.
+pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<History> {
+    let key = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
+    let mut history = History { key, keep: None, at_most: None };
+    for clause in children(pair, Rule::kept) {
+        let word = cx.read_ident(&required_child(&clause, Rule::key)?);
+        let number = cx.span(&required_child(&clause, Rule::number)?);
+        let has_at = children(&clause, Rule::kw_at).next().is_some();
+        let slot = match (has_at, word.node.as_str()) {
+            (false, "keep") => &mut history.keep,
+            (true, "most") => &mut history.at_most,
+            _ => {
+                let message = message!("a history has no `{}`", cx.text(&clause));
+                let help = message!("write `keep 24h` for the time, and `at most 10_000` for the number");
+                return Err(cx.report(Diagnostic::new(Code::Unexpected, word.span, message).help(help)));
+            }
+        };
+        let value = Spanned::new(cx.read_number(number, false)?, number);
+        if let Some(first) = slot.replace(value) {
+            let message = message!("a second `{}`", word.node);
+            let diagnostic = Diagnostic::new(Code::Unexpected, cx.span(&clause), message);
+            let diagnostic = diagnostic.label(first.span, message!("the first"));
+            return Err(cx.report(diagnostic.help(message!("keep one of them"))));
+        }
+    }
+    Ok(history)
+}
+
+impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
+    /// Parses the bounds after the word `history`, as in `history within 1h after p`. `None` if no
+    /// bound follows.
+    pub(super) fn parse_history_part(&mut self, word: Span) -> Built<Option<ExprNode>> {
+        let mut part = HistoryPart { word, within: None, after: None, before: None };
+        let (mut span, mut height, mut next_bound) = (word, 0, 0);
+        while let Some(found) = self.word_ahead(0)
+            && let Some(bound) = BOUNDS.iter().position(|bound| *bound == found)
+        {
+            if bound < next_bound {
+                let message = message!("`{found}` comes too late in the bounds of the history");
+                let help =
+                    message!("write the bounds once each, in this order: `within 1h after p before q`");
+                let diagnostic = Diagnostic::new(Code::Unexpected, self.piece_span(self.position), message);
+                return Err(self.report(diagnostic.help(help)));
+            }
+            self.position += 1;
+            let outer = std::mem::replace(&mut self.in_history_bound, true);
+            let operand = self.parse_at_precedence(Op::In.info().precedence + 1);
+            self.in_history_bound = outer;
+            let operand = operand?;
+            span = span.to(operand.expr.span);
+            height = height.max(operand.height);
+            next_bound = bound + 1;
+            let slot = match bound {
+                0 => &mut part.within,
+                1 => &mut part.after,
+                _ => &mut part.before,
+            };
+            *slot = Some(operand.expr);
+        }
+        match next_bound {
+            0 => Ok(None),
+            _ => self.make_node(ExprKind::HistoryPart(Box::new(part)), span, height + 1).map(Some),
+        }
+    }
+}

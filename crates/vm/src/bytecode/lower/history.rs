@@ -1,0 +1,150 @@
+//! Finds the loops over the history whose condition is the same for every message that reads it.
+//! The result of such a condition for an element is computed once and remembered.
+
+use super::{LowerError, Lowering, checked_index, find_cond};
+use crate::bytecode::chunk::{ElementGroups, HistoryLoop};
+use crate::bytecode::instr::{BlockId, BlockKind, Instr};
+use rulec_base::message;
+use rulec_lang::operators::{Cost, Op};
+use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
+use smallvec::SmallVec;
+
+impl Lowering<'_> {
+    /// Returns how the results of a loop can be remembered. `None` if `list` is no part of the
+    /// history. Also `None` if the condition `body` or the value `summed` is expensive or depends
+    /// on the current message.
+    ///
+    /// Expensive operators are excluded, because their limits depend on the number of elements.
+    pub(super) fn history_loop(
+        &mut self,
+        list: ExprId,
+        body: CondId,
+        summed: Option<ExprId>,
+        level: u32,
+    ) -> Result<Option<HistoryLoop>, LowerError> {
+        if !self.is_history(list)
+            || summed.is_some_and(|value| !self.reads_only_element(Part::Expr(value.0), level))
+        {
+            return Ok(None);
+        }
+        let normal = self.normal;
+        let parts: SmallVec<[CondId; 4]> = match find_cond(normal, body)? {
+            NCond::And(parts) => parts.iter().copied().collect(),
+            _ => SmallVec::from_elem(body, 1),
+        };
+        let (mut closed, open): (SmallVec<[CondId; 4]>, SmallVec<[CondId; 4]>) =
+            parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
+        let mut groups = None;
+        match open.as_slice() {
+            // A comparison with a constant makes groups too, which many loops can share.
+            [] => {
+                for index in 0..closed.len() {
+                    groups = self.element_groups(closed[index], level)?;
+                    if groups.is_some() {
+                        closed.remove(index);
+                        break;
+                    }
+                }
+            }
+            [only] => {
+                groups = self.element_groups(*only, level)?;
+                if groups.is_none() {
+                    return Ok(None);
+                }
+            }
+            _ => return Ok(None),
+        }
+        let body = self.block_of_all(&closed)?;
+        let key = (body, groups.map(|groups: ElementGroups| groups.key), summed.map(|value| value.0));
+        let next = checked_index(self.history_memos.len(), message!("loops"))?;
+        let memo = *self.history_memos.entry(key).or_insert(next);
+        Ok(Some(HistoryLoop { body, groups, memo }))
+    }
+
+    /// True if a value is the history or a part of it.
+    fn is_history(&self, list: ExprId) -> bool {
+        match self.normal.exprs.get(list.index()) {
+            Some(NExpr::History(_)) => true,
+            Some(NExpr::Window(_, list, _)) => self.is_history(*list),
+            _ => false,
+        }
+    }
+
+    /// If a condition compares a value of the element with a value that does not depend on the
+    /// element, returns both.
+    fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
+        let NCond::Test { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
+        let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
+            self.normal.preds.get(pred.index())
+        else {
+            return Ok(None);
+        };
+        if !mode.text.is_plain() {
+            return Ok(None);
+        }
+        for (key, other) in [(*left, *right), (*right, *left)] {
+            let other_info = self.uses.use_info(Part::Expr(other.0));
+            if self.reads_only_element(Part::Expr(key.0), level) && other_info.is_loop_invariant() {
+                return Ok(Some(ElementGroups {
+                    key: self.expr_block(key)?,
+                    other: self.lower_operand(other)?,
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// True if a part is cheap, and reads only constants, the element of the loop at `level`, and
+    /// elements of loops inside it.
+    fn reads_only_element(&self, part: Part, level: u32) -> bool {
+        let own = match part {
+            Part::Expr(id) => match self.normal.exprs.get(id as usize) {
+                Some(NExpr::Slot(_) | NExpr::History(_) | NExpr::Extern(..)) | None => false,
+                Some(NExpr::Var(other)) => *other >= level,
+                Some(NExpr::Call(function, _)) => function.info().cost <= Cost::Lookup,
+                Some(_) => true,
+            },
+            Part::Pred(id) => match self.normal.preds.get(id as usize) {
+                Some(NPred { ask: TestKind::Op(op), .. }) => op.info().cost <= Cost::Lookup,
+                Some(NPred { ask: TestKind::Truth, .. }) => true,
+                None => false,
+            },
+            Part::Cond(id) => self.normal.conds.get(id as usize).is_some(),
+        };
+        let mut closed = own;
+        if own {
+            let _ = self.normal.for_each_child(part, &mut |child| {
+                closed = closed && self.reads_only_element(child, level);
+            });
+        }
+        closed
+    }
+
+    /// Emits a block that tests whether all of these conditions are true.
+    fn block_of_all(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
+        if let [only] = conds {
+            return self.cond_block(*only);
+        }
+        let key: SmallVec<[u32; 4]> = conds.iter().map(|cond| cond.0).collect();
+        if let Some(block) = self.conjunctions.get(&key) {
+            return Ok(*block);
+        }
+        let start = self.current_address()?;
+        let mut labels = SmallVec::<[_; 4]>::new();
+        for cond in conds {
+            labels.push(self.emit_cond(*cond)?);
+        }
+        self.emit(Instr::Answer { holds: true })?;
+        let mut can_fail = false;
+        for label in labels.into_iter().filter(|label| !label.jumps.is_empty()) {
+            can_fail = true;
+            self.bind_label(label)?;
+        }
+        if can_fail {
+            self.emit(Instr::Answer { holds: false })?;
+        }
+        let block = self.close_block(BlockKind::Condition, start, 0, None)?;
+        self.conjunctions.insert(key, block);
+        Ok(block)
+    }
+}

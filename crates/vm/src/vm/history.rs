@@ -1,0 +1,134 @@
+//! Loops over the history, whose results for known elements are remembered between decisions.
+
+use super::past::{GroupKey, HistoryMemo, Hits, LoopMemo};
+use super::{Message, Vm};
+use crate::bytecode::chunk::{HistoryLoop, Loop};
+use crate::bytecode::instr::BlockId;
+use rulec_lang::history::Sum;
+use rulec_lang::value::Value;
+use std::collections::HashMap;
+use std::sync::PoisonError;
+
+/// The elements of a part of the history for which the condition of a loop is true.
+pub(super) struct LoopHits<'a> {
+    /// The number of the elements.
+    pub count: usize,
+    /// The first and the last of the elements; missing if there is none.
+    pub ends: [Value<'a>; 2],
+    /// The sum of the values of a sum, if it is known.
+    pub total: Option<Value<'static>>,
+}
+
+impl<'a, M: Message<'a>> Vm<'a, M> {
+    /// Returns the elements of `list` for which the condition of a loop is true, from the
+    /// remembered results. Evaluates the condition only for new elements. `summed` is the block
+    /// that computes the term of a sum. `None` if the results of this loop are not remembered, or
+    /// not for this list.
+    pub(super) fn remembered_hits(
+        &mut self,
+        each: &Loop,
+        list: Value<'a>,
+        summed: Option<BlockId>,
+    ) -> Option<LoopHits<'a>> {
+        let (plan, past) = (each.history?, self.history);
+        let (memo, Value::JsonList(items)) = (past.memo.as_ref()?, list) else { return None };
+        let range = past.indices_of(items)?;
+        let other = match plan.groups {
+            Some(groups) => match self.operand_value(groups.other) {
+                Value::Missing => {
+                    return Some(LoopHits {
+                        count: 0,
+                        ends: [Value::Missing; 2],
+                        total: Some(Value::Int(0)),
+                    });
+                }
+                value => Some(GroupKey::new(value)?),
+            },
+            None => None,
+        };
+        let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
+        if memo.code != self.code_number {
+            *memo = HistoryMemo { code: self.code_number, loops: HashMap::new() };
+        }
+        let remembered = memo.loops.entry(plan.memo).or_default();
+        self.test_new_elements(remembered, each, plan, summed)?;
+        let first = past.timeline.first_position();
+        let empty = Hits::default();
+        let hits = match other {
+            Some(key) => remembered.groups.get(&key).unwrap_or(&empty),
+            None => &remembered.hits,
+        };
+        let position = |index: usize| first.saturating_add(i64::try_from(index).unwrap_or(i64::MAX));
+        let within = hits.within(&(position(range.start)..position(range.end)));
+        let element = |hit: Option<&i64>| {
+            let index = hit.and_then(|hit| usize::try_from(hit - first).ok());
+            let element = index.and_then(|index| past.timeline.elements().get(index));
+            element.map_or(Value::Missing, Value::from_json)
+        };
+        let found = &hits.positions[within.clone()];
+        let total = summed.and_then(|_| {
+            let before = within.start.checked_sub(1).map_or(hits.total_before, |index| hits.totals[index]);
+            match within.is_empty() {
+                true => Some(Value::Int(0)),
+                false => hits.totals[within.end - 1].since(before),
+            }
+        });
+        Some(LoopHits { count: found.len(), ends: [element(found.first()), element(found.last())], total })
+    }
+
+    /// Evaluates the condition of a loop for the elements that are not remembered yet. `None` if an
+    /// element has a key by which elements cannot be grouped.
+    fn test_new_elements(
+        &mut self,
+        memo: &mut LoopMemo,
+        each: &Loop,
+        plan: HistoryLoop,
+        summed: Option<BlockId>,
+    ) -> Option<()> {
+        let timeline = &self.history.timeline;
+        let first = timeline.first_position();
+        let next = memo.next.map_or(first, |next| next.max(first));
+        let tested = usize::try_from(next - first).unwrap_or(0);
+        let new = timeline.elements().get(tested..).unwrap_or(&[]);
+        if new.is_empty() {
+            return Some(());
+        }
+        memo.hits.forget_before(first);
+        for (element, position) in new.iter().map(Value::from_json).zip(next..) {
+            if self.holds_for(each, plan.body, element) {
+                let hits = match plan.groups {
+                    None => Some(&mut memo.hits),
+                    Some(groups) => match self.eval_block(groups.key) {
+                        Value::Missing => None,
+                        value => {
+                            let hits = memo.groups.entry(GroupKey::new(value)?).or_default();
+                            hits.forget_before(first);
+                            Some(hits)
+                        }
+                    },
+                };
+                if let Some(hits) = hits {
+                    if let Some(summed) = summed {
+                        let total = hits.totals.last().copied().unwrap_or(hits.total_before);
+                        hits.totals.push(total.plus(self.eval_block(summed)));
+                    }
+                    hits.positions.push(position);
+                }
+            }
+            memo.next = Some(position.saturating_add(1));
+        }
+        Some(())
+    }
+
+    /// Adds the terms of a sum for the elements of `list` for which the condition of the loop is
+    /// true.
+    pub(super) fn sum_of_elements(&mut self, each: &Loop, list: Value<'a>, value: BlockId) -> Value<'a> {
+        let mut sum = Sum::default();
+        for element in list.elements().into_iter().flatten() {
+            if self.holds_for(each, each.body, element) {
+                sum.add(self.eval_block(value));
+            }
+        }
+        sum.total()
+    }
+}

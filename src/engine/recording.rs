@@ -1,0 +1,88 @@
+//! Records messages in a store, after they were decided or without a decision.
+
+use super::Rules;
+use super::decision::Decision;
+use super::set::RuleSet;
+use crate::history::{Past, RecordError, Store, StoreError, time_of_message};
+use serde_json::Value as Json;
+
+impl RuleSet {
+    /// Returns the earlier messages that a decision about `message` sees; see [`Rules::past`].
+    pub(super) fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
+        let mut past = Past::default();
+        if let Some(plan) = self.history_plan()
+            && let Some(key) = plan.key(message)
+        {
+            store.with_key(&key, &mut |events| past = plan.past(events, message))?;
+        }
+        Ok(past)
+    }
+
+    /// Records a message, with the decision about it if there is one.
+    pub(super) fn insert_message(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        decision: Option<&Decision>,
+    ) -> Result<(), RecordError> {
+        self.decide_and_insert(store, message, |_| decision.cloned()).map(drop)
+    }
+
+    /// Calls `decide` with the earlier messages that a decision about `message` sees, and records
+    /// the message with the decision. Nothing is recorded for the same key in between.
+    pub(super) fn decide_and_insert(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        mut decide: impl FnMut(Past) -> Option<Decision>,
+    ) -> Result<Option<Decision>, RecordError> {
+        let plan = self.history_plan().ok_or(RecordError::NoHistory)?;
+        let key = plan.key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
+        let at = time_of_message(message).ok_or(RecordError::NoTime)?;
+        let mut decision = None;
+        store.with_key(&key, &mut |events| {
+            decision = decide(plan.past(events, message));
+            events.insert(
+                at,
+                plan.element(
+                    message,
+                    decision.as_ref().map(|decision| [decision.chosen(), decision.target()]),
+                ),
+                plan,
+            );
+        })?;
+        Ok(decision)
+    }
+}
+
+impl Rules {
+    /// True if the rules have a `history` statement.
+    pub fn has_history(&self) -> bool {
+        self.rule_set().history_plan().is_some()
+    }
+
+    /// Returns the earlier messages that a decision about `message` reads as `history`. They are
+    /// empty if the rules keep no history, or if the message has no key.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
+        self.rule_set().past(store, message)
+    }
+
+    /// Records a message with the decision about it. The time of the message is its field `now`.
+    ///
+    /// # Errors
+    /// If the message has no key or no time, if the rules keep no history, or if the store fails.
+    pub fn record(&self, store: &dyn Store, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        self.rule_set().insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message that is not decided.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    pub fn observe(&self, store: &dyn Store, message: &Json) -> Result<(), RecordError> {
+        self.rule_set().insert_message(store, message, None)
+    }
+}

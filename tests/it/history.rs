@@ -1,0 +1,386 @@
+//! Rules over what happened before: the examples of the language page, random programs on every
+//! engine, and what a store keeps.
+
+use crate::support::engines::{COLUMNS, REFERENCE};
+use crate::support::random::Random;
+use crate::support::trials;
+use rulec::history::{MemoryStore, RecordError};
+use rulec::{Compiler, Rules, Session};
+use serde_json::{Value as Json, json};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// The routes of the language page.
+const GUARD: &str = r#"
+input {
+  tool: string, args?: string, amount?: number, now: datetime
+  ctx: { session: string }
+}
+history by ctx.session keep 24h at most 10_000
+route exfiltration when tool == "send_email"
+  and any p in history within 1h: p.tool == "read_secret"              -> deny(reason: "a secret was read")
+route too_fast when (count p in history within 1m: p.tool == tool) >= 5 -> deny(reason: "slow down")
+route over_budget when (sum p.amount for p in history within 1d: p.tool == "pay") + amount > 1_000
+                                                                        -> ask(whom: "owner")
+route unconfirmed when tool == "delete"
+  and not any c in history within 10m: c.tool == "confirm" and all q in history after c: q.tool != "edit"
+                                                                        -> ask(whom: "user")
+route again when previous.tool == tool and previous.args == args        -> deny(reason: "the same call twice")
+route session_over when (last p in history: p.tool in ["login", "logout"]).tool == "logout"
+                                                                        -> deny(reason: "logged out")
+default -> run
+"#;
+
+fn session(source: &str) -> Session {
+    let rules = Rules::from_text(source).unwrap_or_else(|error| panic!("{error}"));
+    rules.session().with_history(Arc::new(MemoryStore::default()))
+}
+
+/// A call of a tool at a minute of a day.
+fn call(minute: u32, tool: &str) -> Json {
+    let now = format!("2026-01-31T{:02}:{:02}:00Z", minute / 60, minute % 60);
+    json!({"tool": tool, "now": now, "ctx": {"session": "s"}})
+}
+
+fn with(mut message: Json, field: &str, value: Json) -> Json {
+    message[field] = value;
+    message
+}
+
+/// Decides and records each message, and compares the chosen routes.
+fn check(source: &str, messages: &[(Json, &str)]) {
+    let mut session = session(source);
+    for (message, expected) in messages {
+        let decision = session.decide_and_record(message).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(decision.chosen(), Some(*expected), "{message}");
+    }
+}
+
+#[test]
+fn a_secret_that_was_read_stops_mail_for_an_hour() {
+    check(
+        GUARD,
+        &[
+            (call(0, "send_email"), "default"),
+            (call(1, "read_secret"), "default"),
+            (call(2, "send_email"), "exfiltration"),
+            (call(61, "send_email"), "exfiltration"),
+            (call(62, "send_email"), "default"),
+        ],
+    );
+}
+
+#[test]
+fn calls_and_amounts_are_counted_in_their_windows() {
+    let search = |args: &str| with(call(0, "search"), "args", args.into());
+    check(
+        GUARD,
+        &[
+            (search("a"), "default"),
+            (search("b"), "default"),
+            (search("c"), "default"),
+            (search("d"), "default"),
+            (search("e"), "default"),
+            (search("f"), "too_fast"),
+            (with(call(2, "search"), "args", "f".into()), "again"),
+        ],
+    );
+    let pay = |minute: u32, amount: f64| with(call(minute, "pay"), "amount", amount.into());
+    check(
+        GUARD,
+        &[
+            (pay(0, 600.0), "default"),
+            (pay(1, 400.0), "default"),
+            (pay(2, 0.5), "over_budget"),
+            // The first payment is a day old, so only the other two count.
+            (with(pay(0, 599.5), "now", "2026-02-01T00:00:30Z".into()), "default"),
+        ],
+    );
+}
+
+#[test]
+fn a_confirmation_counts_until_the_next_edit() {
+    check(
+        GUARD,
+        &[
+            (call(0, "delete"), "unconfirmed"),
+            (call(1, "confirm"), "default"),
+            (call(2, "edit"), "default"),
+            (call(3, "delete"), "unconfirmed"),
+            (call(4, "confirm"), "default"),
+            (call(5, "delete"), "default"),
+            (call(15, "delete"), "unconfirmed"),
+        ],
+    );
+}
+
+#[test]
+fn the_last_element_and_the_previous_one_are_read() {
+    check(
+        GUARD,
+        &[
+            (call(0, "login"), "default"),
+            (call(1, "logout"), "default"),
+            (call(2, "search"), "session_over"),
+            (call(3, "login"), "session_over"),
+            (call(4, "search"), "default"),
+        ],
+    );
+}
+
+#[test]
+fn sessions_do_not_see_each_other() {
+    let mut session = session(GUARD);
+    let secret = call(0, "read_secret");
+    session.decide_and_record(&secret).expect("it is recorded");
+    let other = with(call(1, "send_email"), "ctx", json!({"session": "other"}));
+    assert_eq!(session.decide_with_history(&other).expect("a store").chosen(), Some("default"));
+    let same = call(1, "send_email");
+    assert_eq!(session.decide_with_history(&same).expect("a store").chosen(), Some("exfiltration"));
+    // Without its store, nothing happened before.
+    assert_eq!(session.decide(&same).chosen(), Some("default"));
+}
+
+#[test]
+fn late_messages_are_placed_by_their_time() {
+    let rules = "input { n: int, now: datetime } history
+        route rising when all p in history: all q in history after p: p.n < q.n -> up
+        default -> other";
+    let mut session = session(rules);
+    let at = |second: u32, n: i64| json!({"n": n, "now": format!("2026-01-31T00:00:{second:02}Z")});
+    for message in [at(5, 50), at(1, 10), at(3, 30), at(4, 40), at(2, 20)] {
+        session.observe(&message).expect("it is recorded");
+    }
+    assert_eq!(session.decide_with_history(&at(9, 0)).expect("a store").target(), Some("up"));
+    // Elements of one time keep the order of their arrival.
+    session.observe(&at(5, 51)).expect("it is recorded");
+    assert_eq!(session.decide_with_history(&at(9, 0)).expect("a store").target(), Some("up"));
+    session.observe(&at(5, 49)).expect("it is recorded");
+    assert_eq!(session.decide_with_history(&at(9, 0)).expect("a store").target(), Some("other"));
+}
+
+#[test]
+fn decisions_are_part_of_the_history() {
+    let rules = "input { n: int, now: datetime } history keep 1h
+        route after_refusal when previous.decision.target == \"refuse\" -> ask
+        route negative when n < 0 -> refuse
+        route observed when previous is present and previous.decision is missing -> note
+        default -> run";
+    let at = |second: u32, n: i64| json!({"n": n, "now": format!("2026-01-31T00:00:{second:02}Z")});
+    let mut session = session(rules);
+    let mut target = |message: &Json| {
+        let decision = session.decide_and_record(message).expect("it is recorded");
+        decision.target().map(str::to_owned)
+    };
+    assert_eq!(target(&at(0, 1)).as_deref(), Some("run"));
+    assert_eq!(target(&at(1, -1)).as_deref(), Some("refuse"));
+    assert_eq!(target(&at(2, 1)).as_deref(), Some("ask"));
+    assert_eq!(target(&at(3, 1)).as_deref(), Some("run"));
+    session.observe(&at(4, 1)).expect("it is recorded");
+    assert_eq!(session.decide_with_history(&at(5, 1)).expect("a store").target(), Some("note"));
+}
+
+#[test]
+fn what_is_older_or_too_much_is_removed() {
+    let rules = "input { now: datetime } history keep 10s at most 3
+        route n0 when (count p in history: true) == 0 -> n0
+        route n1 when (count p in history: true) == 1 -> n1
+        route n2 when (count p in history: true) == 2 -> n2
+        route n3 when (count p in history: true) == 3 -> n3";
+    let at = |second: u32| json!({"now": format!("2026-01-31T00:00:{second:02}Z")});
+    check(
+        rules,
+        &[
+            (at(0), "n0"),
+            (at(1), "n1"),
+            (at(2), "n2"),
+            (at(3), "n3"),
+            (at(4), "n3"),
+            (at(12), "n3"),
+            (at(13), "n3"),
+            (at(30), "n0"),
+        ],
+    );
+}
+
+#[test]
+fn errors_name_what_a_message_lacks() {
+    let session = session(GUARD);
+    let mut message = call(0, "x");
+    message["ctx"] = json!({});
+    assert_eq!(session.observe(&message), Err(RecordError::NoKey("ctx.session".to_owned())));
+    message = call(0, "x");
+    message["now"] = json!("yesterday");
+    assert_eq!(session.observe(&message), Err(RecordError::NoTime));
+    let plain = Rules::from_text("route a when n > 1 -> b").expect("they compile");
+    assert_eq!(plain.observe(&MemoryStore::default(), &call(0, "x")), Err(RecordError::NoHistory));
+    assert_eq!(plain.session().observe(&call(0, "x")), Err(RecordError::NoStore));
+}
+
+/// Generates programs over a history and messages for them.
+struct HistoryPrograms {
+    random: Random,
+    vars: usize,
+}
+
+impl HistoryPrograms {
+    fn pick(&mut self, options: &[&'static str]) -> &'static str {
+        options[self.random.below(options.len())]
+    }
+
+    /// A part of the history; `outer` are the elements in scope.
+    fn list(&mut self, outer: &[String]) -> String {
+        let mut list = "history".to_owned();
+        if self.random.chance(50) {
+            let _ = write!(list, " within {}", self.pick(&["2s", "10s", "30s", "1m", "n * 1s"]));
+        }
+        for bound in ["after", "before"] {
+            if !outer.is_empty() && self.random.chance(30) {
+                let _ = write!(list, " {bound} {}", outer[self.random.below(outer.len())]);
+            }
+        }
+        list
+    }
+
+    fn test(&mut self, element: &str) -> String {
+        match self.random.below(10) {
+            0 => format!("{element}.tool == tool"),
+            1 => format!("{element}.tool == {}", self.pick(&["\"a\"", "\"b\"", "\"c\""])),
+            2 => format!("{element}.n {} {}", self.pick(&["<", ">=", "=="]), self.random.below(6)),
+            3 => format!("{element}.n {} n", self.pick(&["<", ">=", "=="])),
+            4 => format!("{element}.flag"),
+            5 => format!("{element}.decision.target == {}", self.pick(&["\"h0\"", "\"h1\""])),
+            6 => format!("{element}.tags contains {}", self.pick(&["\"x\"", "\"y\"", "tool"])),
+            7 => format!("any t in {element}.tags: t == \"x\""),
+            8 => format!("{element}.at > now - {}", self.pick(&["5s", "20s"])),
+            _ => format!("{element}.n is missing"),
+        }
+    }
+
+    fn condition(&mut self, outer: &mut Vec<String>, depth: usize) -> String {
+        let kind = self.random.below(if depth == 0 { 2 } else { 9 });
+        if kind < 2 && !outer.is_empty() {
+            let element = outer[self.random.below(outer.len())].clone();
+            return format!("({})", self.test(&element));
+        }
+        let list = self.list(outer);
+        let element = format!("p{}", self.vars);
+        self.vars += 1;
+        outer.push(element.clone());
+        let inner = depth.saturating_sub(1);
+        let mut body = self.condition(outer, inner);
+        if self.random.chance(40) {
+            let joined = self.pick(&["and", "or", "unless"]);
+            body = format!("({body} {joined} {})", self.condition(outer, inner));
+        }
+        let result = match kind {
+            0 | 2 => format!("(any {element} in {list}: {body})"),
+            1 | 3 => format!("not (all {element} in {list}: {body})"),
+            4 => format!("(count {element} in {list}: {body}) >= {}", 1 + self.random.below(3)),
+            5 => format!("(sum {element}.n for {element} in {list}: {body}) > {}", self.random.below(20)),
+            6 => format!("(sum {element}.f * 2 for {element} in {list}: {body}) > {}", self.random.below(9)),
+            7 => format!("(first {element} in {list}: {body}).n == {}", self.random.below(6)),
+            _ => format!("(last {element} in {list}: {body}).tool == tool"),
+        };
+        outer.pop();
+        result
+    }
+
+    fn program(&mut self) -> String {
+        let keep = self.pick(&["", " keep 5m", " keep 1m at most 20", " at most 5"]);
+        let key = self.pick(&["", " by key"]);
+        let mut source = format!(
+            "input {{ tool: string, key: string, n?: int, f?: number, flag?: bool, tags?: list<string>, now: datetime }}
+             history{key}{keep}\n"
+        );
+        for route in 0..1 + self.random.below(6) {
+            let mut condition = self.condition(&mut Vec::new(), 2);
+            if self.random.chance(40) {
+                condition = format!("tool == {} and {condition}", self.pick(&["\"a\"", "\"b\""]));
+            }
+            if self.random.chance(15) {
+                condition = "previous.tool == tool".to_owned();
+            }
+            let _ = writeln!(source, "route r{route} when {condition} -> h{}", self.random.below(3));
+        }
+        source.push_str("default -> other\n");
+        source
+    }
+
+    fn message(&mut self, second: usize) -> Json {
+        let mut message = json!({
+            "tool": self.pick(&["a", "b", "c"]),
+            "key": self.pick(&["k1", "k2"]),
+            "now": format!("2026-01-31T00:{:02}:{:02}Z", second / 60, second % 60),
+        });
+        if self.random.chance(80) {
+            message["n"] = json!(self.random.below(6));
+        }
+        if self.random.chance(80) {
+            message["f"] = json!([0.1, 0.2, 1.5, 3.0, 1e9][self.random.below(5)]);
+        }
+        if self.random.chance(60) {
+            message["flag"] = json!(self.random.chance(50));
+        }
+        if self.random.chance(60) {
+            message["tags"] = [json!([]), json!(["x"]), json!(["y", "x"])][self.random.below(3)].clone();
+        }
+        message
+    }
+}
+
+#[test]
+fn engines_agree_on_random_programs_with_histories() {
+    let mut decided = std::collections::BTreeMap::<String, usize>::new();
+    for seed in trials::seeds(150) {
+        let mut programs = HistoryPrograms { random: Random::new(seed), vars: 0 };
+        let source = programs.program();
+        let rules = match Rules::from_text(&source) {
+            Ok(rules) => rules,
+            // A window may be longer than the history is kept.
+            Err(error) if error.to_string().contains("E0318") => continue,
+            Err(error) => panic!("{source}\n{error}"),
+        };
+        let mut columns: Vec<(_, Session)> = COLUMNS
+            .iter()
+            .map(|column| {
+                let session = column.compile(&rules).session();
+                (column, session.with_history(Arc::new(MemoryStore::default())))
+            })
+            .collect();
+        let mut second = 0;
+        for _ in 0..60 {
+            second = (second + programs.random.below(8)).saturating_sub(programs.random.below(4));
+            let message = programs.message(second);
+            let observe = programs.random.chance(20);
+            let mut chosen = None;
+            for (column, session) in &mut columns {
+                if observe {
+                    session.observe(&message).expect("it is recorded");
+                    continue;
+                }
+                let decision = session.decide_and_record(&message).expect("it is recorded");
+                let name = decision.chosen().map(str::to_owned);
+                let expected = chosen.get_or_insert_with(|| name.clone());
+                assert_eq!(*expected, name, "seed {seed} {column:?}\n{source}\n{message}");
+            }
+            if let Some(Some(name)) = chosen {
+                *decided.entry(name).or_default() += 1;
+            }
+        }
+    }
+    assert!(decided.len() >= 5, "too few different routes were chosen: {decided:?}");
+    assert!(decided.values().all(|count| *count > 10), "{decided:?}");
+}
+
+#[test]
+fn an_artifact_keeps_the_history() {
+    let rules = Rules::from_text(GUARD).expect("they compile");
+    let loaded = Compiler::new().load_artifact(&rules.to_artifact(false)).expect("it loads");
+    for rules in [REFERENCE.compile(&loaded), loaded] {
+        let mut session = rules.session().with_history(Arc::new(MemoryStore::default()));
+        session.decide_and_record(&call(0, "read_secret")).expect("it is recorded");
+        let decision = session.decide_and_record(&call(1, "send_email")).expect("it is recorded");
+        assert_eq!(decision.chosen(), Some("exfiltration"));
+    }
+}
