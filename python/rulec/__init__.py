@@ -44,6 +44,7 @@ from ._rulec import (
     CompileError,
     Condition,
     Decision,
+    DecisionLog,
     Diagnostic,
     Edit,
     Explanation,
@@ -68,6 +69,7 @@ from ._rulec import (
     TestResult,
     UnknownName,
     Violation,
+    Watch,
     WatchStatus,
     WatchedRules,
 )
@@ -95,6 +97,7 @@ __all__ = [
     "CompileError",
     "Condition",
     "Decision",
+    "DecisionLog",
     "Diagnostic",
     "Edit",
     "Explanation",
@@ -119,6 +122,7 @@ __all__ = [
     "TestResult",
     "UnknownName",
     "Violation",
+    "Watch",
     "WatchStatus",
     "WatchedRules",
 ]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 import rulec
-from rulec import _rulec, models
+from rulec import _rulec, choices, flows, models
 from rulec.guard import Guard, Verdict
 
 PACKAGE = Path(rulec.__file__).parent
 # pytest makes the objects of these classes.
 WITHOUT_EXAMPLES = {"pytest_plugin.py"}
-NAMES = {**vars(rulec), "Columns": _rulec.Columns, "Guard": Guard, "Verdict": Verdict, "models": models, "asyncio": asyncio}
+NAMES = {**vars(_rulec), **vars(flows), **vars(choices), **vars(rulec), "Guard": Guard, "Verdict": Verdict, "models": models, "asyncio": asyncio}
 
 
 def public_classes() -> Iterator[tuple[str, ast.ClassDef]]:

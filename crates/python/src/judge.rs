@@ -57,19 +57,24 @@ impl Violation {
     }
 }
 
+impl Violation {
+    pub fn new(violation: &payload::Violation) -> Violation {
+        Violation {
+            rule: violation.rule.to_string(),
+            path: violation.path.clone(),
+            message: violation.message.to_string(),
+            repair: violation.repair.to_string(),
+        }
+    }
+}
+
 fn all(violations: &[payload::Violation]) -> Vec<Violation> {
-    let to_python_violation = |violation: &payload::Violation| Violation {
-        rule: violation.rule.to_string(),
-        path: violation.path.clone(),
-        message: violation.message.to_string(),
-        repair: violation.repair.to_string(),
-    };
-    violations.iter().map(to_python_violation).collect()
+    violations.iter().map(Violation::new).collect()
 }
 
 /// The result of checking a payload.
 #[pyclass(frozen, module = "rulec")]
-pub struct Judgement(payload::Judgement);
+pub struct Judgement(pub payload::Judgement);
 
 #[pymethods]
 impl Judgement {

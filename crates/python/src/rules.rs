@@ -7,6 +7,7 @@ use super::error::{
 };
 use super::flows::{Flows, Question};
 use super::host::register_functions;
+use super::http::HttpClient;
 use super::judge::Judge;
 use super::message::{DirectValue, as_dict, mapping_entries, object, text_bytes, tree};
 use super::shutdown::without_gil;
@@ -68,7 +69,7 @@ impl Rules {
 
     /// Returns the payload context (the object that payload rules read as `context`) that was
     /// loaded with the rules; `None` for other rules.
-    fn loaded_context(&self) -> Option<&Json> {
+    pub fn loaded_context(&self) -> Option<&Json> {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
@@ -383,9 +384,14 @@ impl Rules {
     }
 
     /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier.
-    fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
-        without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
+    /// built-in classifier. With a `client`, it also executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(&self, py: Python<'_>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        let flows = without_gil(py, || Flows::new(&self.rules)).map_err(library_error)?;
+        match client {
+            Some(client) => flows.with_client(client.get()),
+            None => Ok(flows),
+        }
     }
 
     /// Returns the question that a language model answers to make the choice `name`.
