@@ -11,6 +11,7 @@ __all__ = [
     "AgentSession",
     "Bus",
     "ChatModel",
+    "Classifier",
     "Columns",
     "ColumnsMismatch",
     "CompileError",
@@ -57,6 +58,7 @@ __all__ = [
     "RouterError",
     "RulecError",
     "Rules",
+    "Session",
     "Started",
     "Stop",
     "Subscription",
@@ -75,6 +77,8 @@ __all__ = [
     "end",
     "http_handler",
     "json_lines",
+    "log_level",
+    "unpickled_decision",
 ]
 
 class _Dataclass(Protocol):
@@ -85,8 +89,12 @@ class _Model(Protocol):
 
 _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
 
+__version__: str
+
 def command_line(args: Sequence[str]) -> int: ...
 def end() -> None: ...
+def log_level(level: str) -> None: ...
+def unpickled_decision(attributes: dict[str, Any]) -> Decision: ...
 
 class RulecError(Exception):
     """An error of this package.
@@ -327,6 +335,8 @@ class Rules:
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         root: str | PathLike[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Rules: ...
     @staticmethod
     def from_text(
@@ -334,6 +344,8 @@ class Rules:
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         imports: Mapping[str, str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Rules: ...
     @staticmethod
     def from_artifact(
@@ -358,6 +370,10 @@ class Rules:
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def decide_json(self, text: str | bytes, *, entry: str | None = None) -> Decision: ...
     def decide_many(self, messages: Iterable[_Message | Prepared], *, entry: str | None = None) -> list[Decision]: ...
+    def decide_json_many(
+        self, texts: Iterable[str | bytes], *, entry: str | None = None, threads: int = 1
+    ) -> list[Decision]: ...
+    def session(self, *, entry: str | None = None) -> Session: ...
     def matched(self, message: _Message | Prepared, *, entry: str | None = None) -> list[str]: ...
     def explain(
         self, message: _Message | Prepared, *, entry: str | None = None, show_private: bool = False
@@ -566,6 +582,7 @@ class Judge:
     @property
     def kind(self) -> str: ...
     def judge(self, payload: _Message | str) -> Judgement: ...
+    def why(self, payload: _Message) -> list[dict[str, Any]]: ...
     def schema(self) -> dict[str, Any]: ...
 
 @final
@@ -611,6 +628,10 @@ class Judgement:
     def remaining(self) -> list[Violation]: ...
     @property
     def warnings(self) -> list[Violation]: ...
+    @property
+    def corrections(self) -> list[tuple[str, str]]: ...
+    @property
+    def unchecked(self) -> list[tuple[str, str, str]]: ...
     @property
     def corrected(self) -> dict[str, Any] | None: ...
     @property
@@ -1556,3 +1577,39 @@ class FlowOutcome:
 def ask_choice(
     rules: Rules, name: str, model: ChatModel, message: _Message
 ) -> Future[tuple[str, bool, str | None, str | None, list[str]]]: ...
+
+@final
+class Session:
+    """Rules with their own working memory: the fastest way to decide in one thread.
+
+    It holds the interpreter lock while it decides. Decide long texts with ``Rules.decide``, which
+    releases the lock.
+
+    >>> session = Rules.from_text("route big when n > 9 -> many default -> few").session()
+    >>> session.decide({"n": 12}).target, session.decide_json('{"n": 3}').target
+    ('many', 'few')
+    """
+
+    def decide(self, message: _Message | Prepared) -> Decision: ...
+    def decide_json(self, text: str | bytes) -> Decision: ...
+
+@final
+class Classifier:
+    """The built-in classifier of intents. It abstains where it is not sure.
+
+    >>> classifier = Classifier.train([
+    ...     ("refund", ["I want my money back", "please refund my order"]),
+    ...     ("status", ["where is my parcel", "when does my order arrive"]),
+    ... ])
+    >>> classifier.classify("give me my money back")
+    'refund'
+    """
+
+    @staticmethod
+    def train(
+        intents: Sequence[tuple[str, Sequence[str]]], *, threshold: float | None = None, margin: float | None = None
+    ) -> Classifier: ...
+    def classify(self, text: str) -> str | None: ...
+    def ranked(self, text: str) -> list[tuple[str, float]]: ...
+    @property
+    def ids(self) -> list[str]: ...

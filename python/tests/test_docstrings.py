@@ -39,4 +39,4 @@ def test_the_example_of_a_class(file: str, node: ast.ClassDef) -> None:
 
 def test_each_name_of_the_package_has_an_example() -> None:
     named = {node.name for _, node in public_classes()}
-    assert set(rulec.__all__) <= named
+    assert {name for name in rulec.__all__ if name[0].isupper()} <= named

@@ -58,6 +58,10 @@ impl Flows {
 
 #[pymethods]
 impl Flows {
+    fn __repr__(&self) -> String {
+        format!("<Flows: {} intents>", self.matcher.intents().len())
+    }
+
     /// Returns the flow for a text; None if no flow fits the text.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
         without_gil(py, || match self.matcher.find(text) {
@@ -139,6 +143,10 @@ impl Question {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Question {}: {:?}>", self.0.name(), self.0.text())
     }
 
     #[getter]

@@ -31,6 +31,12 @@ impl Judge {
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
+    /// Explains each violated rule, with the values that its condition read; warnings come last.
+    fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let payload = tree(payload, "the payload")?;
+        Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
+    }
+
     /// Returns the JSON Schema of the payloads that this object checks.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.schema())?)
@@ -112,6 +118,22 @@ impl Judgement {
     #[getter]
     fn warnings(&self) -> Vec<Violation> {
         all(self.0.warnings())
+    }
+
+    /// The corrections that were applied: the kind (`default`, `clamp` or `remove`) and the path of
+    /// each.
+    #[getter]
+    fn corrections(&self) -> Vec<(&str, &str)> {
+        self.0.corrections().iter().map(|applied| (applied.kind, &*applied.path)).collect()
+    }
+
+    /// The rules that could not be checked: the rule, the path and the reason of each.
+    #[getter]
+    fn unchecked(&self) -> Vec<(String, String, String)> {
+        let to_tuple = |unchecked: &payload::Unchecked| {
+            (unchecked.rule.to_string(), unchecked.path.clone(), unchecked.message.to_string())
+        };
+        self.0.unchecked().iter().map(to_tuple).collect()
     }
 
     /// The corrected payload; None if the payload was rejected.

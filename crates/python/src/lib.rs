@@ -5,10 +5,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
+//! | `pace` | whether a decision releases the interpreter lock |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
+//! | `decide` | how rules decide messages |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that change while they decide |
@@ -27,13 +29,17 @@
 //! | `coordinator`, `session` | decisions that are checked and executed |
 //! | `workflow` | workflows whose nodes are Python functions |
 //! | `worker` | nodes of workflows and plans |
+//! | `tracing` | reports of the library, for Python's `logging` |
+//! | `classifier` | the classifier of intents |
 //! | `log` | decision logs |
 //! | `batch` | record batches |
 
 mod batch;
 mod bus;
 mod callback;
+mod classifier;
 mod coordinator;
+mod decide;
 mod decision;
 mod document;
 mod error;
@@ -46,6 +52,7 @@ mod live;
 mod log;
 mod message;
 mod outcome;
+mod pace;
 mod policy;
 mod queries;
 mod router;
@@ -54,6 +61,7 @@ mod runner;
 mod session;
 mod shutdown;
 mod switching;
+mod tracing;
 mod worker;
 mod workflow;
 
@@ -74,11 +82,15 @@ mod _rulec {
     #[pymodule_export]
     use super::bus::{Bus, Published, Stop, Subscription};
     #[pymodule_export]
+    use super::classifier::Classifier;
+    #[pymodule_export]
     use super::command_line;
     #[pymodule_export]
     use super::coordinator::{Coordinator, Handled, Middleware};
     #[pymodule_export]
-    use super::decision::{Decision, Explanation};
+    use super::decide::{Prepared, Session};
+    #[pymodule_export]
+    use super::decision::{Decision, Explanation, unpickled_decision};
     #[pymodule_export]
     use super::document::ReportItem;
     #[pymodule_export]
@@ -104,7 +116,7 @@ mod _rulec {
     #[pymodule_export]
     use super::router::{Router, RouterError, Started};
     #[pymodule_export]
-    use super::rules::{Prepared, Rules};
+    use super::rules::Rules;
     #[pymodule_export]
     use super::runner::{FlowOutcome, FlowRunner, ask_choice};
     #[pymodule_export]
@@ -114,12 +126,16 @@ mod _rulec {
     #[pymodule_export]
     use super::switching::Watch;
     #[pymodule_export]
+    use super::tracing::log_level;
+    #[pymodule_export]
     use super::worker::{NodeCall, NodeFactory};
     #[pymodule_export]
     use super::workflow::{Workflow, WorkflowError, WorkflowRun};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::tracing::start();
         super::error::add_classes(module)
     }
 }

@@ -127,14 +127,14 @@ impl LiveRules {
             Some(entry) => self.rules.decide_in(entry, &message),
             None => Ok(self.rules.decide(&message)),
         });
-        decision.map(Decision).map_err(unknown_name_error)
+        decision.map(Decision::new).map_err(unknown_name_error)
     }
 
     /// Decides a message given as JSON text.
     fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let text = text_bytes(text)?;
         let decision = without_gil(py, || self.rules.decide_line(text));
-        decision.map(Decision).map_err(|error| message_error(error.to_string()))
+        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -324,7 +324,7 @@ impl WatchedRules {
             Some(entry) => self.rules.decide_in(entry, &message),
             None => Ok(self.rules.decide(&message)),
         });
-        decision.map(Decision).map_err(unknown_name_error)
+        decision.map(Decision::new).map_err(unknown_name_error)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.

@@ -22,6 +22,11 @@ impl Request {
         self.message.clone_ref(py)
     }
 
+    fn __repr__(&self) -> String {
+        let route::Request { route, handler, attempt, .. } = &self.request;
+        format!("<Request of {route} for {handler}, attempt {attempt}>")
+    }
+
     /// The message's `text`; empty if there is none.
     #[getter]
     fn text(&self) -> &str {
@@ -163,4 +168,11 @@ pub struct Finished {
     pub message: Py<PyAny>,
     #[pyo3(get)]
     pub outcome: Py<Outcome>,
+}
+
+#[pymethods]
+impl Finished {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Finished {}>", self.outcome.bind(py).repr()?))
+    }
 }

@@ -41,4 +41,8 @@ impl Policy {
         }
         Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
     }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
 }
