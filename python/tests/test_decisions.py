@@ -275,3 +275,36 @@ def test_decisions_are_arbitrated() -> None:
     assert (order["run_now"], order["interrupted"], order["published"]) == ("2", ["3", "1"], True)
     with pytest.raises(UnknownName):
         RULES.arbitrate([("1", "nothing")])
+
+
+def test_the_bus_of_a_coordinator_and_its_settings() -> None:
+    seen: list[Any] = []
+
+    def fallback(rejected: DecisionRejected) -> Any:
+        seen.append(rejected.kind)
+        return None
+
+    def broken(failure: NodeExecutionFailed) -> Any:
+        raise ValueError("no plan")
+
+    async def llm(call: NodeCall) -> dict[str, Any]:
+        return {"text": call.config["prompt"], "n": 3}
+
+    async def main() -> None:
+        coordinator = Coordinator(
+            RULES, context=CONTEXT, middleware={"see": seen.append}, middleware_limit=5, workers={"LLM": llm}, conditions=True,
+            loops=2, values={"WHO": "ann"}, node_limit=5, run_limit=20, step_limit=100, byte_limit=10_000, recoveries=2,
+            recovery=broken, recovery_limit=5, fallback=fallback,
+        )
+        inbox = coordinator.bus.subscribe(DecisionValidated)
+        test = {"node_id": "b", "type": "CONDITION", "name": "b", "config": {"condition": "n > 2"}}
+        turn = await coordinator.session().offer([plan([node("a", "hello ${WHO}"), test], ("a", "b"))])
+        report = turn.done[0].report
+        assert report is not None and report["outputs"]["a"]["text"] == "hello ann" and report["outputs"]["b"]["result"] is True
+        assert (await anext(inbox)).kind == "create_workflow_plan" and isinstance(seen[0], DecisionMade)
+        handled = await coordinator.publish(NodeExecutionFailed("w", "n", "no line"))
+        assert len(handled) == 2 and seen[-1] == "error_recovery"
+        coordinator.replace(Rules.from_text("payload respond rank 1 { response: string not blank }"))
+        assert coordinator.validate_decision(DecisionMade("respond", {"response": "x"})).is_valid
+
+    run(main())

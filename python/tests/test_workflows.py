@@ -186,3 +186,19 @@ def test_workflows_are_drawn() -> None:
     for name, format in (("revue", "mermaid"), ("review", "png")):
         with pytest.raises(RulecError):
             RULES.draw(name, format=format)
+
+
+def test_the_built_in_loop_ends_by_its_rounds() -> None:
+    rules = Rules.from_text("router rounds(output) { when output.should_exit -> next[1]  otherwise -> next[0] loopback }")
+    nodes: list[dict[str, Any]] = [
+        {"id": "draft", "type": "echo", "next": ["again"]},
+        {"id": "again", "type": "loop", "config": {"max_rounds": 2}, "next": ["draft", "done"]},
+        {"id": "done", "type": "echo"},
+    ]
+
+    async def main() -> dict[str, Any]:
+        workers = {"echo": "echo", "loop": "loop"}
+        return await Workflow("draft", nodes, rules=rules, routers={"again": "rounds"}, workers=workers).run({"score": 7})
+
+    report = run(main())
+    assert report["executed"].count("draft") == 2 and report["outputs"]["done"]["exit_reason"] == "max_rounds_reached"
