@@ -96,7 +96,7 @@ def test_judges_explain() -> None:
     assert why["rule"] == "refund.amount.range" and "900" in json.dumps(why["when"])
     judgement = judge.judge({"amount": 900})
     assert sorted(judgement.corrections) == [("clamp", "$.amount"), ("default", "$.currency")]
-    rules = Rules.from_text("input { context?: { limit: number } }\npayload refund rank 1 { amount: number\n require below: amount <= context.limit }")
+    rules = Rules.from_text("input { context?: { limit: number } }\npayload refund rank 1 { amount: number\n require \"refund.below\": amount <= context.limit }")
     assert [rule for rule, _, _ in rules.judge("refund").judge({"amount": 9}).unchecked] == ["refund.below"]
 
 

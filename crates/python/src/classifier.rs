@@ -6,8 +6,13 @@ use pyo3::prelude::*;
 use rulec_nlu::{Intent, Options};
 
 /// A trained classifier of intents. It abstains where it is not sure.
+///
+/// It is boxed because its vectors need an alignment that objects of Python do not have.
 #[pyclass(frozen, module = "rulec")]
-pub struct Classifier(rulec_nlu::Classifier);
+pub struct Classifier(Box<rulec_nlu::Classifier>);
+
+// Python aligns its objects to 16 bytes.
+const _: () = assert!(align_of::<Classifier>() <= 16 && align_of::<super::decide::Session>() <= 16);
 
 /// An intent with its score.
 type Ranked = (String, f64);
@@ -32,7 +37,7 @@ impl Classifier {
             margin: margin.unwrap_or(default.margin),
         };
         let trained = without_gil(py, || rulec_nlu::Classifier::train(&intents, options));
-        trained.map(Classifier).map_err(library_error)
+        trained.map(|trained| Classifier(Box::new(trained))).map_err(library_error)
     }
 
     /// Returns the id of the intent that a text expresses; None if the classifier abstains.
