@@ -28,7 +28,8 @@ diagnostics as data.
 ...     print(error.diagnostics[0].code, error.diagnostics[0].line)
 E0304 1
 
-``rulec.guard`` checks the tool calls of agents. ``rulec.tools`` defines tools from rules.
+``rulec.agents`` checks and executes decisions of language models, ``rulec.flows`` finds and
+executes flows, and ``rulec.workflows`` runs graphs of nodes. ``rulec.guard`` checks the tool calls of agents. ``rulec.tools`` defines tools from rules.
 ``rulec.adapters`` connects agent frameworks, and ``rulec.models`` makes models of pydantic.
 ``%load_ext rulec`` shows rules in notebooks, and ``pytest --rulec`` runs their tests.
 ``rulec.batch`` decides record batches; ``rulec.spark`` and ``rulec.rays`` decide them on clusters.
@@ -38,12 +39,15 @@ E0304 1
 from __future__ import annotations
 
 import atexit as _atexit
+import logging as _logging
 
 from ._rulec import (
+    Classifier,
     ColumnsMismatch,
     CompileError,
     Condition,
     Decision,
+    DecisionLog,
     Diagnostic,
     Edit,
     Explanation,
@@ -65,15 +69,21 @@ from ._rulec import (
     RouterError,
     RulecError,
     Rules,
+    Session,
     TestResult,
     UnknownName,
     Violation,
+    Watch,
     WatchStatus,
     WatchedRules,
+    __version__,
+    log_level,
 )
 from ._rulec import end as _end
 
 _atexit.register(_end)
+# Programs decide where reports go; without a handler, they go nowhere.
+_logging.getLogger("rulec").addHandler(_logging.NullHandler())
 
 
 def load_ipython_extension(shell: object) -> None:
@@ -91,10 +101,12 @@ def unload_ipython_extension(shell: object) -> None:
 
 
 __all__ = [
+    "Classifier",
     "ColumnsMismatch",
     "CompileError",
     "Condition",
     "Decision",
+    "DecisionLog",
     "Diagnostic",
     "Edit",
     "Explanation",
@@ -116,9 +128,13 @@ __all__ = [
     "RouterError",
     "RulecError",
     "Rules",
+    "Session",
     "TestResult",
     "UnknownName",
     "Violation",
+    "Watch",
     "WatchStatus",
     "WatchedRules",
+    "__version__",
+    "log_level",
 ]

@@ -1,15 +1,18 @@
-"""A call of a handler on its event loop, which can be cancelled from any thread."""
+"""Calls of handlers on the caller's event loop, and from other threads."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable
+from inspect import isawaitable
+from types import CoroutineType
 from typing import Any
+
+from ._rulec import Outcome, Router, Started
 
 
 class Call:
-    """A handler and the request to call it with."""
+    """A handler and the request to call it with, which can be cancelled from any thread."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, function: Callable[[Any], Any], request: Any) -> None:
         self._loop = loop
@@ -24,7 +27,7 @@ class Call:
             return None
         self._task = asyncio.current_task()
         result = self._function(self._request)
-        return await result if inspect.isawaitable(result) else result
+        return await result if isawaitable(result) else result
 
     def cancel(self) -> None:
         """Cancels the handler at its next ``await``; may be called from any thread."""
@@ -34,3 +37,30 @@ class Call:
         self._cancelled = True
         if self._task is not None:
             self._task.cancel()
+
+
+async def route(router: Router, message: Any, permissions: Any) -> Outcome | None:
+    """Routes a message. Awaits the handler here, unless its policy or a hook needs tokio."""
+    begun = router._begin(message, permissions)
+    if type(begun) is not Started:
+        return begun if isinstance(begun, Outcome) else await begun
+    try:
+        started = begun.start()
+        reply: Any = await started if type(started) is CoroutineType or isawaitable(started) else started
+    except asyncio.CancelledError as error:
+        if _is_being_cancelled():
+            begun.cancel()
+            raise
+        return begun.fail(error)
+    except Exception as error:
+        return begun.fail(error)
+    except BaseException:
+        begun.cancel()
+        raise
+    return begun.finish(reply)
+
+
+def _is_being_cancelled() -> bool:
+    """Whether somebody cancelled the current task. Before Python 3.11, tasks do not tell."""
+    task = asyncio.current_task()
+    return task is None or not hasattr(task, "cancelling") or task.cancelling() > 0

@@ -3,45 +3,82 @@
 from __future__ import annotations
 
 from asyncio import Future
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any, ClassVar, Protocol, TypeAlias, final
 
 __all__ = [
+    "AgentSession",
+    "Bus",
+    "ChatModel",
+    "Classifier",
     "Columns",
     "ColumnsMismatch",
     "CompileError",
     "Condition",
+    "Coordinator",
     "Decision",
+    "DecisionLog",
+    "DecisionMade",
+    "DecisionRejected",
+    "DecisionValidated",
     "Diagnostic",
+    "Done",
     "Edit",
     "Explanation",
     "Finding",
     "Finished",
     "FlowHit",
+    "FlowOutcome",
+    "FlowRunner",
     "Flows",
+    "Handled",
+    "HttpClient",
+    "HttpError",
+    "HttpHandler",
     "Judge",
     "Judgement",
     "LiveRules",
     "MessageError",
+    "Middleware",
+    "ModelRequest",
+    "NodeCall",
+    "NodeExecutionFailed",
+    "NodeFactory",
     "Outcome",
     "Policy",
     "Prepared",
+    "Published",
     "Question",
     "ReportItem",
     "Request",
+    "Response",
+    "RetryRequest",
     "Router",
     "RouterError",
     "RulecError",
     "Rules",
+    "Session",
+    "Started",
+    "Stop",
+    "Subscription",
     "TestResult",
+    "Turn",
     "UnknownName",
     "Violation",
+    "Watch",
     "WatchStatus",
     "WatchedRules",
+    "Workflow",
+    "WorkflowError",
+    "WorkflowRun",
+    "ask_choice",
     "command_line",
     "end",
+    "http_handler",
     "json_lines",
+    "log_level",
+    "unpickled_decision",
 ]
 
 class _Dataclass(Protocol):
@@ -52,8 +89,12 @@ class _Model(Protocol):
 
 _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
 
+__version__: str
+
 def command_line(args: Sequence[str]) -> int: ...
 def end() -> None: ...
+def log_level(level: str) -> None: ...
+def unpickled_decision(attributes: dict[str, Any]) -> Decision: ...
 
 class RulecError(Exception):
     """An error of this package.
@@ -86,6 +127,26 @@ class RouterError(RulecError):
     ...     Router(Rules.from_text("default -> chat"), {})
     ... except RouterError as error:
     ...     print("`chat`" in str(error))
+    True
+    """
+
+class WorkflowError(RulecError):
+    """A workflow that cannot be built, or a run that cannot be resumed.
+
+    >>> try:
+    ...     Workflow("a", [{"id": "a", "type": "write", "next": ["b"]}], workers={"write": print})
+    ... except WorkflowError as error:
+    ...     print("`b`" in str(error))
+    True
+    """
+
+class HttpError(RulecError):
+    """A call that failed, or that the list of hosts does not allow.
+
+    >>> try:
+    ...     ChatModel("http://localhost:9/v1", "small", client=HttpClient(allow=["example.com"]))
+    ... except HttpError as error:
+    ...     print("localhost:9" in str(error))
     True
     """
 
@@ -274,6 +335,8 @@ class Rules:
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         root: str | PathLike[str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Rules: ...
     @staticmethod
     def from_text(
@@ -281,6 +344,8 @@ class Rules:
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
         imports: Mapping[str, str] | None = None,
+        tier: str | None = None,
+        index: str | None = None,
     ) -> Rules: ...
     @staticmethod
     def from_artifact(
@@ -305,6 +370,10 @@ class Rules:
     def decide(self, message: _Message | Prepared, *, entry: str | None = None) -> Decision: ...
     def decide_json(self, text: str | bytes, *, entry: str | None = None) -> Decision: ...
     def decide_many(self, messages: Iterable[_Message | Prepared], *, entry: str | None = None) -> list[Decision]: ...
+    def decide_json_many(
+        self, texts: Iterable[str | bytes], *, entry: str | None = None, threads: int = 1
+    ) -> list[Decision]: ...
+    def session(self, *, entry: str | None = None) -> Session: ...
     def matched(self, message: _Message | Prepared, *, entry: str | None = None) -> list[str]: ...
     def explain(
         self, message: _Message | Prepared, *, entry: str | None = None, show_private: bool = False
@@ -332,9 +401,11 @@ class Rules:
         strict: bool = False,
     ) -> Judge: ...
     def schema(self, kind: str) -> dict[str, Any]: ...
+    def draw(self, name: str | None = None, *, format: str = "mermaid") -> str: ...
     def input_schema(self) -> dict[str, Any]: ...
     def args_schema(self, handler: str) -> dict[str, Any]: ...
-    def flows(self) -> Flows: ...
+    def flows(self, *, client: HttpClient | None = None) -> Flows: ...
+    def arbitrate(self, decisions: Sequence[tuple[str, str]]) -> dict[str, Any]: ...
     def question(self, name: str) -> Question: ...
     @property
     def questions(self) -> list[Question]: ...
@@ -489,7 +560,7 @@ class WatchedRules:
         path: str | PathLike[str],
         *,
         functions: Mapping[str, Callable[..., Any]] | None = None,
-        log: str | PathLike[str] | None = None,
+        log: DecisionLog | str | PathLike[str] | Callable[[str], Any] | None = None,
     ) -> WatchedRules: ...
     def decide(self, message: _Message, *, entry: str | None = None) -> Decision: ...
     @property
@@ -511,6 +582,7 @@ class Judge:
     @property
     def kind(self) -> str: ...
     def judge(self, payload: _Message | str) -> Judgement: ...
+    def why(self, payload: _Message) -> list[dict[str, Any]]: ...
     def schema(self) -> dict[str, Any]: ...
 
 @final
@@ -557,6 +629,10 @@ class Judgement:
     @property
     def warnings(self) -> list[Violation]: ...
     @property
+    def corrections(self) -> list[tuple[str, str]]: ...
+    @property
+    def unchecked(self) -> list[tuple[str, str, str]]: ...
+    @property
     def corrected(self) -> dict[str, Any] | None: ...
     @property
     def fallback(self) -> str | None: ...
@@ -595,6 +671,15 @@ class Flows:
     def find(self, text: str) -> FlowHit | None: ...
     def nearest(self, text: str) -> list[FlowHit]: ...
     @property
+    def endpoint(self) -> dict[str, Any] | None: ...
+    def execute(
+        self,
+        flow: FlowHit | str,
+        context: Mapping[str, Any] | None = None,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Future[Response]: ...
+    @property
     def prompt(self) -> str: ...
     @property
     def tool(self) -> dict[str, Any]: ...
@@ -626,6 +711,7 @@ class Question:
     def prompt(self) -> str: ...
     @property
     def tool(self) -> dict[str, Any]: ...
+    def request(self, message: _Message) -> ModelRequest: ...
     def known(self, message: _Message) -> str | None: ...
 
 @final
@@ -662,7 +748,7 @@ class Request:
     ...     router = Router(Rules.from_text("route big when n > 9 -> many(n: n)"), {"many": many})
     ...     return (await router.route({"n": 12})).reply
     >>> asyncio.run(main())
-    ['big', {'n': 12}]
+    ('big', {'n': 12})
     """
 
     @property
@@ -749,24 +835,101 @@ class Router:
 
     def __new__(
         cls,
-        rules: Rules,
+        rules: Rules | LiveRules,
         handlers: Mapping[str, Callable[[Request], Any]],
         *,
         entry: str | None = None,
         policies: Mapping[str, Policy] | None = None,
         permissions: Callable[[dict[str, Any]], Iterable[str]] | None = None,
-        log: str | PathLike[str] | None = None,
+        log: DecisionLog | str | PathLike[str] | Callable[[str], Any] | None = None,
         log_analysis: bool = False,
         before: Callable[[Any], Any] | None = None,
         after: Callable[[Finished], Any] | None = None,
         error_scope: Callable[[dict[str, Any]], str] | None = None,
     ) -> Router: ...
-    def route(self, message: _Message, *, permissions: Sequence[str] | None = None) -> Future[Outcome]: ...
-    def swap(self, rules: Rules) -> int: ...
+    def route(
+        self, message: _Message, *, permissions: Sequence[str] | None = None
+    ) -> Coroutine[Any, Any, Outcome]: ...
+    def _begin(self, message: Any, permissions: Sequence[str] | None) -> Outcome | Started | Future[Outcome]: ...
+    def swap(self, rules: Rules | LiveRules) -> int: ...
+    def edit(self, edits: Sequence[Edit]) -> int: ...
+    def shadow(self, rules: Rules | LiveRules) -> int: ...
+    def shadow_stats(self) -> dict[str, Any] | None: ...
+    def end_shadow(self) -> dict[str, Any] | None: ...
+    def promote(self, generation: int) -> int: ...
+    def roll_back(self, generation: int) -> int: ...
+    def generations(self) -> dict[str, Any]: ...
+    def watch(
+        self, path: str | PathLike[str], *, functions: Mapping[str, Callable[..., Any]] | None = None
+    ) -> Future[Watch]: ...
+    @property
+    def rules(self) -> LiveRules: ...
     @property
     def warnings(self) -> list[str]: ...
     def stats(self) -> dict[str, Any]: ...
     def close(self) -> Future[None]: ...
+
+@final
+class Started:
+    """A message whose handler the caller of ``route`` awaits; for the package itself.
+
+    >>> async def main():
+    ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"})
+    ...     started = router._begin({}, None)
+    ...     return started.finish(started.start()).reply
+    >>> asyncio.run(main())
+    'hi'
+    """
+
+    def start(self) -> Any: ...
+    def finish(self, reply: Any) -> Outcome | None: ...
+    def fail(self, exception: BaseException) -> Outcome | None: ...
+    def cancel(self) -> None: ...
+
+@final
+class Watch:
+    """A file whose versions a router takes while it serves; see ``Router.watch``.
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "support.rules")
+    >>> _ = path.write_text("default -> chat")
+    >>> async def main():
+    ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"})
+    ...     return (await router.watch(path)).status.loaded
+    >>> asyncio.run(main())
+    1
+    """
+
+    @property
+    def status(self) -> WatchStatus: ...
+    def changed(self) -> Future[WatchStatus]: ...
+
+@final
+class DecisionLog:
+    """One line of JSON per decision, in a file or passed to a function. Values of ``@private`` fields are masked.
+
+    >>> lines = []
+    >>> async def main():
+    ...     log = DecisionLog(lines.append, message=False)
+    ...     router = Router(Rules.from_text("default -> chat"), {"chat": lambda request: "hi"}, log=log)
+    ...     await router.route({"text": "hello"})
+    ...     return await log.close()
+    >>> asyncio.run(main())["written"], '"handler":"chat"' in lines[0]
+    (1, True)
+    """
+
+    def __new__(
+        cls,
+        target: str | PathLike[str] | Callable[[str], Any],
+        *,
+        message: bool = True,
+        explanation: bool = False,
+        analysis: bool = False,
+        capacity: int = 1024,
+    ) -> DecisionLog: ...
+    def stats(self) -> dict[str, Any]: ...
+    def flush(self) -> Future[dict[str, Any]]: ...
+    def close(self) -> Future[dict[str, Any]]: ...
 
 def json_lines(answers: Any, first: int = 1) -> bytes: ...
 
@@ -797,3 +960,656 @@ class Columns:
     def schema(self) -> Any: ...
     def answer(self, batch: Any) -> Any: ...
     def answer_stream(self, stream: Any) -> Any: ...
+
+@final
+class Stop:
+    """What a middleware returns to stop an event.
+
+    >>> Stop("too much").reason
+    'too much'
+    """
+
+    def __new__(cls, reason: str) -> Stop: ...
+    @property
+    def reason(self) -> str: ...
+
+@final
+class Published:
+    """How an event was delivered.
+
+    >>> async def main():
+    ...     return await Bus(middleware={"judge": lambda event: Stop("too much")}).publish(7)
+    >>> asyncio.run(main()).stopped_by
+    '`judge` stopped the event: too much'
+    """
+
+    @property
+    def delivered(self) -> int: ...
+    @property
+    def dropped(self) -> int: ...
+    @property
+    def stopped_by(self) -> str | None: ...
+
+@final
+class Bus:
+    """An event bus. A middleware returns a changed event, None to pass the event on, or a ``Stop``.
+
+    >>> async def main():
+    ...     bus = Bus(middleware={"double": lambda event: event * 2})
+    ...     inbox = bus.subscribe()
+    ...     await bus.publish(7)
+    ...     return await anext(inbox)
+    >>> asyncio.run(main())
+    14
+    """
+
+    def __new__(
+        cls, *, middleware: Mapping[str, Callable[[Any], Any]] | None = None, time_limit: float | None = None
+    ) -> Bus: ...
+    def add_middleware(self, function: Callable[[Any], Any], *, name: str | None = None) -> None: ...
+    def publish(self, event: Any) -> Future[Published]: ...
+    def subscribe(self, *classes: type[Any], capacity: int = 1024, policy: str = "wait") -> Subscription: ...
+    @property
+    def subscribers(self) -> int: ...
+
+@final
+class Subscription:
+    """A subscriber's queue: an async iterator. Where events were dropped, it raises ``RulecError`` once.
+
+    >>> async def main():
+    ...     bus = Bus()
+    ...     inbox = bus.subscribe(str)
+    ...     for event in (7, "seven"):
+    ...         await bus.publish(event)
+    ...     return await anext(inbox)
+    >>> asyncio.run(main())
+    'seven'
+    """
+
+    def __aiter__(self) -> Subscription: ...
+    def __anext__(self) -> Future[Any]: ...
+    def close(self) -> Future[None]: ...
+
+@final
+class DecisionMade:
+    """A decision that was proposed: a payload and its kind, which is a ``payload`` of the rules.
+
+    >>> DecisionMade("respond", {"response": "hello"}, confidence=0.9).payload
+    {'response': 'hello'}
+    """
+
+    def __new__(cls, kind: str, payload: Any, *, id: str = "", confidence: float | None = None) -> DecisionMade: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> Any: ...
+    @property
+    def confidence(self) -> float | None: ...
+    @property
+    def instead_of(self) -> list[str]: ...
+    @property
+    def failure(self) -> NodeExecutionFailed | None: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class DecisionValidated:
+    """A decision that was accepted. ``payload`` has the corrections of the rules.
+
+    >>> coordinator = Coordinator(Rules.from_text('payload refund rank 1 { currency: string default "EUR" }'))
+    >>> coordinator.validate_decision(DecisionMade("refund", {})).payload
+    {'currency': 'EUR'}
+    """
+
+    @property
+    def decision(self) -> DecisionMade: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> Any: ...
+    @property
+    def judgement(self) -> Judgement: ...
+    @property
+    def is_valid(self) -> bool: ...
+    @property
+    def errors(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class DecisionRejected:
+    """A decision that was rejected, with the reasons.
+
+    >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> coordinator.validate_decision(DecisionMade("refund", {"amount": 900})).errors
+    ['$.amount: `amount` must be a number from 0 to 500, and is 900']
+    """
+
+    @property
+    def decision(self) -> DecisionMade: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> Any: ...
+    @property
+    def judgement(self) -> Judgement | None: ...
+    @property
+    def violations(self) -> list[Violation]: ...
+    @property
+    def feedback(self) -> str: ...
+    @property
+    def fallback(self) -> str | None: ...
+    @property
+    def is_valid(self) -> bool: ...
+    @property
+    def errors(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class NodeExecutionFailed:
+    """The failure of a workflow's node.
+
+    >>> NodeExecutionFailed("w", "fetch", "no line").reason
+    'no line'
+    """
+
+    def __new__(
+        cls,
+        workflow_id: str,
+        node_id: str,
+        reason: str,
+        *,
+        error_code: str | None = None,
+        execution_context: Mapping[str, Any] | None = None,
+    ) -> NodeExecutionFailed: ...
+    @property
+    def workflow_id(self) -> str: ...
+    @property
+    def node_id(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def error_code(self) -> str | None: ...
+    @property
+    def execution_context(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+@final
+class Coordinator:
+    """Checks decisions by the payload rules, publishes the results, and executes accepted decisions.
+
+    ``handlers`` execute decisions by kind, and ``workers`` the nodes of plans by type. ``agent``
+    proposes others for a rejected decision, at most ``tries`` times. ``recovery`` returns the
+    payload of kind ``recovery_kind`` for a failed node. All of them may be async.
+
+    >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> coordinator.validate_decision(DecisionMade("refund", {"amount": 20})).is_valid
+    True
+    """
+
+    def __new__(
+        cls,
+        rules: Rules,
+        *,
+        context: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        strict: bool = False,
+        middleware: Mapping[str, Callable[[Any], Any]] | None = None,
+        middleware_limit: float | None = None,
+        recovery_kind: str = "error_recovery",
+        recovery: Callable[[NodeExecutionFailed], Any] | None = None,
+        recovery_limit: float | None = None,
+        recoveries: int | None = None,
+        fallback: Callable[[DecisionRejected], Any] | None = None,
+        agent: Callable[[RetryRequest], Any] | None = None,
+        tries: int | None = None,
+        handlers: Mapping[str, Callable[[DecisionValidated], Any]] | None = None,
+        workers: Mapping[str, Callable[[NodeCall], Any] | NodeFactory] | None = None,
+        conditions: bool = False,
+        loops: int | None = None,
+        values: Mapping[str, Any] | None = None,
+        node_limit: float | None = None,
+        run_limit: float | None = None,
+        step_limit: int | None = None,
+        byte_limit: int | None = None,
+        saving: Callable[[dict[str, Any]], Any] | None = None,
+        on_attempt: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> Coordinator: ...
+    @property
+    def bus(self) -> Bus: ...
+    def validate_decision(self, decision: DecisionMade) -> DecisionValidated | DecisionRejected: ...
+    def as_middleware(self) -> Middleware: ...
+    def publish(
+        self, event: DecisionMade | NodeExecutionFailed | DecisionValidated | DecisionRejected
+    ) -> Future[list[Handled]]: ...
+    def session(self) -> AgentSession: ...
+    def replace(self, rules: Rules, *, context: Mapping[str, Any] | None = None) -> None: ...
+    def saved(self, workflow: str) -> dict[str, Any] | None: ...
+    def restore(self, saved: Mapping[str, Any]) -> str: ...
+    def resume(self, workflow: str) -> Future[dict[str, Any]]: ...
+
+@final
+class Middleware:
+    """The check of a coordinator as a middleware for any bus.
+
+    >>> coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    >>> coordinator.as_middleware()(DecisionMade("refund", {"amount": 20}))
+    <DecisionValidated refund >
+    """
+
+    def __call__(self, event: Any) -> Any: ...
+
+@final
+class Handled:
+    """An event that a coordinator has processed, and how it was delivered.
+
+    >>> async def main():
+    ...     coordinator = Coordinator(Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }"))
+    ...     return await coordinator.publish(DecisionMade("refund", {"amount": 900}))
+    >>> [handled] = asyncio.run(main())
+    >>> handled.event.is_valid, handled.published.delivered
+    (False, 0)
+    """
+
+    @property
+    def event(self) -> Any: ...
+    @property
+    def published(self) -> Published | None: ...
+
+@final
+class RetryRequest:
+    """What the agent function of a coordinator receives: a rejected decision.
+
+    >>> def agent(request):
+    ...     return DecisionMade("refund", {"amount": 500}) if request.attempt == 1 else None
+    >>> async def main():
+    ...     rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+    ...     session = Coordinator(rules, agent=agent).session()
+    ...     return await session.offer(DecisionMade("refund", {"amount": 900}))
+    >>> [done.decision.payload for done in asyncio.run(main()).done]
+    [{'amount': 500}]
+    """
+
+    @property
+    def rejected(self) -> DecisionRejected: ...
+    @property
+    def attempt(self) -> int: ...
+
+@final
+class AgentSession:
+    """One conversation with an agent: its decisions are executed one after another.
+
+    >>> async def main():
+    ...     rules = Rules.from_text("payload ask rank 1 suspends { question: string }")
+    ...     session = Coordinator(rules).session()
+    ...     await session.offer(DecisionMade("ask", {"question": "which?"}))
+    ...     return await session.answer("the first")
+    >>> asyncio.run(main()).done[0].result
+    {'answer': 'the first'}
+    """
+
+    def offer(self, decisions: DecisionMade | Iterable[DecisionMade]) -> Future[Turn]: ...
+    def answer(self, answer: Any) -> Future[Turn]: ...
+    def send(self, decision: DecisionMade) -> bool: ...
+
+@final
+class Turn:
+    """The results of one call of ``offer`` or ``answer``.
+
+    >>> async def main():
+    ...     rules = Rules.from_text("payload ask rank 1 suspends { question: string }")
+    ...     return await Coordinator(rules).session().offer(DecisionMade("ask", {"question": "which?"}))
+    >>> asyncio.run(main()).question.payload
+    {'question': 'which?'}
+    """
+
+    @property
+    def done(self) -> list[Done]: ...
+    @property
+    def rejected(self) -> list[DecisionRejected]: ...
+    @property
+    def interrupted(self) -> list[DecisionMade]: ...
+    @property
+    def question(self) -> DecisionValidated | None: ...
+    @property
+    def waiting(self) -> int: ...
+
+@final
+class Done:
+    """A decision that was executed, and its result. ``report`` is set if it ran a plan.
+
+    >>> async def main():
+    ...     rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }")
+    ...     coordinator = Coordinator(rules, handlers={"refund": lambda decision: decision.payload["amount"]})
+    ...     return await coordinator.session().offer(DecisionMade("refund", {"amount": 20}))
+    >>> asyncio.run(main()).done[0].result
+    20
+    """
+
+    @property
+    def decision(self) -> DecisionValidated: ...
+    @property
+    def result(self) -> Any: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def report(self) -> dict[str, Any] | None: ...
+
+@final
+class NodeCall:
+    """What a worker of a plan or workflow receives: the node, its config and its input.
+
+    >>> async def llm(call):
+    ...     return {"text": call.config["prompt"].upper()}
+    >>> async def main():
+    ...     rules = Rules.from_text("payload create_node rank 1 { node_type: string; node_name: string; config: dict }")
+    ...     payload = {"node_type": "LLM", "node_name": "greet", "config": {"prompt": "hello"}}
+    ...     return await Coordinator(rules, workers={"LLM": llm}).session().offer(DecisionMade("create_node", payload))
+    >>> asyncio.run(main()).done[0].report["outputs"]
+    {'greet': {'text': 'HELLO'}}
+    """
+
+    memory: Any
+    @property
+    def node(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def config(self) -> Any: ...
+    @property
+    def input(self) -> Any: ...
+
+@final
+class Workflow:
+    """A graph of nodes that runs. A ``router`` of the rules may choose where an output goes.
+
+    ``workers`` do the work of nodes by type: a function of a ``NodeCall``, or ``"loop"``, ``"vote"``
+    or ``"echo"``. ``factories`` make a worker for each node, and ``processors`` are the workers of
+    single nodes. ``merge`` and ``merges`` (by node) make one input of several: ``"first"``,
+    ``"latest"``, ``"append"``, ``"by_node"``, or a function of the node and its inputs.
+
+    >>> async def main():
+    ...     workflow = Workflow("a", [{"id": "a", "type": "add", "next": ["b"]}, {"id": "b", "type": "add"}],
+    ...                         workers={"add": lambda call: call.input + 1})
+    ...     return await workflow.run(1)
+    >>> asyncio.run(main())["outputs"]
+    {'b': 3}
+    """
+
+    def __new__(
+        cls,
+        start: str,
+        nodes: Sequence[Mapping[str, Any]],
+        *,
+        rules: Rules | None = None,
+        routers: Mapping[str, str] | None = None,
+        workers: Mapping[str, Callable[[NodeCall], Any] | NodeFactory | str] | None = None,
+        factories: Mapping[str, Callable[[dict[str, Any]], Callable[[NodeCall], Any]]] | None = None,
+        processors: Mapping[str, Callable[[NodeCall], Any]] | None = None,
+        merge: str | Callable[[str, list[Any]], Any] | None = None,
+        merges: Mapping[str, str | Callable[[str, list[Any]], Any]] | None = None,
+        passthrough: Sequence[str] | None = None,
+        step_limit: int | None = None,
+        byte_limit: int | None = None,
+    ) -> Workflow: ...
+    @staticmethod
+    def from_rules(
+        rules: Rules,
+        name: str,
+        *,
+        workers: Mapping[str, Callable[[NodeCall], Any] | NodeFactory | str] | None = None,
+        factories: Mapping[str, Callable[[dict[str, Any]], Callable[[NodeCall], Any]]] | None = None,
+        processors: Mapping[str, Callable[[NodeCall], Any]] | None = None,
+        merge: str | Callable[[str, list[Any]], Any] | None = None,
+        merges: Mapping[str, str | Callable[[str, list[Any]], Any]] | None = None,
+        passthrough: Sequence[str] | None = None,
+        step_limit: int | None = None,
+        byte_limit: int | None = None,
+    ) -> Workflow: ...
+    @property
+    def findings(self) -> list[str]: ...
+    def run(self, input: Any) -> Future[dict[str, Any]]: ...
+    def begin(self, input: Any) -> WorkflowRun: ...
+    def resume(self, saved: Mapping[str, Any]) -> WorkflowRun: ...
+
+@final
+class WorkflowRun:
+    """One run of a workflow, which proceeds node by node and may be saved in between.
+
+    >>> async def main():
+    ...     workflow = Workflow("a", [{"id": "a", "type": "add", "next": ["b"]}, {"id": "b", "type": "add"}],
+    ...                         workers={"add": lambda call: call.input + 1})
+    ...     run = workflow.begin(1)
+    ...     await run.step()
+    ...     return await workflow.resume(run.save()).to_end()
+    >>> asyncio.run(main())["outputs"]
+    {'b': 3}
+    """
+
+    def step(self) -> Future[bool]: ...
+    def to_end(self) -> Future[dict[str, Any]]: ...
+    @property
+    def report(self) -> dict[str, Any]: ...
+    @property
+    def next_node(self) -> str | None: ...
+    def retry_failed(self) -> int: ...
+    def save(self) -> dict[str, Any]: ...
+
+@final
+class NodeFactory:
+    """A worker of the library for nodes of plans or workflows.
+
+    >>> workers = {"HTTP": HttpClient(allow=["api.example.com"]).node()}
+    """
+
+@final
+class HttpClient:
+    """A client that calls only the hosts in ``allow``, as ``host`` or ``host:port``. Times are in seconds.
+
+    >>> async def main():
+    ...     await HttpClient(allow=["api.example.com"]).get("https://example.com/")
+    >>> try:
+    ...     asyncio.run(main())
+    ... except HttpError as error:
+    ...     print("example.com" in str(error))
+    True
+    """
+
+    def __new__(
+        cls,
+        *,
+        allow: Sequence[str],
+        attempt: float | None = None,
+        overall: float | None = None,
+        retries: int | None = None,
+        body: int | None = None,
+    ) -> HttpClient: ...
+    def get(
+        self, url: str, *, headers: Mapping[str, str] | None = None, key: str | None = None
+    ) -> Future[Response]: ...
+    def post(
+        self, url: str, body: Any, *, headers: Mapping[str, str] | None = None, key: str | None = None
+    ) -> Future[Response]: ...
+    def node(self) -> NodeFactory: ...
+    def endpoint_node(self) -> NodeFactory: ...
+    def council_node(self) -> NodeFactory: ...
+
+@final
+class Response:
+    """A successful response; ``body`` is a value if it is JSON, otherwise text.
+
+    >>> async def main(client):
+    ...     return (await client.get("https://api.example.com/v1/orders")).body["orders"]
+    """
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def body(self) -> Any: ...
+    @property
+    def attempts(self) -> int: ...
+    @property
+    def elapsed(self) -> float: ...
+
+@final
+class HttpHandler:
+    """A handler that calls an endpoint; see ``http_handler``.
+
+    >>> client = HttpClient(allow=["api.example.com"])
+    >>> handlers = {"orders": http_handler(client, {"url": "https://api.example.com/orders/{id}", "method": "GET"})}
+    """
+
+    def __call__(self, request: Request) -> Future[Any]: ...
+
+def http_handler(client: HttpClient, endpoint: Mapping[str, Any]) -> HttpHandler: ...
+
+@final
+class ChatModel:
+    """A language model at an OpenAI-compatible endpoint. The default key is in ``RULEC_MODEL_KEY``.
+
+    >>> model = ChatModel("https://api.example.com/v1", "small", temperature=0)
+    """
+
+    def __new__(
+        cls,
+        base: str,
+        model: str,
+        *,
+        client: HttpClient | None = None,
+        key: str | None = None,
+        path: str | None = None,
+        temperature: float | None = None,
+    ) -> ChatModel: ...
+    def node(self) -> NodeFactory: ...
+
+@final
+class ModelRequest:
+    """What a model receives to choose one of several ids: a flow, or a branch.
+
+    >>> rules = Rules.from_text(
+    ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
+    ... )
+    >>> request = rules.question("mood").request({"text": "Where is it?"})
+    >>> request.ids, request.messages[-1]["content"], request.picked({"branch": "angry"})
+    (['angry', 'calm'], 'Where is it?', ('angry', None))
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def system(self) -> str: ...
+    @property
+    def known(self) -> str | None: ...
+    @property
+    def text(self) -> str: ...
+    @property
+    def ids(self) -> list[str]: ...
+    @property
+    def tool(self) -> dict[str, Any]: ...
+    @property
+    def messages(self) -> list[dict[str, str]]: ...
+    def picked(self, answer: Any) -> tuple[str, str | None] | None: ...
+
+@final
+class FlowRunner:
+    """Finds and executes flows; ``FlowChat`` of ``rulec.flows`` also takes a function as the model.
+
+    >>> rules = Rules.from_text('''
+    ...     flow tool flow_executor { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+    ...     flow greeting keyword exact ["hello"] -> "greet"
+    ... ''')
+    >>> async def main():
+    ...     return await FlowRunner(rules, HttpClient(allow=["localhost:9"], retries=0)).handle("hello")
+    >>> asyncio.run(main()).kind
+    'failed'
+    """
+
+    def __new__(cls, rules: Rules, client: HttpClient, *, model: ChatModel | None = None) -> FlowRunner: ...
+    def handle(
+        self,
+        text: str,
+        context: Mapping[str, Any] | None = None,
+        *,
+        history: Sequence[tuple[str, str]] | None = None,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> Future[FlowOutcome]: ...
+    def execute(
+        self, flow: str, context: Mapping[str, Any] | None = None, *, arguments: Mapping[str, Any] | None = None
+    ) -> Future[FlowOutcome]: ...
+    def question(self, text: str) -> ModelRequest | None: ...
+
+@final
+class FlowOutcome:
+    """What became of a message that may start a flow.
+
+    >>> rules = Rules.from_text('''
+    ...     flow tool flow_executor { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+    ...     flow greeting keyword exact ["hello"] -> "greet"
+    ... ''')
+    >>> async def main():
+    ...     return await FlowRunner(rules, HttpClient(allow=["localhost:9"])).handle("good bye")
+    >>> outcome = asyncio.run(main())
+    >>> outcome.kind, outcome.flow
+    ('no_flow', None)
+    """
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def flow(self) -> str | None: ...
+    @property
+    def name(self) -> str | None: ...
+    @property
+    def found_by(self) -> str | None: ...
+    @property
+    def pattern(self) -> str | None: ...
+    @property
+    def nearest(self) -> list[FlowHit]: ...
+    @property
+    def response(self) -> Response | None: ...
+    @property
+    def said(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def elapsed(self) -> float: ...
+
+def ask_choice(
+    rules: Rules, name: str, model: ChatModel, message: _Message
+) -> Future[tuple[str, bool, str | None, str | None, list[str]]]: ...
+
+@final
+class Session:
+    """Rules with their own working memory: the fastest way to decide in one thread.
+
+    It holds the interpreter lock while it decides. Decide long texts with ``Rules.decide``, which
+    releases the lock.
+
+    >>> session = Rules.from_text("route big when n > 9 -> many default -> few").session()
+    >>> session.decide({"n": 12}).target, session.decide_json('{"n": 3}').target
+    ('many', 'few')
+    """
+
+    def decide(self, message: _Message | Prepared) -> Decision: ...
+    def decide_json(self, text: str | bytes) -> Decision: ...
+
+@final
+class Classifier:
+    """The built-in classifier of intents. It abstains where it is not sure.
+
+    >>> classifier = Classifier.train([
+    ...     ("refund", ["I want my money back", "please refund my order"]),
+    ...     ("status", ["where is my parcel", "when does my order arrive"]),
+    ... ])
+    >>> classifier.classify("give me my money back")
+    'refund'
+    """
+
+    @staticmethod
+    def train(
+        intents: Sequence[tuple[str, Sequence[str]]], *, threshold: float | None = None, margin: float | None = None
+    ) -> Classifier: ...
+    def classify(self, text: str) -> str | None: ...
+    def ranked(self, text: str) -> list[tuple[str, float]]: ...
+    @property
+    def ids(self) -> list[str]: ...

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 from ._rulec import Judgement, MessageError, RulecError, Rules
@@ -119,6 +119,8 @@ class Guard:
         if approval is not None and approval not in rules.entries:
             rules.decide({}, entry=approval)  # Raises UnknownName.
         self._rules, self._inputs, self._closed, self._approval = rules, dict(inputs or {}), closed, approval
+        if closed and not rules.kinds:
+            raise RulecError("the rules have no `payload`, so each call would be rejected; add one, or give `closed=False`")
         kinds = {kind: kind for kind in rules.kinds} | dict(tools or {})
         judges = {kind: rules.judge(kind, inputs=inputs, options=options, strict=strict) for kind in set(kinds.values())}
         self._judges = {tool: judges[kind] for tool, kind in kinds.items()}
@@ -140,6 +142,14 @@ class Guard:
             name, arguments, call_id = tool, call, None
         verdict = self._judged(name, arguments, call_id)
         return self._approved(verdict) if verdict.ok and self._approval is not None else verdict
+
+    def check_all(self, calls: Any) -> list[Verdict]:
+        """Checks each call in a list, or in the answer of a model.
+
+        An answer is an object or a dict with ``tool_calls`` (OpenAI, LangChain), or with ``content``
+        that has parts of type ``tool_use`` (Anthropic).
+        """
+        return [self.check(call) for call in _calls(calls)]
 
     def _judged(self, name: str, arguments: Any, call_id: str | None) -> Verdict:
         """Checks the arguments of a call as a payload."""
@@ -214,6 +224,18 @@ def _field(call: Any, *names: str) -> Any:
         if value is not None:
             return value
     return None
+
+
+def _calls(answer: Any) -> list[Any]:
+    """Returns the tool calls of a model's answer, or the items of a list of calls."""
+    if isinstance(answer, Sequence) and not isinstance(answer, (str, bytes)):
+        return list(answer)
+    calls = _field(answer, "tool_calls")
+    if calls is not None:
+        return list(calls)
+    content = _field(answer, "content")
+    parts: Sequence[Any] = content if isinstance(content, Sequence) and not isinstance(content, str) else []
+    return [part for part in parts if _field(part, "type") == "tool_use"]
 
 
 def _parts(call: Any) -> tuple[str, Any, str | None]:

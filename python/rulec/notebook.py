@@ -2,8 +2,8 @@
 
 >>> from rulec import Rules
 >>> from rulec.notebook import rules_html
->>> rules_html(Rules.from_text('route big when n > 9 -> many'))
-'<table><tr><th>entries</th><td>routes</td></tr><tr><th>handlers</th><td>many</td></tr></table>'
+>>> rules_html(Rules.from_text('route big when n > 9 -> many default -> few'))
+'<table><tr><th>entries</th><td>routes</td></tr><tr><th>handlers</th><td>few, many</td></tr></table>'
 
 All texts are escaped. Explanations mask private values; the arguments of a decision are its result,
 and stay as they are. The functions need no IPython.

@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
-from rulec import Finished, MessageError, Outcome, Policy, Request, Router, RouterError, Rules
+from rulec import (
+    DecisionLog,
+    Finished,
+    LiveRules,
+    MessageError,
+    Outcome,
+    Policy,
+    Request,
+    Router,
+    RouterError,
+    RulecError,
+    Rules,
+)
 
 T = TypeVar("T")
 
@@ -91,11 +104,86 @@ def test_an_exception_is_an_outcome() -> None:
     assert json.loads(outcome.to_json()) == outcome.to_dict()
 
 
-def test_a_reply_that_json_has_no_form_for_is_a_failure() -> None:
-    async def work() -> Outcome:
-        return await router(chat=lambda request: object()).route({"text": "x"})
+class Listing:
+    def __repr__(self) -> str:
+        return "<a listing>"
 
-    assert run(work()).kind == "failed"
+
+@pytest.mark.parametrize("policies", [{}, {"chat": Policy(time_limit=10)}], ids=["own loop", "tokio"])
+def test_a_reply_is_passed_through_as_an_object(policies: dict[str, Policy]) -> None:
+    reply = Listing()
+
+    async def words() -> AsyncIterator[str]:
+        for word in ("hello", "you"):
+            yield word
+
+    async def work() -> None:
+        listed = Router(Rules.from_text(RULES), HANDLERS | {"chat": lambda request: reply}, policies=policies)
+        outcome = await listed.route({"text": "x"})
+        assert outcome.kind == "handled" and outcome.reply is reply
+        assert outcome.to_dict()["result"] == {"handled": "<a listing>"}
+        streaming = Router(Rules.from_text(RULES), HANDLERS | {"chat": lambda request: words()}, policies=policies)
+        assert [word async for word in (await streaming.route({"text": "x"})).reply] == ["hello", "you"]
+
+    run(work())
+
+
+def test_route_is_a_coroutine() -> None:
+    async def work() -> None:
+        serving = router()
+        coroutine = serving.route({"text": "x"})
+        assert asyncio.iscoroutine(coroutine)
+        assert (await asyncio.create_task(coroutine)).reply == "hello, x"
+        if sys.version_info >= (3, 11):
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(serving.route({"text": str(n)})) for n in range(3)]
+            assert [task.result().reply for task in tasks] == ["hello, 0", "hello, 1", "hello, 2"]
+
+    run(work())
+
+
+def test_a_handler_that_raises_cancelled_error_has_failed() -> None:
+    async def chat(request: Request) -> None:
+        raise asyncio.CancelledError("somebody else")
+
+    async def work() -> None:
+        if sys.version_info >= (3, 11):
+            assert (await router(chat=chat).route({"text": "x"})).kind == "failed"
+
+    run(work())
+
+
+def test_each_message_is_counted_once(tmp_path: Path) -> None:
+    begun = asyncio.Event()
+
+    async def slow(request: Request) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    def broken(request: Request) -> None:
+        raise ValueError("no")
+
+    async def work() -> None:
+        log = DecisionLog(tmp_path / "log.jsonl")
+        serving = Router(Rules.from_text(RULES), {"files": slow, "chat": chat, "admin": broken}, log=log)
+        await serving.route({"text": "x"})
+        await serving.route({"text": "run"}, permissions=["execute"])
+        await serving.route({"text": "run"})
+        waiting = asyncio.create_task(serving.route({"text": "my files"}))
+        await begun.wait()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        stats = serving.stats()
+        counts = {"handled": 1, "failed": 1, "refused": 1, "cancelled": 1}
+        assert {name: count for name, count in stats["messages"].items() if name in counts} == counts
+        calls = {handler["handler"]: handler["counts"] for handler in stats["handlers"]}
+        assert calls["files"]["cancelled"] == 1 and calls["chat"]["handled"] == 1 and calls["admin"]["failed"] == 1
+        assert (await log.close())["written"] == 4
+        results = [json.loads(line)["result"] for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+        assert results == ["handled", "failed", "refused", "cancelled"]
+
+    run(work())
 
 
 def test_a_handler_that_takes_too_long_is_cancelled() -> None:
@@ -229,14 +317,12 @@ def test_the_log(tmp_path: Path) -> None:
     assert json.loads(line)["result"] == "handled"
 
 
-def test_a_message_that_is_none_and_no_loop() -> None:
+def test_a_message_that_cannot_be_read() -> None:
     async def work() -> None:
         with pytest.raises(MessageError):
             await router().route({"text": object()})
 
     run(work())
-    with pytest.raises(RuntimeError, match="running event loop"):
-        router().route({"text": "x"})
 
 
 ERRORS = """
@@ -266,6 +352,69 @@ def test_rules_read_the_failures_of_handlers() -> None:
         assert (await router.route({"text": "fine", "ctx": {"user": "a"}})).reply == "ok"
 
     run(main())
+
+
+def test_a_log_that_calls_a_function() -> None:
+    lines: list[str] = []
+
+    def refuse(line: str) -> None:
+        raise OSError("full")
+
+    async def work() -> None:
+        log, full = DecisionLog(lines.append, message=False), DecisionLog(refuse)
+        for target in (log, full):
+            assert (await Router(Rules.from_text(RULES), HANDLERS, log=target).route({"text": "x"})).reply == "hello, x"
+        assert await log.close() == {"written": 1, "dropped": 0, "failed": 0, "last_error": None}
+        assert (await full.close())["last_error"] == "OSError: full"
+        assert full.stats()["failed"] == 1
+
+    run(work())
+    assert json.loads(lines[0])["route"] == "default" and "message" not in json.loads(lines[0])
+
+
+def test_rules_in_the_shadow_are_promoted_and_rolled_back() -> None:
+    async def work() -> None:
+        serving = router()
+        first = serving.generations()["in_force"]
+        second = serving.shadow(Rules.from_text("default -> files(limit: 1)"))
+        assert (await serving.route({"text": "x"})).handler == "chat"
+        stats = serving.shadow_stats()
+        assert stats is not None and (stats["messages"], stats["different"]) == (1, 1)
+        with pytest.raises(RouterError, match="not in the shadow"):
+            serving.promote(second + 1)
+        serving.promote(second)
+        assert (await serving.route({"text": "x"})).handler == "files"
+        assert serving.generations() == {"in_force": second, "shadow": None, "previous": [first]}
+        serving.roll_back(first)
+        assert (await serving.route({"text": "x"})).handler == "chat" and serving.shadow_stats() is None
+        serving.shadow(Rules.from_text("default -> chat"))
+        assert serving.end_shadow() is not None and serving.end_shadow() is None
+        with pytest.raises(RouterError, match="no rules are in the shadow"):
+            serving.promote(second)
+
+    run(work())
+
+
+def test_live_rules_are_edited_while_they_serve(tmp_path: Path) -> None:
+    async def work() -> None:
+        live = LiveRules.from_text("default -> chat")
+        serving = Router(live, {"chat": chat, "files": files})
+        live.insert('route files when text contains "files" -> files(limit: 2)')
+        assert (await serving.route({"text": "files"})).reply["limit"] == 2
+        assert serving.rules.generation == live.generation
+        with pytest.raises(RulecError, match="nobody"):
+            live.insert('route other when text contains "other" -> nobody')
+        path = tmp_path / "desk.rules"
+        path.write_text("default -> files(limit: 3)")
+        watch = await serving.watch(path)
+        assert (await serving.route({"text": "x"})).reply["limit"] == 3
+        path.write_text("default -> nobody")
+        status = await asyncio.wait_for(watch.changed(), 20)
+        assert status.refused == 1 and "nobody" in (status.error or "")
+        assert watch.status == status
+        assert (await serving.route({"text": "x"})).reply["limit"] == 3
+
+    run(work())
 
 
 def test_hooks_see_the_message_and_the_outcome(tmp_path: Path) -> None:

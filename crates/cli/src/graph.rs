@@ -15,6 +15,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::ValueEnum;
 use rulec::Rules;
+use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_report::drawing::{self, Drawing};
 use rulec_sema::hir::TableKind;
@@ -60,25 +61,41 @@ enum DrawingFormat {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
-    let drawings = select_drawings(&rules, args.name.as_deref())?;
-    if args.format == DrawingFormat::Svg && drawings.len() > 1 {
-        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
-        let names = names.join(", ");
-        return Err(CliError::usage(message!(
-            "an SVG picture can show only one drawing; choose it with `--name`: {names}"
-        )));
-    }
-    let text = match args.format {
-        DrawingFormat::Svg => drawings.iter().map(svg::render_svg).collect::<String>(),
-        DrawingFormat::Dot => join_drawings(&drawings, text::render_dot),
-        DrawingFormat::Mermaid => join_drawings(&drawings, text::render_mermaid),
-    };
+    let text = draw_as(&rules, args.name.as_deref(), args.format)?;
     match (&args.output, args.format) {
         (Some(path), _) => files::replace_file(path, text.as_bytes())?,
         (None, DrawingFormat::Svg) => out.write_source(&text)?,
         (None, _) => out.write_text(text.trim_end_matches('\n'))?,
     }
     Ok(Status::Success)
+}
+
+/// Draws rules as `rulec graph` does. `name` selects a workflow, table, choice or router. `format`
+/// is `mermaid`, `dot` or `svg`.
+///
+/// # Errors
+/// If the rules have nothing of this name, the format is unknown, or an SVG picture would have to
+/// show several drawings.
+pub fn draw(rules: &Rules, name: Option<&str>, format: &str) -> Result<String, Message> {
+    let format = DrawingFormat::from_str(format, false)
+        .map_err(|_| message!("`{format}` is no format of a drawing; write `mermaid`, `dot` or `svg`"))?;
+    draw_as(rules, name, format).map_err(|error| error.message.unwrap_or_default())
+}
+
+fn draw_as(rules: &Rules, name: Option<&str>, format: DrawingFormat) -> Result<String, CliError> {
+    let drawings = select_drawings(rules, name)?;
+    if format == DrawingFormat::Svg && drawings.len() > 1 {
+        let names: Vec<&str> = drawings.iter().map(|drawing| drawing.name.as_str()).collect();
+        let names = names.join(", ");
+        return Err(CliError::usage(message!(
+            "an SVG picture can show only one drawing; choose it with `--name`: {names}"
+        )));
+    }
+    Ok(match format {
+        DrawingFormat::Svg => drawings.iter().map(svg::render_svg).collect(),
+        DrawingFormat::Dot => join_drawings(&drawings, text::render_dot),
+        DrawingFormat::Mermaid => join_drawings(&drawings, text::render_mermaid),
+    })
 }
 
 /// Returns the drawings in a text format, with a blank line between two drawings.

@@ -88,6 +88,8 @@ mod why;
 mod why_not;
 mod workflow;
 
+pub use graph::draw;
+
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use language::Lang;
 use rulec::{Language, Message};

@@ -1,12 +1,87 @@
-//! Calls the Python functions that a router uses to read a message. One function returns the
-//! permissions of the message's sender. The other returns the scope of the message, in which
-//! handler errors are counted.
+//! Calls of Python functions from tokio tasks. An async function runs on the event loop of the
+//! caller that waits for its result. Functions that only read a message run where they are called:
+//! one returns the permissions of the message's sender, the other the scope of the message, in
+//! which handler errors are counted.
 
+use super::error::{exception_class, exception_text};
 use super::shutdown::with_gil;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_runtime::route::Permissions;
+use rulec_runtime::route::{Permissions, TypedError};
 use serde_json::Value as Json;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Cancels a Python task when the future that awaits it is dropped.
+struct CancelOnDrop {
+    call: Option<Py<PyAny>>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let Some(call) = self.call.take() else { return };
+        // If the interpreter or the loop has ended, the task has ended too.
+        Python::try_attach(|py| {
+            if let Err(error) = call.call_method0(py, "cancel")
+                && !error.is_instance_of::<PyRuntimeError>(py)
+            {
+                error.write_unraisable(py, Some(call.bind(py)));
+            }
+        });
+    }
+}
+
+/// Calls a Python function on an event loop, and awaits the result if it is awaitable. `argument`
+/// builds the only argument of the function. If the future is dropped, the call is cancelled.
+pub async fn call_on_loop(
+    locals: &TaskLocals,
+    function: &Py<PyAny>,
+    argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+) -> PyResult<Py<PyAny>> {
+    let (call, future) = with_gil(|py| -> PyResult<_> {
+        let argument = argument(py)?;
+        let call = py.import("rulec._call")?.getattr("Call")?;
+        let call = call.call1((locals.event_loop(py), function.bind(py), argument))?;
+        let awaitable = call.call_method0("run")?;
+        Ok((call.unbind(), pyo3_async_runtimes::into_future_with_locals(locals, awaitable)?))
+    })?;
+    let mut cancel = CancelOnDrop { call: Some(call) };
+    let result = future.await;
+    cancel.call = None;
+    result
+}
+
+/// Converts an exception of a Python function to an error of the runtime. The name of the
+/// exception's class becomes the type of the error.
+pub fn typed_error(py: Python<'_>, error: &PyErr) -> TypedError {
+    TypedError::new(exception_class(py, error), exception_text(py, error))
+}
+
+/// The event loop of the latest caller of a long-lived object, such as a coordinator. The object's
+/// Python functions run on this loop.
+#[derive(Clone, Default)]
+pub struct CallerLoop(Arc<Mutex<Option<TaskLocals>>>);
+
+impl CallerLoop {
+    /// Remembers the running event loop.
+    pub fn remember(&self, py: Python<'_>) -> PyResult<()> {
+        let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(locals);
+        Ok(())
+    }
+
+    /// Calls a Python function on the remembered loop; see [`call_on_loop`].
+    pub async fn call(
+        &self,
+        function: &Py<PyAny>,
+        argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) -> PyResult<Py<PyAny>> {
+        let locals = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let locals = locals.ok_or_else(|| PyRuntimeError::new_err("no running event loop"))?;
+        call_on_loop(&locals, function, argument).await
+    }
+}
 
 fn call_with_message(py: Python<'_>, function: &Py<PyAny>, message: &Json) -> PyResult<Py<PyAny>> {
     function.call1(py, (pythonize(py, message)?,))

@@ -2,16 +2,91 @@
 
 use super::error::library_error;
 use super::message::args_to_python;
+use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use pythonize::pythonize;
 use rulec::RenderOptions;
 use serde::Serialize;
+use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 /// A decision. It stays valid after its rules are dropped or replaced.
 #[pyclass(frozen, module = "rulec")]
-pub struct Decision(pub rulec::Decision);
+pub struct Decision(Source);
+
+/// Where the parts of a decision come from.
+enum Source {
+    Made(rulec::Decision),
+    /// The values of all attributes by name, as a pickled decision has them.
+    Pickled(Py<PyDict>),
+}
+
+/// The attributes of a decision, which pickling stores, and the JSON text as `to_json`.
+const ATTRIBUTES: [&str; 20] = [
+    "entry",
+    "chosen",
+    "target",
+    "is_default",
+    "args",
+    "metadata",
+    "requires",
+    "path",
+    "branch",
+    "to_user",
+    "flow",
+    "pattern",
+    "next",
+    "loopback",
+    "generation",
+    "missing_args",
+    "breaches",
+    "exceeded",
+    "failures",
+    TO_JSON,
+];
+const TO_JSON: &str = "to_json";
+
+type Value<'py> = PyResult<Bound<'py, PyAny>>;
+
+impl Decision {
+    pub fn new(decision: rulec::Decision) -> Decision {
+        Decision(Source::Made(decision))
+    }
+
+    /// Returns an attribute: what `read` returns for a decision, or the pickled value.
+    fn read<'d, 'py, T: IntoPyObject<'py>>(
+        &'d self,
+        py: Python<'py>,
+        name: &str,
+        read: impl FnOnce(&'d rulec::Decision) -> T,
+    ) -> Value<'py> {
+        self.read_any(py, name, |decision| read(decision).into_bound_py_any(py))
+    }
+
+    fn read_any<'d, 'py>(
+        &'d self,
+        py: Python<'py>,
+        name: &str,
+        read: impl FnOnce(&'d rulec::Decision) -> Value<'py>,
+    ) -> Value<'py> {
+        match &self.0 {
+            Source::Made(decision) => read(decision),
+            Source::Pickled(attributes) => {
+                let missing = || library_error(format!("the pickled decision has no `{name}`"));
+                attributes.bind(py).get_item(name)?.ok_or_else(missing)
+            }
+        }
+    }
+
+    fn json(&self, py: Python<'_>) -> PyResult<String> {
+        match &self.0 {
+            Source::Made(decision) => json_text(decision),
+            Source::Pickled(_) => self.read(py, TO_JSON, |_| ())?.extract(),
+        }
+    }
+}
 
 /// Serializes a value of the library as JSON text.
 pub fn json_text(value: &impl Serialize) -> PyResult<String> {
@@ -21,134 +96,159 @@ pub fn json_text(value: &impl Serialize) -> PyResult<String> {
 #[pymethods]
 impl Decision {
     #[getter]
-    fn entry(&self) -> &str {
-        self.0.entry()
+    fn entry<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "entry", |decision| decision.entry())
     }
 
     #[getter]
-    fn chosen(&self) -> Option<&str> {
-        self.0.chosen()
+    fn chosen<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "chosen", |decision| decision.chosen())
     }
 
     #[getter]
-    fn target(&self) -> Option<&str> {
-        self.0.target()
+    fn target<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "target", |decision| decision.target())
     }
 
     #[getter]
-    fn is_default(&self) -> bool {
-        self.0.is_default()
+    fn is_default<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "is_default", |decision| decision.is_default())
     }
 
     #[getter]
-    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        args_to_python(py, self.0.args(), &self.0.exact_args())
+    fn args<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read_any(py, "args", |decision| args_to_python(py, decision.args(), &decision.exact_args()))
     }
 
     #[getter]
-    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.metadata())?)
+    fn metadata<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read_any(py, "metadata", |decision| Ok(pythonize(py, decision.metadata())?))
     }
 
     #[getter]
-    fn requires(&self) -> Vec<&str> {
-        self.0.required_permissions().iter().map(|permission| &**permission).collect()
+    fn requires<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "requires", |decision| {
+            decision.required_permissions().iter().map(|permission| &**permission).collect::<Vec<_>>()
+        })
     }
 
     #[getter]
-    fn path(&self) -> Vec<&str> {
-        self.0.path()
+    fn path<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "path", |decision| decision.path())
     }
 
     #[getter]
-    fn branch(&self) -> Option<&str> {
-        self.0.branch()
+    fn branch<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "branch", |decision| decision.branch())
     }
 
     #[getter]
-    fn to_user(&self) -> bool {
-        self.0.to_user()
+    fn to_user<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "to_user", |decision| decision.to_user())
     }
 
     /// The id of the flow whose pattern matched the message; None if no pattern matched.
     #[getter]
-    fn flow(&self) -> Option<&str> {
-        self.0.flow().map(|hit| hit.id)
+    fn flow<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "flow", |decision| decision.flow().map(|hit| hit.id))
     }
 
     /// The flow's pattern that matched the message; None if no pattern matched.
     #[getter]
-    fn pattern(&self) -> Option<&str> {
-        self.0.flow().map(|hit| hit.pattern)
+    fn pattern<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "pattern", |decision| decision.flow().map(|hit| hit.pattern))
     }
 
     /// The ids of the next nodes that a router selected; empty for other decisions.
     #[getter]
-    fn next(&self) -> Vec<String> {
-        self.0.next().map_or_else(Vec::new, |next| next.nodes.to_vec())
+    fn next<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "next", |decision| decision.next().map_or_else(Vec::new, |next| next.nodes.to_vec()))
     }
 
     #[getter]
-    fn loopback(&self) -> bool {
-        self.0.next().is_some_and(|next| next.loopback)
+    fn loopback<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "loopback", |decision| decision.next().is_some_and(|next| next.loopback))
     }
 
     #[getter]
-    fn generation(&self) -> u64 {
-        self.0.generation()
+    fn generation<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "generation", |decision| decision.generation())
     }
 
     #[getter]
-    fn missing_args(&self) -> Vec<&str> {
-        self.0.missing_args().collect()
+    fn missing_args<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "missing_args", |decision| decision.missing_args().collect::<Vec<_>>())
     }
 
     #[getter]
-    fn breaches<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.breaches())?)
+    fn breaches<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read_any(py, "breaches", |decision| Ok(pythonize(py, decision.breaches())?))
     }
 
     #[getter]
-    fn exceeded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.exceeded())?)
+    fn exceeded<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
     /// Host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
-    fn failures(&self) -> Vec<(String, String)> {
-        self.0
-            .failures()
-            .iter()
-            .map(|failure| (failure.function.to_string(), failure.message.clone()))
-            .collect()
+    fn failures<'py>(&self, py: Python<'py>) -> Value<'py> {
+        self.read(py, "failures", |decision| {
+            decision
+                .failures()
+                .iter()
+                .map(|failure| (failure.function.to_string(), failure.message.clone()))
+                .collect::<Vec<_>>()
+        })
     }
 
     /// Returns the decision as the JSON text that `rulec run` prints.
-    fn to_json(&self) -> PyResult<String> {
-        json_text(&self.0)
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        self.json(py)
     }
 
     /// Returns the decision as a dict.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0)?)
+    fn to_dict<'py>(&self, py: Python<'py>) -> Value<'py> {
+        match &self.0 {
+            Source::Made(decision) => Ok(pythonize(py, decision)?),
+            Source::Pickled(_) => {
+                let value: Json = serde_json::from_str(&self.json(py)?).map_err(library_error)?;
+                Ok(pythonize(py, &value)?)
+            }
+        }
     }
 
-    fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("<Decision {}>", self.to_json()?))
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
+        let (py, attributes) = (slf.py(), PyDict::new(slf.py()));
+        for name in ATTRIBUTES {
+            let value = slf.getattr(name)?;
+            attributes.set_item(name, if name == TO_JSON { value.call0()? } else { value })?;
+        }
+        Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Decision {}>", self.json(py)?))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         match other.cast::<Decision>() {
-            Ok(other) => Ok(self.to_json()? == other.get().to_json()?),
+            Ok(decision) => Ok(self.json(other.py())? == decision.get().json(other.py())?),
             Err(_) => Ok(false),
         }
     }
 
-    fn __hash__(&self) -> PyResult<u64> {
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
         let mut hasher = DefaultHasher::new();
-        self.to_json()?.hash(&mut hasher);
+        self.json(py)?.hash(&mut hasher);
         Ok(hasher.finish())
     }
+}
+
+/// Creates a decision from the attributes that pickling has stored.
+#[pyfunction]
+pub fn unpickled_decision(attributes: Bound<'_, PyDict>) -> Decision {
+    Decision(Source::Pickled(attributes.unbind()))
 }
 
 /// The explanation of a decision; its `str()` is the output of `rulec why`.

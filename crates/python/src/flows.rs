@@ -1,17 +1,23 @@
 //! Python classes for flows that a message may start, and for choices that a language model makes.
 //! Both provide a prompt section and a tool definition for the model.
 
+use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
 use super::message::object;
-use super::shutdown::without_gil;
+use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
 use rulec_base::json::DecimalPaths;
+use rulec_http::FlowExecutor;
 
 /// Finds the flow for a message: by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
-pub struct Flows(FlowMatcher);
+pub struct Flows {
+    matcher: FlowMatcher,
+    /// What executes flows; `None` without an HTTP client.
+    executor: Option<FlowExecutor>,
+}
 
 /// A flow that was found for a text, by a pattern or by the classifier.
 #[pyclass(frozen, get_all, module = "rulec")]
@@ -40,15 +46,25 @@ impl From<IntentHit> for FlowHit {
 impl Flows {
     /// Creates a finder for the flows of these rules.
     pub fn new(rules: &rulec::Rules) -> Result<Flows, MatcherError> {
-        FlowMatcher::offline(rules).map(Flows)
+        Ok(Flows { matcher: FlowMatcher::offline(rules)?, executor: None })
+    }
+
+    /// Adds the client that calls the endpoint of the rules.
+    pub fn with_client(self, client: &HttpClient) -> PyResult<Flows> {
+        let executor = FlowExecutor::of_rules(client.0.clone(), &self.matcher).map_err(http_error)?;
+        Ok(Flows { executor: Some(executor), ..self })
     }
 }
 
 #[pymethods]
 impl Flows {
+    fn __repr__(&self) -> String {
+        format!("<Flows: {} intents>", self.matcher.intents().len())
+    }
+
     /// Returns the flow for a text; None if no flow fits the text.
     fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
-        without_gil(py, || match self.0.find(text) {
+        without_gil(py, || match self.matcher.find(text) {
             FlowSelection::Keyword(hit) => Some(FlowHit {
                 id: hit.id.to_owned(),
                 name: hit.name.to_owned(),
@@ -63,7 +79,7 @@ impl Flows {
     /// Returns the intent flows (flows found by meaning) most similar to a text, best first. Empty
     /// if `find` returns a flow for the text.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
-        without_gil(py, || match self.0.find(text) {
+        without_gil(py, || match self.matcher.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
             _ => Vec::new(),
         })
@@ -73,20 +89,48 @@ impl Flows {
     /// meaning); empty if there are none.
     #[getter]
     fn prompt(&self) -> String {
-        self.0.prompt()
+        self.matcher.prompt()
     }
 
     /// The definition of the tool that a language model calls to select an intent flow (a flow
     /// found by meaning).
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.0.tool().to_json())?)
+        Ok(pythonize(py, &self.matcher.tool().to_json())?)
+    }
+
+    /// The request that executes a flow, as the rules declare it; None if they do not.
+    #[getter]
+    fn endpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.matcher.endpoint().map(|endpoint| pythonize(py, endpoint)).transpose()?)
+    }
+
+    /// Executes a flow, given by its hit or its id: sends the request of `endpoint`. `{name}` in it
+    /// is one of the `arguments`, and `#name#` a field of the `context`.
+    #[pyo3(signature = (flow, context = None, *, arguments = None))]
+    fn execute<'py>(
+        &self,
+        flow: &Bound<'py, PyAny>,
+        context: Option<&Bound<'_, PyAny>>,
+        arguments: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let id = match flow.cast::<FlowHit>() {
+            Ok(hit) => hit.get().id.clone(),
+            Err(_) => flow.extract()?,
+        };
+        let no_client =
+            || http_error("nothing calls the endpoint; make the flows by `rules.flows(client=…)`");
+        let executor = self.executor.clone().ok_or_else(no_client)?;
+        let (arguments, context) = call_values(arguments, context)?;
+        start_future(flow.py(), async move {
+            executor.execute(&id, &arguments, &context).await.map(Response).map_err(http_error)
+        })
     }
 
     /// The ids of the intent flows, which are found by the meaning of a text.
     #[getter]
     fn intents(&self) -> Vec<&str> {
-        self.0.intents().iter().map(|flow| &*flow.id).collect()
+        self.matcher.intents().iter().map(|flow| &*flow.id).collect()
     }
 }
 
@@ -99,6 +143,10 @@ impl Question {
     #[getter]
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Question {}: {:?}>", self.0.name(), self.0.text())
     }
 
     #[getter]
@@ -131,6 +179,11 @@ impl Question {
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.tool().to_json())?)
+    }
+
+    /// Returns what a model receives to answer the question for a message.
+    fn request(&self, message: &Bound<'_, PyAny>) -> PyResult<ModelRequest> {
+        Ok(ModelRequest(self.0.request(&object(message, DecimalPaths::none())?)))
     }
 
     /// Returns the fields of a message as JSON text for the model. The fields `text` and `answers`

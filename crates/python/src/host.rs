@@ -1,7 +1,7 @@
 //! Python functions that rules call through `extern fn`. An exception is handled like any failure
 //! of a host function: the result is missing, and the decision reports the failure.
 
-use super::error::exception_text;
+use super::error::{exception_text, library_error};
 use super::message::{mapping_entries, tree};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -17,6 +17,11 @@ pub fn register_functions(
     functions: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Compiler> {
     for (name, function) in mapping_entries(functions)? {
+        let inspect = function.py().import(intern!(function.py(), "inspect"))?;
+        if inspect.call_method1(intern!(function.py(), "iscoroutinefunction"), (&function,))?.is_truthy()? {
+            let help = "rules await nothing; give a function that is no `async def`, or put its result into the message";
+            return Err(library_error(format!("`{name}` is an async function; {help}")));
+        }
         let arity = arity(&function);
         let function = function.unbind();
         let call = move |args: &[Json]| {
@@ -50,4 +55,30 @@ fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
         }
     }
     Some(count)
+}
+
+/// Checks that the rules declare each function that the program gives.
+pub fn check_functions_declared(
+    rules: &rulec::Rules,
+    functions: Option<&Bound<'_, PyMapping>>,
+) -> PyResult<()> {
+    let externs = &rules.program().externs;
+    let declared: Vec<&str> = externs
+        .iter()
+        .filter(|function| function.feature.is_none())
+        .map(|function| &*function.name)
+        .collect();
+    for (name, _) in mapping_entries(functions)? {
+        if !declared.contains(&&*name) {
+            let known = match &declared[..] {
+                [] => "they declare none".to_owned(),
+                declared => format!("they declare {}", declared.join(", ")),
+            };
+            let help = format!("declare it: `extern fn {name}(…) -> …`, or leave it out");
+            return Err(library_error(format!(
+                "no `extern fn` of the rules names `{name}` ({known}); {help}"
+            )));
+        }
+    }
+    Ok(())
 }

@@ -31,6 +31,12 @@ impl Judge {
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
+    /// Explains each violated rule, with the values that its condition read; warnings come last.
+    fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let payload = tree(payload, "the payload")?;
+        Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
+    }
+
     /// Returns the JSON Schema of the payloads that this object checks.
     fn schema<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.schema())?)
@@ -57,19 +63,24 @@ impl Violation {
     }
 }
 
+impl Violation {
+    pub fn new(violation: &payload::Violation) -> Violation {
+        Violation {
+            rule: violation.rule.to_string(),
+            path: violation.path.clone(),
+            message: violation.message.to_string(),
+            repair: violation.repair.to_string(),
+        }
+    }
+}
+
 fn all(violations: &[payload::Violation]) -> Vec<Violation> {
-    let to_python_violation = |violation: &payload::Violation| Violation {
-        rule: violation.rule.to_string(),
-        path: violation.path.clone(),
-        message: violation.message.to_string(),
-        repair: violation.repair.to_string(),
-    };
-    violations.iter().map(to_python_violation).collect()
+    violations.iter().map(Violation::new).collect()
 }
 
 /// The result of checking a payload.
 #[pyclass(frozen, module = "rulec")]
-pub struct Judgement(payload::Judgement);
+pub struct Judgement(pub payload::Judgement);
 
 #[pymethods]
 impl Judgement {
@@ -107,6 +118,22 @@ impl Judgement {
     #[getter]
     fn warnings(&self) -> Vec<Violation> {
         all(self.0.warnings())
+    }
+
+    /// The corrections that were applied: the kind (`default`, `clamp` or `remove`) and the path of
+    /// each.
+    #[getter]
+    fn corrections(&self) -> Vec<(&str, &str)> {
+        self.0.corrections().iter().map(|applied| (applied.kind, &*applied.path)).collect()
+    }
+
+    /// The rules that could not be checked: the rule, the path and the reason of each.
+    #[getter]
+    fn unchecked(&self) -> Vec<(String, String, String)> {
+        let to_tuple = |unchecked: &payload::Unchecked| {
+            (unchecked.rule.to_string(), unchecked.path.clone(), unchecked.message.to_string())
+        };
+        self.0.unchecked().iter().map(to_tuple).collect()
     }
 
     /// The corrected payload; None if the payload was rejected.

@@ -5,33 +5,65 @@
 //! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
+//! | `pace` | whether a decision releases the interpreter lock |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
+//! | `decide` | how rules decide messages |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that change while they decide |
 //! | `judge` | checks of payloads |
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
+//! | `http` | HTTP calls and language models |
+//! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
+//! | `switching` | how a router takes other rules while it serves |
+//! | `outcome` | what handlers and hooks receive, and the outcome of a message |
+//! | `policy` | policies of handlers |
+//! | `callback` | calls of Python functions from tokio tasks |
+//! | `bus` | an event bus |
+//! | `events` | events about the decisions of a language model |
+//! | `coordinator`, `session` | decisions that are checked and executed |
+//! | `workflow` | workflows whose nodes are Python functions |
+//! | `worker` | nodes of workflows and plans |
+//! | `tracing` | reports of the library, for Python's `logging` |
+//! | `classifier` | the classifier of intents |
+//! | `log` | decision logs |
 //! | `batch` | record batches |
 
 mod batch;
+mod bus;
 mod callback;
+mod classifier;
+mod coordinator;
+mod decide;
 mod decision;
 mod document;
 mod error;
+mod events;
 mod flows;
 mod host;
+mod http;
 mod judge;
 mod live;
+mod log;
 mod message;
+mod outcome;
+mod pace;
+mod policy;
 mod queries;
 mod router;
 mod rules;
+mod runner;
+mod session;
 mod shutdown;
+mod switching;
+mod tracing;
+mod worker;
+mod workflow;
 
 use pyo3::prelude::*;
 
@@ -48,30 +80,62 @@ mod _rulec {
     #[pymodule_export]
     use super::batch::{Columns, ColumnsMismatch, json_lines};
     #[pymodule_export]
+    use super::bus::{Bus, Published, Stop, Subscription};
+    #[pymodule_export]
+    use super::classifier::Classifier;
+    #[pymodule_export]
     use super::command_line;
     #[pymodule_export]
-    use super::decision::{Decision, Explanation};
+    use super::coordinator::{Coordinator, Handled, Middleware};
+    #[pymodule_export]
+    use super::decide::{Prepared, Session};
+    #[pymodule_export]
+    use super::decision::{Decision, Explanation, unpickled_decision};
     #[pymodule_export]
     use super::document::ReportItem;
     #[pymodule_export]
     use super::error::{CompileError, Diagnostic, RulecError};
     #[pymodule_export]
+    use super::events::{DecisionMade, DecisionRejected, DecisionValidated, NodeExecutionFailed};
+    #[pymodule_export]
     use super::flows::{FlowHit, Flows, Question};
+    #[pymodule_export]
+    use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
     #[pymodule_export]
     use super::judge::{Judge, Judgement, Violation};
     #[pymodule_export]
     use super::live::{Edit, LiveRules, WatchStatus, WatchedRules};
     #[pymodule_export]
+    use super::log::DecisionLog;
+    #[pymodule_export]
+    use super::outcome::{Finished, Outcome, Request};
+    #[pymodule_export]
+    use super::policy::Policy;
+    #[pymodule_export]
     use super::queries::{Condition, Finding, TestResult};
     #[pymodule_export]
-    use super::router::{Finished, Outcome, Policy, Request, Router, RouterError};
+    use super::router::{Router, RouterError, Started};
     #[pymodule_export]
-    use super::rules::{Prepared, Rules};
+    use super::rules::Rules;
+    #[pymodule_export]
+    use super::runner::{FlowOutcome, FlowRunner, ask_choice};
+    #[pymodule_export]
+    use super::session::{AgentSession, Done, RetryRequest, Turn};
     #[pymodule_export]
     use super::shutdown::end;
+    #[pymodule_export]
+    use super::switching::Watch;
+    #[pymodule_export]
+    use super::tracing::log_level;
+    #[pymodule_export]
+    use super::worker::{NodeCall, NodeFactory};
+    #[pymodule_export]
+    use super::workflow::{Workflow, WorkflowError, WorkflowRun};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        super::tracing::start();
         super::error::add_classes(module)
     }
 }

@@ -4,6 +4,7 @@
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, message_error, unknown_name_error};
 use super::host::register_functions;
+use super::log::decision_log;
 use super::message::{as_dict, object, text_bytes};
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
@@ -11,14 +12,14 @@ use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pythonize::pythonize;
 use rulec::{Compiler, EditError};
-use rulec_runtime::route::{self, DecisionLog, WatchStatus as Status};
+use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
-fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
+pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
     match error {
         EditError::Compile(error) => compile_error(py, error),
         EditError::UnknownTable(_) | EditError::UnknownStatement(_) | EditError::UnknownFile(..) => {
@@ -30,7 +31,7 @@ fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 
 /// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
 #[pyclass(frozen, module = "rulec")]
-pub struct Edit(rulec::Edit);
+pub struct Edit(pub rulec::Edit);
 
 impl Edit {
     fn new(edit: rulec::Edit, table: Option<&str>, file: Option<&str>) -> Edit {
@@ -83,6 +84,11 @@ pub struct LiveRules {
 }
 
 impl LiveRules {
+    /// Creates live rules. `functions` are the Python functions that the rules call, by name.
+    pub fn new(rules: rulec::LiveRules, functions: Option<Py<PyMapping>>) -> LiveRules {
+        LiveRules { rules, functions }
+    }
+
     /// Registers the Python functions that the rules call, then runs `compile` without the GIL.
     fn compile(
         py: Python<'_>,
@@ -121,14 +127,14 @@ impl LiveRules {
             Some(entry) => self.rules.decide_in(entry, &message),
             None => Ok(self.rules.decide(&message)),
         });
-        decision.map(Decision).map_err(unknown_name_error)
+        decision.map(Decision::new).map_err(unknown_name_error)
     }
 
     /// Decides a message given as JSON text.
     fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let text = text_bytes(text)?;
         let decision = without_gil(py, || self.rules.decide_line(text));
-        decision.map(Decision).map_err(|error| message_error(error.to_string()))
+        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -232,6 +238,15 @@ impl LiveRules {
     }
 }
 
+/// Returns the rules that an argument gives: `Rules`, or `LiveRules` if they are edited while they
+/// serve.
+pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
+    match rules.cast::<LiveRules>() {
+        Ok(live) => Ok(live.get().rules.clone()),
+        Err(_) => Ok(rules.cast::<Rules>()?.get().rules.clone().into()),
+    }
+}
+
 /// The state of watched rule files.
 #[pyclass(frozen, eq, module = "rulec")]
 #[derive(PartialEq)]
@@ -259,7 +274,7 @@ impl From<Status> for WatchStatus {
 
 #[pymethods]
 impl WatchStatus {
-    fn __repr__(&self) -> String {
+    pub fn __repr__(&self) -> String {
         let error = self.error.as_ref().map_or(String::new(), |error| format!(", error {error:?}"));
         let WatchStatus { generation, loaded, refused, .. } = self;
         format!("<WatchStatus of generation {generation}: {loaded} loaded, {refused} refused{error}>")
@@ -281,19 +296,19 @@ pub struct WatchedRules {
 #[pymethods]
 impl WatchedRules {
     /// Loads the file and watches it. `functions` are the Python functions that the rules may call,
-    /// by name. `log` is the path of a file for the decision log.
+    /// by name. `log` is a `DecisionLog`, or the path or function of one.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
     fn new(
         py: Python<'_>,
         path: PathBuf,
         functions: Option<Bound<'_, PyMapping>>,
-        log: Option<PathBuf>,
+        log: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<WatchedRules> {
         let compiler = register_functions(Compiler::new(), functions.as_ref())?;
         let mut builder = route::WatchedRules::builder(compiler, path);
-        if let Some(path) = log {
-            builder = builder.log(DecisionLog::builder().to_file(path)?);
+        if let Some(log) = log {
+            builder = builder.log(decision_log(log, false)?);
         }
         let rules = wait_for(py, builder.open()).map_err(library_error)?;
         let functions = functions.map(Bound::unbind);
@@ -309,7 +324,7 @@ impl WatchedRules {
             Some(entry) => self.rules.decide_in(entry, &message),
             None => Ok(self.rules.decide(&message)),
         });
-        decision.map(Decision).map_err(unknown_name_error)
+        decision.map(Decision::new).map_err(unknown_name_error)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.

@@ -60,6 +60,9 @@ impl Serialize for DirectValue<'_, '_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
+            if !float.value().is_finite() {
+                return Err(not_direct_error());
+            }
             return serializer.serialize_f64(float.value());
         }
         if value.is_none() {
@@ -228,8 +231,14 @@ impl TreeConverter<'_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
-            // A non-finite number counts as missing.
-            return Ok(Number::from_f64(float.value()).map_or(Json::Null, Json::Number));
+            let not_finite = || {
+                let text = format!(
+                    "is {}, which JSON has no form for; give None for a missing value",
+                    float.value()
+                );
+                self.error_at_path(text)
+            };
+            return Number::from_f64(float.value()).map(Json::Number).ok_or_else(not_finite);
         }
         if let Ok(dict) = value.cast::<PyDict>() {
             return self.convert_nested(|tree| tree.dict(&dict.items()));

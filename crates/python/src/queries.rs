@@ -1,14 +1,15 @@
 //! What the command line reports about rules, as methods of the Python class `Rules`: analysis,
 //! costs, tests, differences between versions, and changes that lead to a route.
 
+use super::decide::message_to_json;
 use super::decision::Explanation;
 use super::error::{Diagnostic, TextRange, library_error, unknown_name_error};
-use super::rules::{Rules, message_to_json};
+use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pythonize::pythonize;
-use rulec::condition;
 use rulec::{AnalysisOptions, TestOutcome, run_tests_with};
+use rulec::{condition, payload};
 use serde::Serialize;
 
 /// A finding of the analysis: a diagnostic, with a message that demonstrates it.
@@ -175,6 +176,23 @@ impl Rules {
         let entry = self.entry(Some(choice))?;
         let message = message_to_json(message, self.rules.decimal_paths())?;
         to_python(py, &without_gil(py, || entry.skipped(&message)))
+    }
+
+    /// Says which of several proposed decisions runs first, and which of the others wait or are
+    /// dropped. `decisions` are pairs of an id and a payload kind, in order of arrival.
+    fn arbitrate<'py>(
+        &self,
+        py: Python<'py>,
+        decisions: Vec<(String, String)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &payload::arbitrate(&self.rules, &decisions).map_err(unknown_name_error)?)
+    }
+
+    /// Draws a workflow, table, choice or router, as `rulec graph` does; without a name, all of
+    /// them. `format` is `mermaid`, `dot` or `svg`.
+    #[pyo3(signature = (name = None, *, format = "mermaid"))]
+    fn draw(&self, py: Python<'_>, name: Option<&str>, format: &str) -> PyResult<String> {
+        without_gil(py, || rulec_cli::draw(&self.rules, name, format)).map_err(library_error)
     }
 
     /// Returns the JSON Schema of messages, as `input` declares it.

@@ -1,24 +1,26 @@
-//! The router of `rulec-runtime` with Python handlers. The router runs on tokio; a handler runs on
-//! the caller's event loop. An exception in a handler becomes an outcome. A handler whose caller no
-//! longer waits is cancelled.
+//! The router of `rulec-runtime` with Python handlers. A handler without a policy is awaited by the
+//! caller itself. Otherwise the router runs on tokio, and the handler on the caller's event loop.
+//! An exception in a handler becomes an outcome. A handler whose caller no longer waits is
+//! cancelled.
 
-use super::callback::{call_permission_function, call_scope_function};
-use super::decision::json_text;
-use super::error::{RulecError, exception_class, exception_text};
-use super::message::{args_to_python, as_dict, mapping_entries, object, tree};
-use super::rules::Rules;
+use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
+use super::error::RulecError;
+use super::live::live_rules;
+use super::log::decision_log;
+use super::message::{as_dict, mapping_entries, object, tree};
+use super::outcome::{Finished, Outcome, Request};
+use super::policy::Policy;
 use super::shutdown::{start_future, with_gil, without_gil};
 use pyo3::create_exception;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
 use pyo3_async_runtimes::TaskLocals;
 use pythonize::pythonize;
-use rulec_runtime::route::{self, DecisionLog, HandlerError, Permissions, TypedError};
-use serde_json::{Map, Value as Json};
+use rulec_runtime::route::{self, Begun, HandlerError, Permissions};
+use serde_json::Value as Json;
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 create_exception!(
     rulec,
@@ -27,57 +29,56 @@ create_exception!(
     "A router that cannot be built, or rules that it cannot take."
 );
 
-fn router_error(error: impl ToString) -> PyErr {
+pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
 }
 
-fn seconds(seconds: f64) -> PyResult<Duration> {
-    let to_error = |error| router_error(format!("{seconds} is no number of seconds: {error}"));
-    Duration::try_from_secs_f64(seconds).map_err(to_error)
-}
-
-/// The policy for a handler that is slow or fails. Times are in seconds.
-#[pyclass(frozen, module = "rulec")]
-pub struct Policy(route::Policy);
-
-#[pymethods]
-impl Policy {
-    #[new]
-    #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None))]
-    fn new(
-        time_limit: Option<f64>,
-        chain_limit: Option<f64>,
-        retries: Option<(usize, f64)>,
-        circuit: Option<(u32, f64)>,
-        fallbacks: Option<Vec<String>>,
-    ) -> PyResult<Policy> {
-        let mut policy = route::Policy::new();
-        if let Some(limit) = time_limit {
-            policy = policy.time_limit(seconds(limit)?);
-        }
-        if let Some(limit) = chain_limit {
-            policy = policy.chain_limit(seconds(limit)?);
-        }
-        if let Some((times, first_pause)) = retries {
-            policy = policy.retries(times, seconds(first_pause)?);
-        }
-        if let Some((failures, open_for)) = circuit {
-            policy = policy.circuit(failures, seconds(open_for)?);
-        }
-        Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
-    }
-}
+/// The async function of Python that routes a message.
+static ROUTE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A message that is being routed: the original Python object, and the event loop on which its
 /// handlers run.
 struct RoutedMessage {
     locals: TaskLocals,
     message: Py<PyAny>,
-    /// The exception of the handler that raised most recently; `None` if no handler raised.
-    raised: Mutex<Option<Py<PyAny>>>,
+    last: Mutex<LastResult>,
+}
+
+/// What the Python functions of a message returned and raised last; `None` if none did.
+#[derive(Default)]
+struct LastResult {
+    reply: Option<Py<PyAny>>,
+    raised: Option<Py<PyAny>>,
 }
 
 impl RoutedMessage {
+    fn last(&self) -> MutexGuard<'_, LastResult> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores the reply of a handler, which the router passes on as an object.
+    fn keep_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
+        self.last().reply = Some(reply.clone().unbind());
+        Ok(Json::Null)
+    }
+
+    /// Stores the reply that a hook puts in place of the handler's; `None` keeps the handler's.
+    fn replace_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
+        if reply.is_none() {
+            return Ok(Json::Null);
+        }
+        self.keep_reply(reply)?;
+        // Any value but null tells the router that the hook made a reply.
+        Ok(Json::Bool(true))
+    }
+
+    /// Adds the reply or the exception of the Python functions to an outcome.
+    fn outcome(&self, py: Python<'_>, outcome: route::Outcome) -> Outcome {
+        let last = self.last();
+        let clone = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
+        Outcome::new(outcome, clone(&last.reply), clone(&last.raised))
+    }
+
     /// Returns the message as a Python object: the caller's own object, unless a hook or the router
     /// changed the message.
     fn message_object(
@@ -127,56 +128,22 @@ impl Drop for RoutingGuard {
     }
 }
 
-/// Cancels a Python task when the future that awaits it is dropped.
-struct CancelOnDrop {
-    call: Option<Py<PyAny>>,
-}
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        let Some(call) = self.call.take() else { return };
-        // If the interpreter or the loop has ended, the task has ended too.
-        Python::try_attach(|py| {
-            if let Err(error) = call.call_method0(py, "cancel")
-                && !error.is_instance_of::<pyo3::exceptions::PyRuntimeError>(py)
-            {
-                error.write_unraisable(py, Some(call.bind(py)));
-            }
-        });
-    }
-}
-
-/// Calls a Python function on the event loop of the message's caller. `argument` builds the only
-/// argument of the function. If the function raises, the class name of the exception becomes the
-/// type of the error.
+/// Calls a Python function on the event loop of the message's caller, and stores what it returns or
+/// raises. `argument` builds the only argument of the function. The result is null for `None`, and
+/// otherwise what `to_json` makes of it.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,
     argument: impl for<'py> FnOnce(Python<'py>, &RoutedMessage) -> PyResult<Bound<'py, PyAny>>,
+    to_json: fn(&RoutedMessage, &Bound<'_, PyAny>) -> PyResult<Json>,
 ) -> Result<Json, HandlerError> {
-    let started = with_gil(|py| -> PyResult<_> {
-        let argument = argument(py, &call)?;
-        let python_call = py.import("rulec._call")?.getattr("Call")?;
-        let python_call = python_call.call1((call.locals.event_loop(py), function.bind(py), argument))?;
-        let awaitable = python_call.call_method0("run")?;
-        Ok((python_call.unbind(), pyo3_async_runtimes::into_future_with_locals(&call.locals, awaitable)?))
-    });
-    let result = match started {
-        Ok((python_call, future)) => {
-            let mut cancel = CancelOnDrop { call: Some(python_call) };
-            let result = future.await;
-            cancel.call = None;
-            result
-        }
-        Err(error) => Err(error),
-    };
+    let result = call_on_loop(&call.locals, &function, |py| argument(py, &call)).await;
     with_gil(|py| {
-        let reply = result.and_then(|reply| tree(reply.bind(py), "the reply"));
-        reply.map_err(|error| {
-            let (text, class) = (exception_text(py, &error), exception_class(py, &error));
-            *call.raised.lock().unwrap_or_else(PoisonError::into_inner) =
-                Some(error.into_value(py).into_any());
-            TypedError::new(class, text).into()
+        let json = result.and_then(|reply| to_json(&call, reply.bind(py)));
+        json.map_err(|error| {
+            let typed = typed_error(py, &error);
+            call.last().raised = Some(error.into_value(py).into_any());
+            typed.into()
         })
     })
 }
@@ -188,10 +155,15 @@ async fn call_handler(
     request: route::Request,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&request.original).ok_or("the message has gone")?;
-    call_python(function, call, |py, call| {
-        let message = call.message_object(py, &request.original, &request.message)?;
-        Ok(Bound::new(py, Request { message, request })?.into_any())
-    })
+    call_python(
+        function,
+        call,
+        |py, call| {
+            let message = call.message_object(py, &request.original, &request.message)?;
+            Ok(Bound::new(py, Request { message, request })?.into_any())
+        },
+        RoutedMessage::keep_reply,
+    )
     .await
 }
 
@@ -202,7 +174,8 @@ async fn call_before(
     message: Arc<Json>,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&message).ok_or("the message has gone")?;
-    call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py))).await
+    let to_json = |_: &RoutedMessage, changed: &Bound<'_, PyAny>| tree(changed, "the message");
+    call_python(function, call, |py, call| Ok(call.message.clone_ref(py).into_bound(py)), to_json).await
 }
 
 /// Calls a Python hook with the message and its outcome, and returns the hook's result.
@@ -212,155 +185,94 @@ async fn call_after(
     finished: route::Finished,
 ) -> Result<Json, HandlerError> {
     let call = calls.find(&finished.original).ok_or("the message has gone")?;
-    call_python(function, call, |py, call| {
-        let message = call.message_object(py, &finished.original, &finished.message)?;
-        let raised = call.raised.lock().unwrap_or_else(PoisonError::into_inner);
-        let raised = raised.as_ref().map(|raised| raised.clone_ref(py));
-        let outcome = finished.outcome.as_ref().clone();
-        let raised = raised.filter(|_| outcome.reply().is_none());
-        let python_finished = Finished { message, outcome: Py::new(py, Outcome { outcome, raised })? };
-        Ok(Bound::new(py, python_finished)?.into_any())
-    })
+    call_python(
+        function,
+        call,
+        |py, call| {
+            let message = call.message_object(py, &finished.original, &finished.message)?;
+            let outcome = finished.outcome.as_ref().clone();
+            let outcome = call.outcome(py, outcome);
+            let python_finished = Finished { message, outcome: Py::new(py, outcome)? };
+            Ok(Bound::new(py, python_finished)?.into_any())
+        },
+        RoutedMessage::replace_reply,
+    )
     .await
 }
 
-/// The request that a handler receives.
+/// A message that is decided, and whose handler the caller awaits itself.
 #[pyclass(frozen, module = "rulec")]
-pub struct Request {
-    message: Py<PyAny>,
-    request: route::Request,
+pub struct Started {
+    /// `None` after the message has ended.
+    begun: Mutex<Option<Begun>>,
+    handler: Py<PyAny>,
+    request: Py<Request>,
+}
+
+impl Started {
+    fn end(&self) -> Option<Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 #[pymethods]
-impl Request {
-    /// The Python object that the caller passed to the router, or a changed copy.
-    #[getter]
-    fn message(&self, py: Python<'_>) -> Py<PyAny> {
-        self.message.clone_ref(py)
+impl Started {
+    /// Calls the handler. The result may be awaitable.
+    fn start<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.handler.bind(py).call1((&self.request,))
     }
 
-    /// The message's `text`; empty if there is none.
-    #[getter]
-    fn text(&self) -> &str {
-        self.request.text()
+    /// Ends the message with the handler's reply. None if the message has ended before.
+    fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
+        let outcome = self.end()?.finish(Ok(Json::Null));
+        Some(Outcome::new(outcome, Some(reply), None))
     }
 
-    #[getter]
-    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        args_to_python(py, &self.request.args, &self.request.exact_args)
+    /// Ends the message with the exception that the handler raised.
+    fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
+        let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
+        let outcome = self.end()?.finish(Err(error.into()));
+        Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
 
-    #[getter]
-    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize::<Map<String, Json>>(py, &self.request.metadata)?)
+    /// Ends a message for whose handler the caller no longer waits.
+    fn cancel(&self) {
+        drop(self.end());
     }
-
-    #[getter]
-    fn route(&self) -> &str {
-        &self.request.route
-    }
-
-    #[getter]
-    fn handler(&self) -> &str {
-        &self.request.handler
-    }
-
-    #[getter]
-    fn attempt(&self) -> u32 {
-        self.request.attempt
-    }
-
-    #[getter]
-    fn generation(&self) -> u64 {
-        self.request.generation
-    }
-}
-
-/// The result of routing a message to a handler.
-#[pyclass(frozen, module = "rulec")]
-pub struct Outcome {
-    outcome: route::Outcome,
-    raised: Option<Py<PyAny>>,
-}
-
-#[pymethods]
-impl Outcome {
-    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
-    /// `invalid` or `no_route`.
-    #[getter]
-    fn kind(&self) -> &str {
-        self.outcome.result.kind()
-    }
-
-    #[getter]
-    fn route(&self) -> Option<&str> {
-        self.outcome.route.as_deref()
-    }
-
-    #[getter]
-    fn handler(&self) -> Option<&str> {
-        self.outcome.handler.as_deref()
-    }
-
-    #[getter]
-    fn reply<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(self.outcome.reply().map(|reply| pythonize(py, reply)).transpose()?)
-    }
-
-    /// The failure as text; None if the message was handled.
-    #[getter]
-    fn error(&self) -> Option<String> {
-        self.outcome.reply().is_none().then(|| self.outcome.result.to_string())
-    }
-
-    /// The exception that the handler raised; None if the message was handled or no handler raised.
-    #[getter]
-    fn exception(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.raised.as_ref().map(|raised| raised.clone_ref(py))
-    }
-
-    #[getter]
-    fn fallback(&self) -> Option<&str> {
-        self.outcome.fallback.as_deref()
-    }
-
-    #[getter]
-    fn attempts(&self) -> u32 {
-        self.outcome.attempts
-    }
-
-    #[getter]
-    fn generation(&self) -> u64 {
-        self.outcome.generation
-    }
-
-    fn to_json(&self) -> PyResult<String> {
-        json_text(&self.outcome)
-    }
-
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.outcome)?)
-    }
-
-    fn __repr__(&self) -> PyResult<String> {
-        Ok(format!("<Outcome {}>", self.to_json()?))
-    }
-}
-
-/// A message with its outcome, which a hook after the handler receives.
-#[pyclass(frozen, module = "rulec")]
-pub struct Finished {
-    #[pyo3(get)]
-    message: Py<PyAny>,
-    #[pyo3(get)]
-    outcome: Py<Outcome>,
 }
 
 /// Router that decides messages and awaits their handlers.
 #[pyclass(frozen, module = "rulec")]
 pub struct Router {
-    router: route::Router,
+    pub router: route::Router,
     calls: RoutedMessages,
+    handlers: HashMap<String, Py<PyAny>>,
+}
+
+impl Router {
+    /// Routes a message on tokio. `run` decides it and runs its handler.
+    fn route_on_tokio<'py, F>(
+        &self,
+        message: &Bound<'py, PyAny>,
+        message_json: Arc<Json>,
+        run: impl FnOnce(Arc<Json>) -> F,
+    ) -> PyResult<Bound<'py, PyAny>>
+    where
+        F: Future<Output = route::Outcome> + Send + 'static,
+    {
+        let py = message.py();
+        let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
+        let call =
+            Arc::new(RoutedMessage { locals, message: message.clone().unbind(), last: Mutex::default() });
+        self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));
+        let guard = RoutingGuard { calls: self.calls.clone(), message: message_json.clone() };
+        let outcome = run(message_json);
+        start_future(py, async move {
+            let _guard = guard;
+            let outcome = outcome.await;
+            Ok(with_gil(|py| call.outcome(py, outcome)))
+        })
+    }
 }
 
 #[pymethods]
@@ -370,20 +282,22 @@ impl Router {
         log_analysis = false, before = None, after = None, error_scope = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
-        rules: &Bound<'_, Rules>,
+        rules: &Bound<'_, PyAny>,
         handlers: &Bound<'_, PyMapping>,
         entry: Option<String>,
         policies: Option<&Bound<'_, PyMapping>>,
         permissions: Option<Py<PyAny>>,
-        log: Option<PathBuf>,
+        log: Option<&Bound<'_, PyAny>>,
         log_analysis: bool,
         before: Option<Py<PyAny>>,
         after: Option<Py<PyAny>>,
         error_scope: Option<Py<PyAny>>,
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
-        let mut builder = route::Router::builder(rules.get().rules.clone());
+        let mut builder = route::Router::builder(live_rules(rules)?);
+        let mut functions = HashMap::new();
         for (name, function) in mapping_entries(Some(handlers))? {
+            functions.insert(name.clone(), function.clone().unbind());
             let (function, calls) = (Arc::new(function.unbind()), calls.clone());
             let handler = move |request| call_handler(function.clone(), calls.clone(), request);
             builder = builder.handler(name, handler);
@@ -397,8 +311,8 @@ impl Router {
         if let Some(function) = permissions {
             builder = builder.permissions(move |message| call_permission_function(&function, message));
         }
-        if let Some(path) = log {
-            builder = builder.log(DecisionLog::builder().analysis(log_analysis).to_file(path)?);
+        if let Some(log) = log {
+            builder = builder.log(decision_log(log, log_analysis)?);
         }
         if let Some(function) = before.map(Arc::new) {
             let calls = calls.clone();
@@ -412,40 +326,58 @@ impl Router {
             builder = builder.error_scope(move |message| call_scope_function(&function, message));
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
-        Ok(Router { router, calls })
+        Ok(Router { router, calls, handlers: functions })
     }
 
     /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
     #[pyo3(signature = (message, *, permissions = None))]
     fn route<'py>(
+        slf: &Bound<'py, Self>,
+        message: &Bound<'py, PyAny>,
+        permissions: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        ROUTE.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
+    }
+
+    /// Decides a message. Returns its outcome if no handler is called, a `Started` whose handler
+    /// the caller awaits, or a future of the outcome if the message needs tokio.
+    #[pyo3(name = "_begin")]
+    fn begin<'py>(
         &self,
         message: &Bound<'py, PyAny>,
         permissions: Option<Vec<String>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = message.py();
-        let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        let message_json = Arc::new(object(&as_dict(message)?, &self.router.rules().decimal_paths())?);
-        let call =
-            Arc::new(RoutedMessage { locals, message: message.clone().unbind(), raised: Mutex::default() });
-        self.calls.with_lock(|calls| calls.insert(address(&message_json), call.clone()));
-        let guard = RoutingGuard { calls: self.calls.clone(), message: message_json.clone() };
-        let (router, permissions) = (self.router.clone(), permissions.map(Permissions::from_iter));
-        start_future(py, async move {
-            let _guard = guard;
-            let outcome = match &permissions {
-                Some(permissions) => router.route_as(message_json, permissions).await,
-                None => router.route(message_json).await,
-            };
-            let exception = call.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
-            Ok(Outcome { raised: exception.filter(|_| outcome.reply().is_none()), outcome })
-        })
-    }
-
-    /// Replaces the rules, and returns the generation number of the new rules.
-    fn swap(&self, py: Python<'_>, rules: &Bound<'_, Rules>) -> PyResult<u64> {
-        let rules = rules.get().rules.clone();
-        let swapped = without_gil(py, || self.router.swap(rules)).map_err(router_error)?;
-        Ok(swapped.generation)
+        let (py, router) = (message.py(), self.router.clone());
+        let permissions = permissions.map(Permissions::from_iter);
+        let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
+        let begun = without_gil(py, || {
+            let mut begun = router.begin(message_json.clone())?;
+            let own_call = begun.own_call(permissions.as_ref());
+            Some((begun, own_call))
+        });
+        let Some((begun, own_call)) = begun else {
+            return self.route_on_tokio(message, message_json, |message| async move {
+                match &permissions {
+                    Some(permissions) => router.route_as(message, permissions).await,
+                    None => router.route(message).await,
+                }
+            });
+        };
+        if begun.request().is_none() {
+            let outcome = begun.finish(Ok(Json::Null));
+            return Ok(Bound::new(py, Outcome::new(outcome, None, None))?.into_any());
+        }
+        let handler = own_call.and_then(|request| Some((self.handlers.get(&request.handler)?, request)));
+        let Some((handler, request)) = handler else {
+            return self.route_on_tokio(message, message_json, |_| begun.run(permissions));
+        };
+        let shown = match Arc::ptr_eq(&message_json, &request.message) {
+            true => message.clone().unbind(),
+            false => pythonize(py, &request.message)?.unbind(),
+        };
+        let request = Py::new(py, Request { message: shown, request })?;
+        let handler = handler.clone_ref(py);
+        Ok(Bound::new(py, Started { begun: Mutex::new(Some(begun)), handler, request })?.into_any())
     }
 
     /// Warnings about the current rules.

@@ -1,25 +1,25 @@
 //! Python classes for compiled rule sets and prepared messages.
 
-use super::decision::{Decision, Explanation};
+use super::decide::message_to_json;
+use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
-use super::error::{
-    Diagnostic, compile_error, is_message_error, library_error, message_error, unknown_name_error,
-};
+use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::flows::{Flows, Question};
-use super::host::register_functions;
+use super::host::{check_functions_declared, register_functions};
+use super::http::HttpClient;
 use super::judge::Judge;
-use super::message::{DirectValue, as_dict, mapping_entries, object, text_bytes, tree};
+use super::message::{mapping_entries, tree};
+use super::pace::Pace;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping};
+use pyo3::types::{PyBytes, PyMapping};
 use pythonize::pythonize;
-use rulec::{Compiler, Entry, MemoryLoader, PreparedMessage, SigningKey, VerifyingKey, choice, payload};
-use rulec_base::json::DecimalPaths;
+use rulec::{Compiler, Entry, Indexing, MemoryLoader, SigningKey, VerifyingKey, choice, payload};
 use rulec_import::{Imported, System};
-use self_cell::self_cell;
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 /// File name that diagnostics show for a text that has no file.
 const UNNAMED_TEXT: &str = "<text>";
@@ -35,6 +35,37 @@ pub struct Rules {
     /// The JSON document from which the rules were loaded, with the report on it; `None` for other
     /// rules.
     imported: Option<Imported>,
+    /// The findings of the analysis, which runs when `warnings` is read first.
+    findings: OnceLock<Vec<rulec::Finding>>,
+    /// Whether decisions release the interpreter lock.
+    pub pace: Pace,
+}
+
+/// The names of the engine and of the indexing, which a program may choose.
+#[derive(Default)]
+struct EngineNames<'a> {
+    tier: Option<&'a str>,
+    index: Option<&'a str>,
+}
+
+impl EngineNames<'_> {
+    fn apply(&self, mut compiler: Compiler) -> PyResult<Compiler> {
+        if let Some(tier) = self.tier {
+            compiler = compiler.tier(tier.parse().map_err(library_error)?);
+        }
+        if let Some(index) = self.index {
+            compiler = compiler.index(match index {
+                "auto" => Indexing::Auto,
+                "always" => Indexing::Always,
+                "never" => Indexing::Never,
+                other => {
+                    let help = "choose auto, always or never";
+                    return Err(library_error(format!("there is no indexing `{other}`; {help}")));
+                }
+            });
+        }
+        Ok(compiler)
+    }
 }
 
 /// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
@@ -47,28 +78,30 @@ type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMappin
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
+    engine: &EngineNames<'_>,
     compile: impl FnOnce(Compiler) -> Result<rulec::Rules, rulec::CompileError> + Send,
 ) -> PyResult<Rules> {
-    let compiler = register_functions(Compiler::new(), functions.as_ref())?;
+    let compiler = register_functions(engine.apply(Compiler::new())?, functions.as_ref())?;
     let rules = without_gil(py, || compile(compiler)).map_err(|error| compile_error(py, &error))?;
-    Ok(Rules { rules, functions: functions.map(Bound::unbind), imported: None })
+    check_functions_declared(&rules, functions.as_ref())?;
+    Ok(Rules::from_compiled(rules, functions.map(Bound::unbind)))
 }
 
 impl Rules {
     /// Creates rules that were loaded from a JSON document of another system.
     pub fn from_imported(imported: Imported) -> Rules {
-        Rules { rules: imported.rules.clone(), functions: None, imported: Some(imported) }
+        Rules { imported: Some(imported.clone()), ..Rules::from_compiled(imported.rules, None) }
     }
 
     /// Creates rules from compiled rules. `functions` are the Python functions that the rules call,
     /// by name.
     pub fn from_compiled(rules: rulec::Rules, functions: Option<Py<PyMapping>>) -> Rules {
-        Rules { rules, functions, imported: None }
+        Rules { rules, functions, imported: None, findings: OnceLock::new(), pace: Pace::default() }
     }
 
     /// Returns the payload context (the object that payload rules read as `context`) that was
     /// loaded with the rules; `None` for other rules.
-    fn loaded_context(&self) -> Option<&Json> {
+    pub fn loaded_context(&self) -> Option<&Json> {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
@@ -77,39 +110,21 @@ impl Rules {
     }
 }
 
-/// Decides one message, given as any supported Python value. The message is read with the GIL and
-/// decided without the GIL.
-fn decide_one(py: Python<'_>, entry: &Entry<'_>, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-    if let Ok(prepared) = message.cast::<Prepared>() {
-        let prepared = prepared.get();
-        return Ok(Decision(without_gil(py, || {
-            prepared.0.with_dependent(|_, record| entry.decide_prepared(record))
-        })));
-    }
-    let message = as_dict(message)?;
-    if message.cast::<PyDict>().is_ok()
-        && let Ok(decision) =
-            entry.decide_value_without_lock(&DirectValue::new(&message), |decide| without_gil(py, decide))
-    {
-        return Ok(Decision(decision));
-    }
-    let message = object(&message, entry.decimal_paths())?;
-    Ok(Decision(without_gil(py, || entry.decide(&message))))
-}
-
 #[pymethods]
 impl Rules {
     /// Compiles a file and its imports. `root` is the folder that must contain all imported files;
     /// by default, the folder of the file.
     #[staticmethod]
-    #[pyo3(signature = (path, *, functions = None, root = None))]
+    #[pyo3(signature = (path, *, functions = None, root = None, tier = None, index = None))]
     fn from_path(
         py: Python<'_>,
         path: PathBuf,
         functions: Option<Bound<'_, PyMapping>>,
         root: Option<PathBuf>,
+        tier: Option<&str>,
+        index: Option<&str>,
     ) -> PyResult<Rules> {
-        compile_rules(py, functions, |compiler| match root {
+        compile_rules(py, functions, &EngineNames { tier, index }, |compiler| match root {
             Some(root) => compiler.root(root).compile_path(path),
             None => compiler.compile_path(path),
         })
@@ -117,17 +132,21 @@ impl Rules {
 
     /// Compiles a text. `imports` maps each path that the text may import to the text of that file.
     #[staticmethod]
-    #[pyo3(signature = (text, *, functions = None, imports = None))]
+    #[pyo3(signature = (text, *, functions = None, imports = None, tier = None, index = None))]
     fn from_text(
         py: Python<'_>,
         text: &str,
         functions: Option<Bound<'_, PyMapping>>,
         imports: Option<HashMap<String, String>>,
+        tier: Option<&str>,
+        index: Option<&str>,
     ) -> PyResult<Rules> {
         let main_loader = MemoryLoader::new().with(UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
-        compile_rules(py, functions, |compiler| compiler.compile_with(&loader, UNNAMED_TEXT))
+        compile_rules(py, functions, &EngineNames { tier, index }, |compiler| {
+            compiler.compile_with(&loader, UNNAMED_TEXT)
+        })
     }
 
     /// Loads an artifact (compiled rules) of `rulec build` or `to_artifact`, from bytes or a file.
@@ -145,10 +164,14 @@ impl Rules {
         let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
             let bytes = bytes.as_bytes();
-            return compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact(bytes));
+            return compile_rules(py, functions, &EngineNames::default(), |compiler| {
+                with_trusted_keys(compiler).load_artifact(bytes)
+            });
         }
         let path: PathBuf = artifact.extract()?;
-        compile_rules(py, functions, |compiler| with_trusted_keys(compiler).load_artifact_path(path))
+        compile_rules(py, functions, &EngineNames::default(), |compiler| {
+            with_trusted_keys(compiler).load_artifact_path(path)
+        })
     }
 
     /// Loads keyword flows and intent flows (found by meaning) from their JSON: text, or Python
@@ -225,45 +248,6 @@ impl Rules {
         Ok(PyBytes::new(py, &artifact))
     }
 
-    #[pyo3(signature = (message, *, entry = None))]
-    fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        decide_one(py, &self.entry(entry)?, message)
-    }
-
-    /// Decides a message given as JSON text. `entry` names the table, choice or router that
-    /// decides; by default, the routes outside any table decide.
-    #[pyo3(signature = (text, *, entry = None))]
-    fn decide_json(
-        &self,
-        py: Python<'_>,
-        text: &Bound<'_, PyAny>,
-        entry: Option<&str>,
-    ) -> PyResult<Decision> {
-        let entry = self.entry(entry)?;
-        let text = text_bytes(text)?;
-        let decision = without_gil(py, || entry.decide_line(text));
-        decision.map(Decision).map_err(|error| message_error(error.to_string()))
-    }
-
-    /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
-    /// message contains the index of the message.
-    #[pyo3(signature = (messages, *, entry = None))]
-    fn decide_many(
-        &self,
-        py: Python<'_>,
-        messages: &Bound<'_, PyAny>,
-        entry: Option<&str>,
-    ) -> PyResult<Vec<Decision>> {
-        let entry = self.entry(entry)?;
-        let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &message?).map_err(|error| match is_message_error(py, &error) {
-                true => message_error(format!("message {index}: {}", error.value(py))),
-                false => error,
-            })
-        };
-        messages.try_iter()?.enumerate().map(decide).collect()
-    }
-
     /// Returns the names of all matching routes of `entry` (by default, of the routes outside any
     /// table), in evaluation order.
     #[pyo3(signature = (message, *, entry = None))]
@@ -303,13 +287,6 @@ impl Rules {
         Ok(pythonize(py, &analysis)?)
     }
 
-    /// Reads the fields of a message and returns the prepared message. Several decisions can use
-    /// the prepared message without reading the fields again.
-    fn prepare(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Prepared> {
-        let message = object(&as_dict(message)?, self.rules.decimal_paths())?;
-        Ok(Prepared(without_gil(py, || Resolved::new(message, |message| self.rules.prepare(message)))))
-    }
-
     #[getter]
     fn entries(&self) -> Vec<&str> {
         self.rules.entries().collect()
@@ -321,9 +298,14 @@ impl Rules {
         self.rules.targets().into_iter().collect()
     }
 
+    /// The warnings that `rulec check` prints: those of the compiler, and the findings of the
+    /// analysis, which runs when this attribute is read first.
     #[getter]
-    fn warnings(&self) -> Vec<Diagnostic> {
-        Diagnostic::all(self.rules.warnings(), self.rules.sources())
+    fn warnings(&self, py: Python<'_>) -> Vec<Diagnostic> {
+        let findings = without_gil(py, || self.findings.get_or_init(|| self.rules.analyse()));
+        let found = findings.iter().map(|finding| &finding.diagnostic);
+        let sources = self.rules.sources();
+        self.rules.warnings().iter().chain(found).map(|warning| Diagnostic::new(warning, sources)).collect()
     }
 
     #[getter]
@@ -383,9 +365,14 @@ impl Rules {
     }
 
     /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier.
-    fn flows(&self, py: Python<'_>) -> PyResult<Flows> {
-        without_gil(py, || Flows::new(&self.rules)).map_err(library_error)
+    /// built-in classifier. With a `client`, it also executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(&self, py: Python<'_>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        let flows = without_gil(py, || Flows::new(&self.rules)).map_err(library_error)?;
+        match client {
+            Some(client) => flows.with_client(client.get()),
+            None => Ok(flows),
+        }
     }
 
     /// Returns the question that a language model answers to make the choice `name`.
@@ -434,34 +421,5 @@ impl Rules {
 
     fn __repr__(&self) -> String {
         format!("<{:?}>", self.rules)
-    }
-}
-
-/// Converts a message to JSON. The message may be a prepared message or any other Python value.
-/// Numbers at the paths `places` keep all their digits.
-pub fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
-    match message.cast::<Prepared>() {
-        Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
-        Err(_) => object(&as_dict(message)?, places),
-    }
-}
-
-self_cell! {
-    struct Resolved {
-        owner: Json,
-        #[covariant]
-        dependent: PreparedMessage,
-    }
-}
-
-/// A message whose fields have been read for one rule set. Other rule sets read the message again.
-#[pyclass(frozen, module = "rulec")]
-pub struct Prepared(Resolved);
-
-#[pymethods]
-impl Prepared {
-    /// Returns the message as a dict.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.borrow_owner())?)
     }
 }

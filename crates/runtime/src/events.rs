@@ -57,7 +57,8 @@ pub struct Bus<E> {
 type Middleware<E> = (String, UserFunction<E, Flow<E>>);
 
 struct BusInner<E> {
-    middleware: Vec<Middleware<E>>,
+    /// Shared with the events that pass through it; [`Bus::add_middleware`] replaces the list.
+    middleware: Mutex<Arc<[Middleware<E>]>>,
     limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
 }
@@ -65,7 +66,8 @@ struct BusInner<E> {
 /// The middleware and the time limit from which a [`Bus`] is built.
 #[must_use]
 pub struct BusBuilder<E> {
-    inner: BusInner<E>,
+    middleware: Vec<Middleware<E>>,
+    limit: Option<Duration>,
 }
 
 /// How a published event was delivered to the subscribers.
@@ -88,14 +90,15 @@ impl<E> Clone for Bus<E> {
 
 impl<E> fmt::Debug for Bus<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.inner.middleware.iter().map(|(name, _)| name).collect();
+        let middleware = self.inner.middleware();
+        let names: Vec<&String> = middleware.iter().map(|(name, _)| name).collect();
         f.debug_struct("Bus").field("middleware", &names).finish_non_exhaustive()
     }
 }
 
 impl<E> fmt::Debug for BusBuilder<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "BusBuilder({} middleware)", self.inner.middleware.len())
+        write!(f, "BusBuilder({} middleware)", self.middleware.len())
     }
 }
 
@@ -108,29 +111,40 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         F: Fn(E) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
     {
-        self.inner
-            .middleware
-            .push((name.into(), task::box_function(function, MiddlewareResult::into_result)));
+        self.middleware.push((name.into(), task::box_function(function, MiddlewareResult::into_result)));
         self
     }
 
     /// Sets the time limit of each middleware call. A call that exceeds the limit is aborted, and
     /// its event is stopped. Default: no limit.
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.inner.limit = Some(limit);
+        self.limit = Some(limit);
         self
     }
 
     /// Builds the bus, without subscribers.
     pub fn build(self) -> Bus<E> {
-        Bus { inner: Arc::new(self.inner) }
+        let middleware = Mutex::new(self.middleware.into());
+        Bus { inner: Arc::new(BusInner { middleware, limit: self.limit, subscribers: Mutex::default() }) }
     }
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
     /// Starts building a bus.
     pub fn builder() -> BusBuilder<E> {
-        BusBuilder { inner: BusInner { middleware: Vec::new(), limit: None, subscribers: Mutex::default() } }
+        BusBuilder { middleware: Vec::new(), limit: None }
+    }
+
+    /// Appends a middleware to a bus that may already be in use; see [`BusBuilder::middleware`].
+    /// Events that were published before are not affected.
+    pub fn add_middleware<F, Fut>(&self, name: impl Into<String>, function: F)
+    where
+        F: Fn(E) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: MiddlewareResult<E>> + Send + 'static,
+    {
+        let added = (name.into(), task::box_function(function, MiddlewareResult::into_result));
+        let mut middleware = self.inner.middleware.lock().unwrap_or_else(PoisonError::into_inner);
+        *middleware = middleware.iter().cloned().chain([added]).collect();
     }
 
     /// Subscribes to all events published from now on. The subscriber receives each event as the
@@ -212,7 +226,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
     }
 
     async fn run_middleware(&self, mut event: E) -> Result<E, Stopped> {
-        for (name, function) in &self.inner.middleware {
+        for (name, function) in self.inner.middleware().iter() {
             let reason = match task::call_function(self.inner.limit, function, event).await {
                 Ok(Flow::Pass(changed_event)) => {
                     event = changed_event;
@@ -230,6 +244,10 @@ impl<E: Clone + Send + 'static> Bus<E> {
 }
 
 impl<E> BusInner<E> {
+    fn middleware(&self) -> Arc<[Middleware<E>]> {
+        self.middleware.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn lock_queues(&self) -> std::sync::MutexGuard<'_, Vec<Arc<Queue<E>>>> {
         self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,6 +5,7 @@
 //! fails. The rule set can be swapped while messages are in flight: each message finishes with the
 //! rules that decided it.
 
+mod begun;
 mod build;
 mod build_hooks;
 mod difference;
@@ -24,6 +25,7 @@ mod watch;
 #[cfg(feature = "watch")]
 mod watched;
 
+pub use begun::Begun;
 pub use build::{Problem, RouterBuilder, RouterError, Warning};
 pub use difference::RoutePosition;
 pub use failures::TypedError;
@@ -230,7 +232,7 @@ impl Router {
         };
         let scope = self.shared.failures.scope_of(&message);
         let message = self.shared.failures.add_to(message, &scope);
-        let outcome = self.route_prepared(&original, message.clone(), &scope, permissions).await;
+        let outcome = self.route_prepared(&original, message.clone(), scope, permissions).await;
         hooks.call_after(&original, &message, outcome).await
     }
 
@@ -238,7 +240,7 @@ impl Router {
         &self,
         original: &Arc<Json>,
         message: Arc<Json>,
-        scope: &str,
+        scope: String,
         permissions: Option<&Permissions>,
     ) -> Outcome {
         let rules = self.shared.active.load().rules.clone();
@@ -248,50 +250,12 @@ impl Router {
             Ok(decision) => Arc::new(decision),
             Err(error) => return undecided_outcome(&error, &rules),
         };
-        let request = decision.target().map(|handler| Request {
-            original: original.clone(),
-            message: message.clone(),
-            args: Arc::new(decision.args().clone()),
-            exact_args: decision.exact_args(),
-            metadata: Arc::new(decision.metadata().clone()),
-            route: decision.chosen().unwrap_or_default().to_owned(),
-            handler: handler.to_owned(),
-            generation: decision.generation(),
-            attempt: 1,
-        });
-        let outcome = Outcome::from_decision(&decision);
         let shadow_difference = match self.shared.shadow.load_full() {
             Some(shadow) => shadow.observe(&self.shared, &decision, &message).await,
             None => None,
         };
-        let record = DecisionRecord {
-            time,
-            rules,
-            decision: decision.clone(),
-            message: message.clone(),
-            shadow_difference,
-        };
-        let mut pending = PendingDecision { shared: &self.shared, record: Some(record), outcome, start };
-        let Some(request) = request else {
-            return pending.finish(match decision.refusal() {
-                Some(error) => HandlerOutcome::Invalid { error: error.to_string() },
-                None => HandlerOutcome::NoRoute,
-            });
-        };
-        let sender = MessageSender {
-            shared: &self.shared,
-            message: &message,
-            given_permissions: permissions,
-            computed_permissions: OnceLock::new(),
-        };
-        let run = fallback::run_handlers(&self.shared, &decision, request, &sender).await;
-        let error_type = run.error_type.as_deref();
-        self.shared.failures.record(scope, &run.outcome, error_type, &run.last_handler);
-        pending.outcome.attempts = run.attempts;
-        pending.outcome.tried = run.tried;
-        pending.outcome.fallback = Some(run.last_handler)
-            .filter(|last_handler| Some(last_handler) != pending.outcome.handler.as_ref());
-        pending.finish(run.outcome)
+        let record = DecisionRecord { time, rules, decision, message: message.clone(), shadow_difference };
+        Begun::new(self, original, record, scope, start).run_as(permissions).await
     }
 
     /// Replaces the active rules. A message that is already decided finishes with the rules that
@@ -417,15 +381,15 @@ fn undecided_outcome(unknown_entry: &UnknownEntry, rules: &LiveRules) -> Outcome
 
 /// A decision whose handler has not finished. It is counted and logged exactly once: at the latest
 /// when this value is dropped, because the caller stopped waiting.
-struct PendingDecision<'r> {
-    shared: &'r RouterShared,
+struct PendingDecision {
+    shared: Arc<RouterShared>,
     record: Option<DecisionRecord>,
     outcome: Outcome,
     start: Instant,
 }
 
-impl PendingDecision<'_> {
-    fn finish(mut self, result: HandlerOutcome) -> Outcome {
+impl PendingDecision {
+    fn finish(&mut self, result: HandlerOutcome) -> Outcome {
         self.outcome.result = result;
         self.record_once(self.outcome.result.kind());
         std::mem::take(&mut self.outcome)
@@ -456,7 +420,7 @@ impl PendingDecision<'_> {
     }
 }
 
-impl Drop for PendingDecision<'_> {
+impl Drop for PendingDecision {
     fn drop(&mut self) {
         self.record_once("cancelled");
     }

@@ -102,7 +102,7 @@ pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> 
 }
 
 /// Joins the messages of an error and its causes: `cannot list: no such folder`.
-fn error_chain_text(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn error_chain_text(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

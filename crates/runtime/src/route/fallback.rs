@@ -6,7 +6,6 @@ use super::failures::TypedError;
 use super::handler::Request;
 use super::outcome::{Attempt, HandlerOutcome};
 use super::policy::{CallPermit, Circuit};
-use super::stats::RouterCounters;
 use super::{MessageSender, RouterShared};
 use crate::task::{self, TaskFailure};
 use backon::Retryable;
@@ -37,7 +36,7 @@ enum HandlerFailure {
 
 /// Runs the handler that the decision selects, then its fallbacks until one replies.
 pub(super) async fn run_handlers(
-    shared: &RouterShared,
+    shared: &Arc<RouterShared>,
     decision: &Decision,
     request: Request,
     sender: &MessageSender<'_>,
@@ -118,7 +117,7 @@ impl Deadline {
 /// Calls a handler, and retries failed calls. Applies the limits of the handler's policy and the
 /// deadline.
 async fn call_with_retries(
-    shared: &RouterShared,
+    shared: &Arc<RouterShared>,
     registered: &RegisteredHandler,
     name: &str,
     request: &Request,
@@ -135,8 +134,7 @@ async fn call_with_retries(
         };
         let attempt = attempts.fetch_add(1, Ordering::Relaxed) + 1;
         let request = Request { handler: name.to_owned(), attempt, ..request.clone() };
-        let counted_call =
-            CountedCall { stats: &shared.stats, handler: name, start: Instant::now(), result: "cancelled" };
+        let counted_call = CountedCall::new(shared, name);
         let (function, error_type) = (registered.function.clone(), error_type.clone());
         *lock(&error_type) = None;
         let call = async move {
@@ -205,15 +203,20 @@ fn handler_outcome(route: String, result: Result<Json, HandlerFailure>) -> Handl
 
 /// A running handler call, which is counted in the router's statistics when this value is dropped.
 /// The counted result is `cancelled`, unless `finish` has replaced it by the result of the call.
-struct CountedCall<'r> {
-    stats: &'r RouterCounters,
-    handler: &'r str,
+pub(super) struct CountedCall {
+    shared: Arc<RouterShared>,
+    handler: String,
     start: Instant,
     result: &'static str,
 }
 
-impl CountedCall<'_> {
-    fn finish(mut self, result: &Result<Json, TaskFailure>) {
+impl CountedCall {
+    pub fn new(shared: &Arc<RouterShared>, handler: &str) -> CountedCall {
+        let (shared, handler) = (shared.clone(), handler.to_owned());
+        CountedCall { shared, handler, start: Instant::now(), result: "cancelled" }
+    }
+
+    pub fn finish(mut self, result: &Result<Json, TaskFailure>) {
         self.result = match result {
             Ok(_) => "handled",
             Err(TaskFailure::Failed(_)) => "failed",
@@ -223,8 +226,8 @@ impl CountedCall<'_> {
     }
 }
 
-impl Drop for CountedCall<'_> {
+impl Drop for CountedCall {
     fn drop(&mut self) {
-        self.stats.count_call(self.handler, self.result, self.start.elapsed());
+        self.shared.stats.count_call(&self.handler, self.result, self.start.elapsed());
     }
 }

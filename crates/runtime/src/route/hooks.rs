@@ -24,6 +24,10 @@ pub(super) struct Hooks {
 }
 
 impl Hooks {
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.after.is_empty()
+    }
+
     /// Calls the hooks before a decision, in order. A hook that returns null keeps the message.
     ///
     /// # Errors

@@ -91,6 +91,12 @@ impl Policy {
         self
     }
 
+    /// True if a single call of the handler is all that the policy asks for.
+    pub(super) fn is_plain(&self) -> bool {
+        let limits = self.time_limit.is_some() || self.chain_limit.is_some();
+        !limits && self.retries.is_none() && self.circuit.is_none() && self.fallbacks.is_empty()
+    }
+
     /// Returns the pauses between attempts; `None` if the policy has no retries.
     pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first_pause) = self.retries.filter(|(times, _)| *times > 0)?;

@@ -4,6 +4,7 @@ use super::build::Build;
 use super::values::{PATTERNS, Rng, TEXTS, mode, number, text, value};
 use rulec_eval::host::Host;
 use rulec_lang::builtins::Function;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, TestMode};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
@@ -11,7 +12,7 @@ use rulec_lang::value::parse_datetime;
 use rulec_sema::hir::SlotId;
 use rulec_sema::hir::{Const, Extern, ExternId};
 use rulec_sema::normal::{CondId, NCond, NExpr, PredId};
-use rulec_sema::normal::{ExprId, NConst, QuantifierLevels, QuantifierNesting, TestKind};
+use rulec_sema::normal::{ExprId, NConst, NFold, QuantifierLevels, QuantifierNesting, TestKind};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -181,7 +182,17 @@ impl Gen {
                 NExpr::Call(function, some(self, arity))
             }
             10 if self.rng.one_in(2) => NExpr::Extern(ExternId(0), some(self, 1)),
-            10 => NExpr::Count {
+            10 if self.rng.one_in(6) => {
+                let bound = self.rng.pick(&[WindowBound::Since, WindowBound::After, WindowBound::Before]);
+                NExpr::Window(bound, self.expr(depth - 1, level), self.expr(depth - 1, level))
+            }
+            10 => NExpr::Fold {
+                fold: match self.rng.pick(&[0, 1, 2, 3]) {
+                    0 => NFold::Count,
+                    1 => NFold::Sum(self.expr(depth - 1, level + 1)),
+                    2 => NFold::First,
+                    _ => NFold::Last,
+                },
                 list: self.expr(depth - 1, level),
                 kinds: self.rng.pick(KINDS),
                 body: self.cond(depth - 1, level + 1),

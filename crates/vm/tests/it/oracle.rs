@@ -2,13 +2,14 @@
 
 use rulec_eval::host::{Host, HostCalls};
 use rulec_lang::arena::Arena;
+use rulec_lang::history::{Sum, window};
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::{Implementation, Op};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::Program;
-use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NPred, Normal, TestKind};
+use rulec_sema::normal::{CondId, ExprId, NCond, NConst, NExpr, NFold, NPred, Normal, TestKind};
 use serde_json::Value as Json;
 
 pub struct Oracle<'a> {
@@ -123,9 +124,30 @@ impl<'a> Oracle<'a> {
                     self.arena,
                 )
             }
-            NExpr::Count { list, kinds, body, level, .. } => {
-                let results = self.each(*list, *kinds, *level, |this| i64::from(this.cond(*body)));
-                results.map_or(Value::Missing, |results| Value::Int(results.iter().sum()))
+            NExpr::History(_) => Value::JsonList(&[]),
+            NExpr::Window(bound, list, operand) => {
+                let list = self.expr(*list);
+                window(list, *bound, self.expr(*operand))
+            }
+            NExpr::Fold { fold, list, kinds, body, level, .. } => {
+                let results = self.each(*list, *kinds, *level, |this| {
+                    let element = this.vars[*level as usize];
+                    let value = fold.summed().map_or(element, |summed| this.expr(summed));
+                    this.vars[*level as usize] = element;
+                    this.cond(*body).then_some(value)
+                });
+                let Some(results) = results else { return Value::Missing };
+                let mut values = results.into_iter().flatten();
+                match fold {
+                    NFold::Count => Value::Int(values.count() as i64),
+                    NFold::Sum(_) => {
+                        let mut sum = Sum::default();
+                        values.for_each(|value| sum.add(value));
+                        sum.total()
+                    }
+                    NFold::First => values.next().unwrap_or(Value::Missing),
+                    NFold::Last => values.last().unwrap_or(Value::Missing),
+                }
             }
             NExpr::Quantifier { all, list, kinds, holds, fails, level, .. } => {
                 let results = self.each(*list, *kinds, *level, |this| this.truth(*holds, *fails));

@@ -1,0 +1,309 @@
+//! The event bus of `rulec-runtime`, for events of any Python class.
+
+use super::callback::{CallerLoop, typed_error};
+use super::error::{library_error, message_error};
+use super::events;
+use super::message::mapping_entries;
+use super::policy::seconds;
+use super::shutdown::{start_future, with_gil};
+use pyo3::exceptions::PyStopAsyncIteration;
+use pyo3::prelude::*;
+use pyo3::types::{PyMapping, PyTuple};
+use rulec_runtime::events::{self as bus, Flow, MiddlewareError, Policy, RecvError};
+use rulec_runtime::payload::DecisionEvent;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+
+/// A Python event on its way through a bus.
+type Object = Arc<Py<PyAny>>;
+
+/// A type of events: Python objects, or decisions of a coordinator.
+pub trait Event: Clone + Send + Sync + 'static {
+    fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self>;
+    fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
+}
+
+impl Event for Object {
+    fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(Arc::new(event.clone().unbind()))
+    }
+
+    fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        Ok(self.clone_ref(py))
+    }
+}
+
+impl Event for DecisionEvent {
+    fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self> {
+        events::from_python(event).ok_or_else(|| {
+            let help = "a coordinator's bus takes the events of `rulec.agents`, such as `DecisionMade`";
+            message_error(format!("{} is no event of a decision; {help}", event.get_type()))
+        })
+    }
+
+    fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        events::to_python(py, self)
+    }
+}
+
+/// What a middleware returns to stop an event.
+#[pyclass(frozen, get_all, module = "rulec")]
+pub struct Stop {
+    pub reason: String,
+}
+
+#[pymethods]
+impl Stop {
+    #[new]
+    fn new(reason: String) -> Stop {
+        Stop { reason }
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Stop: {}>", self.reason)
+    }
+}
+
+/// Calls a Python middleware with an event. If the result is None, the event passes unchanged.
+pub async fn call_middleware<E: Event>(
+    caller: CallerLoop,
+    function: Arc<Py<PyAny>>,
+    event: E,
+) -> Result<Flow<E>, MiddlewareError> {
+    let unchanged = event.clone();
+    let result = caller.call(&function, |py| Ok(event.into_python(py)?.into_bound(py))).await;
+    with_gil(|py| {
+        let flow = result.and_then(|result| {
+            let result = result.bind(py);
+            if let Ok(stop) = result.cast::<Stop>() {
+                return Ok(Flow::Stop(stop.get().reason.clone()));
+            }
+            Ok(Flow::Pass(if result.is_none() { unchanged } else { E::from_python(result)? }))
+        });
+        flow.map_err(|error| typed_error(py, &error).into())
+    })
+}
+
+/// Adds Python middleware, by name, to a bus that is being built.
+pub fn with_middleware<E: Event>(
+    mut builder: bus::BusBuilder<E>,
+    middleware: Option<&Bound<'_, PyMapping>>,
+    time_limit: Option<f64>,
+    caller: &CallerLoop,
+) -> PyResult<bus::BusBuilder<E>> {
+    for (name, function) in mapping_entries(middleware)? {
+        let (function, caller) = (Arc::new(function.unbind()), caller.clone());
+        builder =
+            builder.middleware(name, move |event| call_middleware(caller.clone(), function.clone(), event));
+    }
+    Ok(match time_limit {
+        Some(limit) => builder.time_limit(seconds(limit)?),
+        None => builder,
+    })
+}
+
+/// How an event was delivered.
+#[pyclass(frozen, get_all, module = "rulec")]
+pub struct Published {
+    /// The number of subscribers whose queue received the event.
+    delivered: usize,
+    /// The number of subscribers whose full queue dropped an event.
+    dropped: usize,
+    /// The reason why a middleware stopped the event, with its name; None if none did.
+    stopped_by: Option<String>,
+}
+
+impl From<bus::Published> for Published {
+    fn from(published: bus::Published) -> Published {
+        let bus::Published { delivered, dropped, stopped_by } = published;
+        Published { delivered, dropped, stopped_by: stopped_by.map(|stopped| stopped.to_string()) }
+    }
+}
+
+#[pymethods]
+impl Published {
+    fn __repr__(&self) -> String {
+        match &self.stopped_by {
+            Some(stopped) => format!("<Published: {stopped}>"),
+            None => format!("<Published: {} delivered, {} dropped>", self.delivered, self.dropped),
+        }
+    }
+}
+
+enum AnyBus {
+    Objects(bus::Bus<Object>),
+    Decisions(bus::Bus<DecisionEvent>),
+}
+
+/// An event bus. An event passes through the middleware and is then queued for each subscriber.
+#[pyclass(frozen, module = "rulec")]
+pub struct Bus {
+    bus: AnyBus,
+    caller: CallerLoop,
+}
+
+impl Bus {
+    /// Creates the Python object of a coordinator's bus.
+    pub fn of_decisions(bus: bus::Bus<DecisionEvent>, caller: CallerLoop) -> Bus {
+        Bus { bus: AnyBus::Decisions(bus), caller }
+    }
+}
+
+fn publish<'py, E: Event>(bus: &bus::Bus<E>, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let (bus, py, event) = (bus.clone(), event.py(), E::from_python(event)?);
+    start_future(py, async move { Ok(Published::from(bus.publish(event).await)) })
+}
+
+fn add_middleware<E: Event>(bus: &bus::Bus<E>, caller: CallerLoop, function: Arc<Py<PyAny>>, name: String) {
+    bus.add_middleware(name, move |event| call_middleware(caller.clone(), function.clone(), event));
+}
+
+#[pymethods]
+impl Bus {
+    /// Creates a bus. `middleware` maps names to functions, which are called in order with each
+    /// event. `time_limit` is the time limit of one call in seconds.
+    #[new]
+    #[pyo3(signature = (*, middleware = None, time_limit = None))]
+    fn new(middleware: Option<&Bound<'_, PyMapping>>, time_limit: Option<f64>) -> PyResult<Bus> {
+        let caller = CallerLoop::default();
+        let builder = with_middleware(bus::Bus::<Object>::builder(), middleware, time_limit, &caller)?;
+        Ok(Bus { bus: AnyBus::Objects(builder.build()), caller })
+    }
+
+    /// Appends a middleware. Its name in reports is `name`, or the name of the function.
+    #[pyo3(signature = (function, *, name = None))]
+    fn add_middleware(&self, function: &Bound<'_, PyAny>, name: Option<String>) {
+        let own_name = || Ok::<_, PyErr>(function.getattr("__name__")?.str()?.to_string());
+        let name = name.or_else(|| own_name().ok()).unwrap_or_else(|| "middleware".to_owned());
+        let (function, caller) = (Arc::new(function.clone().unbind()), self.caller.clone());
+        match &self.bus {
+            AnyBus::Objects(bus) => add_middleware(bus, caller, function, name),
+            AnyBus::Decisions(bus) => add_middleware(bus, caller, function, name),
+        }
+    }
+
+    /// Sends an event through the middleware and to all subscribers. Waits for the middleware, and
+    /// for room in queues of the policy `wait`.
+    fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.caller.remember(event.py())?;
+        match &self.bus {
+            AnyBus::Objects(bus) => publish(bus, event),
+            AnyBus::Decisions(bus) => publish(bus, event),
+        }
+    }
+
+    /// Subscribes to the events that are published from now on, or to those of the given classes.
+    /// `policy` says what happens when `capacity` events are queued: `wait` lets the publisher
+    /// wait, `drop_oldest` and `drop_newest` drop an event.
+    #[pyo3(signature = (*classes, capacity = 1024, policy = "wait"))]
+    fn subscribe(
+        &self,
+        classes: &Bound<'_, PyTuple>,
+        capacity: usize,
+        policy: &str,
+    ) -> PyResult<Subscription> {
+        let policy = match policy {
+            "wait" => Policy::Wait,
+            "drop_oldest" => Policy::DropOldest,
+            "drop_newest" => Policy::DropNewest,
+            other => {
+                let help = "write `wait`, `drop_oldest` or `drop_newest`";
+                return Err(library_error(format!("`{other}` is no policy of a queue; {help}")));
+            }
+        };
+        let queue = match &self.bus {
+            AnyBus::Objects(bus) => AnySubscription::Objects(bus.subscribe(capacity, policy)),
+            AnyBus::Decisions(bus) => AnySubscription::Decisions(bus.subscribe(capacity, policy)),
+        };
+        let classes = (!classes.is_empty()).then(|| classes.clone().unbind());
+        Ok(Subscription { queue: Arc::new(Mutex::new(Some(queue))), classes: Arc::new(classes) })
+    }
+
+    /// The number of subscribers.
+    #[getter]
+    fn subscribers(&self) -> usize {
+        match &self.bus {
+            AnyBus::Objects(bus) => bus.subscribers(),
+            AnyBus::Decisions(bus) => bus.subscribers(),
+        }
+    }
+
+    fn __repr__(&self) -> String {
+        match &self.bus {
+            AnyBus::Objects(bus) => format!("<{bus:?}>"),
+            AnyBus::Decisions(bus) => format!("<{bus:?}>"),
+        }
+    }
+}
+
+enum AnySubscription {
+    Objects(bus::Subscription<Object>),
+    Decisions(bus::Subscription<DecisionEvent>),
+}
+
+impl AnySubscription {
+    async fn receive(&mut self) -> Result<PyResult<Py<PyAny>>, RecvError> {
+        match self {
+            AnySubscription::Objects(queue) => {
+                queue.recv().await.map(|event| with_gil(|py| event.into_python(py)))
+            }
+            AnySubscription::Decisions(queue) => {
+                queue.recv().await.map(|event| with_gil(|py| event.into_python(py)))
+            }
+        }
+    }
+}
+
+/// A subscriber's queue: an async iterator of events.
+#[pyclass(frozen, module = "rulec")]
+pub struct Subscription {
+    /// `None` after `close`.
+    queue: Arc<Mutex<Option<AnySubscription>>>,
+    /// The classes of the wanted events; `None` for all events.
+    classes: Arc<Option<Py<PyTuple>>>,
+}
+
+#[pymethods]
+impl Subscription {
+    fn __aiter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// Waits for the next event. The iteration ends when the bus is gone. Where events were dropped,
+    /// raises `RulecError` once; the next event follows.
+    fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let (queue, classes) = (self.queue.clone(), self.classes.clone());
+        start_future(py, async move {
+            let mut queue = queue.lock().await;
+            loop {
+                let Some(open) = queue.as_mut() else { return Err(PyStopAsyncIteration::new_err(())) };
+                let event = match open.receive().await {
+                    Ok(event) => event?,
+                    Err(RecvError::Closed) => return Err(PyStopAsyncIteration::new_err(())),
+                    Err(error) => return Err(library_error(error)),
+                };
+                let wanted = with_gil(|py| match &*classes {
+                    None => Ok(true),
+                    Some(classes) => event.bind(py).is_instance(classes.bind(py)),
+                });
+                if wanted? {
+                    return Ok(event);
+                }
+            }
+        })
+    }
+
+    /// Ends the subscription.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let queue = self.queue.clone();
+        start_future(py, async move {
+            drop(queue.lock().await.take());
+            Ok(())
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let closed = self.queue.try_lock().is_ok_and(|queue| queue.is_none());
+        format!("<Subscription{}>", if closed { ", closed" } else { "" })
+    }
+}

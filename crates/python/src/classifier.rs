@@ -1,0 +1,63 @@
+//! The built-in classifier of intents, for texts of the program's own.
+
+use super::error::library_error;
+use super::shutdown::without_gil;
+use pyo3::prelude::*;
+use rulec_nlu::{Intent, Options};
+
+/// A trained classifier of intents. It abstains where it is not sure.
+///
+/// It is boxed because its vectors need an alignment that objects of Python do not have.
+#[pyclass(frozen, module = "rulec")]
+pub struct Classifier(Box<rulec_nlu::Classifier>);
+
+// Python aligns its objects to 16 bytes.
+const _: () = assert!(align_of::<Classifier>() <= 16 && align_of::<super::decide::Session>() <= 16);
+
+/// An intent with its score.
+type Ranked = (String, f64);
+
+#[pymethods]
+impl Classifier {
+    /// Trains a classifier. `intents` maps ids to example sentences. It abstains below the score
+    /// `threshold`, and if the best intent leads by less than `margin`.
+    #[staticmethod]
+    #[pyo3(signature = (intents, *, threshold = None, margin = None))]
+    fn train(
+        py: Python<'_>,
+        intents: Vec<(String, Vec<String>)>,
+        threshold: Option<f64>,
+        margin: Option<f64>,
+    ) -> PyResult<Classifier> {
+        let intents: Vec<Intent> =
+            intents.into_iter().map(|(id, examples)| Intent::new(id).examples(examples)).collect();
+        let default = Options::default();
+        let options = Options {
+            threshold: threshold.unwrap_or(default.threshold),
+            margin: margin.unwrap_or(default.margin),
+        };
+        let trained = without_gil(py, || rulec_nlu::Classifier::train(&intents, options));
+        trained.map(|trained| Classifier(Box::new(trained))).map_err(library_error)
+    }
+
+    /// Returns the id of the intent that a text expresses; None if the classifier abstains.
+    fn classify(&self, py: Python<'_>, text: &str) -> Option<String> {
+        without_gil(py, || self.0.classify(text).chosen().map(str::to_owned))
+    }
+
+    /// Returns the most similar intents with their scores, best first.
+    fn ranked(&self, py: Python<'_>, text: &str) -> Vec<Ranked> {
+        let to_pair = |ranked: &rulec_nlu::Ranked<'_>| (ranked.id.to_owned(), ranked.score);
+        without_gil(py, || self.0.classify(text).ranked().iter().map(to_pair).collect())
+    }
+
+    /// The ids of the intents.
+    #[getter]
+    fn ids(&self) -> Vec<String> {
+        self.0.ids().to_vec()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Classifier: {} intents>", self.0.ids().len())
+    }
+}

@@ -1,0 +1,408 @@
+//! The coordinator of `rulec-runtime`: it checks the decisions of a language model, recovers from
+//! failures, and runs plans whose nodes are Python functions.
+
+use super::bus::{Bus, Published, with_middleware};
+use super::callback::{CallerLoop, typed_error};
+use super::error::{library_error, message_error};
+use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, fields};
+use super::message::{mapping_entries, tree};
+use super::policy::seconds;
+use super::rules::Rules;
+use super::session::{AgentSession, RetryRequest};
+use super::shutdown::{start_future, with_gil};
+use super::worker::node_factory;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping};
+use pythonize::pythonize;
+use rulec_runtime::events::{Bus as RustBus, MiddlewareError};
+use rulec_runtime::payload::{self, CoordinatorBuilder, DecisionEvent, Judges, Proposal};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// A Python function of a coordinator, and the event loop on which it runs.
+#[derive(Clone)]
+struct Function {
+    function: Arc<Py<PyAny>>,
+    caller: CallerLoop,
+}
+
+impl Function {
+    /// Calls the function with an event object, and converts the result.
+    async fn call<T>(
+        self,
+        argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+        convert: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>,
+    ) -> Result<T, MiddlewareError> {
+        let result = self.caller.call(&self.function, argument).await;
+        with_gil(|py| {
+            let result = result.and_then(|result| convert(result.bind(py)));
+            result.map_err(|error| typed_error(py, &error).into())
+        })
+    }
+}
+
+/// Checks decisions by the payload rules, publishes the results, and executes accepted decisions.
+#[pyclass(frozen, module = "rulec")]
+pub struct Coordinator {
+    coordinator: payload::Coordinator,
+    caller: CallerLoop,
+    settings: JudgeSettings,
+}
+
+/// How the judges of a coordinator are made.
+struct JudgeSettings {
+    options: Option<Json>,
+    strict: bool,
+}
+
+impl JudgeSettings {
+    fn judges(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<Judges> {
+        let rules = rules.get();
+        let mut judges = Judges::new(&rules.rules);
+        let context = context.map(|context| tree(context, "context")).transpose()?;
+        if let Some(context) = context.as_ref().or(rules.loaded_context()) {
+            judges = judges.context(context).map_err(library_error)?;
+        }
+        if let Some(options) = &self.options {
+            judges = judges.options(options).map_err(library_error)?;
+        }
+        Ok(if self.strict { judges.strict() } else { judges })
+    }
+}
+
+/// Converts what an agent function returns: a decision, a list of decisions, or None.
+fn proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
+    if result.is_none() {
+        return Ok(Vec::new());
+    }
+    if let Ok(made) = result.cast::<DecisionMade>() {
+        return Ok(vec![made.get().0.clone()]);
+    }
+    let mut decisions = Vec::new();
+    for decision in result.try_iter()? {
+        let decision = decision?;
+        let made = decision.cast::<DecisionMade>().map_err(|_| {
+            message_error(format!("an agent returns `DecisionMade` objects, and not {}", decision.get_type()))
+        })?;
+        decisions.push(made.get().0.clone());
+    }
+    Ok(decisions)
+}
+
+/// Reads the keyword arguments of a coordinator one by one.
+struct Settings<'a, 'py> {
+    builder: CoordinatorBuilder,
+    caller: &'a CallerLoop,
+    given: Option<&'a Bound<'py, PyDict>>,
+    known: Vec<&'static str>,
+}
+
+impl<'a, 'py> Settings<'a, 'py> {
+    /// Applies a setting if it is given and not None.
+    fn set<T>(
+        mut self,
+        name: &'static str,
+        read: impl FnOnce(&Bound<'py, PyAny>) -> PyResult<T>,
+        apply: impl FnOnce(CoordinatorBuilder, T) -> CoordinatorBuilder,
+    ) -> PyResult<Settings<'a, 'py>> {
+        self.known.push(name);
+        let value = self.given.map(|given| given.get_item(name)).transpose()?.flatten();
+        if let Some(value) = value.filter(|value| !value.is_none()) {
+            self.builder = apply(self.builder, read(&value)?);
+        }
+        Ok(self)
+    }
+
+    /// Returns the builder. A setting that no call of `set` has named is an error.
+    fn finish(self) -> PyResult<CoordinatorBuilder> {
+        for name in self.given.into_iter().flat_map(|given| given.keys()) {
+            let name: String = name.extract()?;
+            if !self.known.contains(&&*name) {
+                let known = self.known.join(", ");
+                let text = format!("Coordinator() has no setting `{name}`; the settings are {known}");
+                return Err(pyo3::exceptions::PyTypeError::new_err(text));
+            }
+        }
+        Ok(self.builder)
+    }
+
+    fn function(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Function> + use<'py> {
+        let caller = self.caller.clone();
+        move |function| Ok(Function { function: Arc::new(function.clone().unbind()), caller })
+    }
+
+    fn functions(&self) -> impl FnOnce(&Bound<'py, PyAny>) -> PyResult<Vec<(String, Function)>> + use<'py> {
+        let caller = self.caller.clone();
+        move |functions| {
+            let entries = mapping_entries(Some(functions.cast::<PyMapping>()?))?;
+            let to_function = |(name, function): (String, Bound<'py, PyAny>)| {
+                (name, Function { function: Arc::new(function.unbind()), caller: caller.clone() })
+            };
+            Ok(entries.into_iter().map(to_function).collect())
+        }
+    }
+}
+
+fn extract<'a, 'py, T>(value: &'a Bound<'py, PyAny>) -> PyResult<T>
+where
+    T: FromPyObject<'a, 'py, Error = PyErr>,
+{
+    value.extract()
+}
+
+fn time<'py>(value: &Bound<'py, PyAny>) -> PyResult<std::time::Duration> {
+    seconds(value.extract()?)
+}
+
+/// Sets the functions that the program provides: agent, recovery, handlers and workers.
+fn with_functions<'a, 'py>(
+    settings: Settings<'a, 'py>,
+    recovery_kind: String,
+) -> PyResult<Settings<'a, 'py>> {
+    let (one, many) = (settings.function(), settings.functions());
+    let settings = settings.set("agent", one, |builder, agent| {
+        builder.agent(move |request| {
+            let agent = agent.clone();
+            agent.call(move |py| Ok(Bound::new(py, RetryRequest(request))?.into_any()), proposals)
+        })
+    })?;
+    let one = settings.function();
+    let settings = settings.set("recovery", one, |builder, recovery| {
+        builder.recovery(recovery_kind, move |failure| {
+            let recovery = recovery.clone();
+            let argument = move |py: Python<'_>| Py::new(py, NodeExecutionFailed(failure));
+            recovery.call(
+                move |py| Ok(argument(py)?.into_bound(py).into_any()),
+                |payload| tree(payload, "the payload"),
+            )
+        })
+    })?;
+    let settings = settings.set("handlers", many, |builder, handlers| {
+        handlers.into_iter().fold(builder, |builder, (kind, handler)| {
+            builder.on(kind, move |decision| {
+                let handler = handler.clone();
+                handler.call(
+                    move |py| Ok(events::to_python(py, DecisionEvent::Validated(decision))?.into_bound(py)),
+                    |result| tree(result, "the result"),
+                )
+            })
+        })
+    })?;
+    let many = settings.functions();
+    settings.set("workers", many, |builder, workers| {
+        workers.into_iter().fold(builder, |builder, (kind, Function { function, caller })| {
+            builder.node_kind(kind, with_gil(|py| node_factory(function.bind(py), &caller)))
+        })
+    })
+}
+
+/// Sets the synchronous functions: what a fallback proposes, and who sees attempts and saved runs.
+fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
+    let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
+    let settings = settings.set("fallback", object, |builder, function| {
+        builder.fallback(move |rejected| {
+            with_gil(|py| {
+                let rejected = Py::new(py, DecisionRejected(rejected.clone())).ok()?;
+                let payload = function.call1(py, (rejected,));
+                let payload = payload.and_then(|payload| tree(payload.bind(py), "the payload"));
+                payload.map_err(|error| error.write_unraisable(py, None)).ok().filter(|json| !json.is_null())
+            })
+        })
+    })?;
+    let settings = settings.set("saving", object, |builder, function| {
+        builder.saving(move |saved| call_observer(&function, |py| Ok(pythonize(py, saved)?)))
+    })?;
+    settings.set("on_attempt", object, |builder, function| {
+        builder.on_attempt(move |attempt| call_observer(&function, |py| Ok(pythonize(py, attempt)?)))
+    })
+}
+
+fn call_observer(
+    function: &Py<PyAny>,
+    argument: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+) {
+    with_gil(|py| {
+        if let Err(error) = argument(py).and_then(|argument| function.bind(py).call1((argument,))) {
+            error.write_unraisable(py, Some(function.bind(py)));
+        }
+    });
+}
+
+fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
+    settings
+        .set("tries", |tries| extract::<u32>(tries), CoordinatorBuilder::tries)?
+        .set("recovery_limit", time, CoordinatorBuilder::recovery_limit)?
+        .set("recoveries", |most| extract::<u64>(most), CoordinatorBuilder::recoveries)?
+        .set(
+            "conditions",
+            |allowed| extract::<bool>(allowed),
+            |builder, allowed| if allowed { builder.conditions() } else { builder },
+        )?
+        .set("loops", |rounds| extract::<u64>(rounds), CoordinatorBuilder::loops)?
+        .set(
+            "values",
+            |values| fields(Some(values), "values"),
+            |builder, values| {
+                values.into_iter().fold(builder, |builder, (name, value)| builder.value(name, value))
+            },
+        )?
+        .set("node_limit", time, CoordinatorBuilder::node_limit)?
+        .set("run_limit", time, CoordinatorBuilder::run_limit)?
+        .set("step_limit", |steps| extract::<u64>(steps), CoordinatorBuilder::step_limit)?
+        .set("byte_limit", |bytes| extract::<usize>(bytes), CoordinatorBuilder::byte_limit)
+}
+
+#[pymethods]
+impl Coordinator {
+    /// Creates a coordinator for the payload rules. `context` and `options` are the values of the
+    /// rules' inputs of these names. `middleware` are the functions of the bus by name, each with
+    /// at most `middleware_limit` seconds.
+    #[new]
+    #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
+        middleware_limit = None, recovery_kind = "error_recovery", **settings))]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
+    fn new(
+        rules: &Bound<'_, Rules>,
+        context: Option<&Bound<'_, PyAny>>,
+        options: Option<&Bound<'_, PyAny>>,
+        strict: bool,
+        middleware: Option<&Bound<'_, PyMapping>>,
+        middleware_limit: Option<f64>,
+        recovery_kind: &str,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Coordinator> {
+        let caller = CallerLoop::default();
+        let options = options.map(|options| tree(options, "options")).transpose()?;
+        let judge_settings = JudgeSettings { options, strict };
+        let judges = judge_settings.judges(rules, context)?;
+        let bus = with_middleware(RustBus::builder(), middleware, middleware_limit, &caller)?;
+        let builder = payload::Coordinator::builder(judges).over(bus);
+        let known = vec!["context", "options", "strict", "middleware", "middleware_limit", "recovery_kind"];
+        let settings = Settings { builder, caller: &caller, given: settings, known };
+        let settings = with_functions(settings, recovery_kind.to_owned())?;
+        let coordinator = with_limits(with_observers(settings)?)?.finish()?.build();
+        Ok(Coordinator { coordinator, caller, settings: judge_settings })
+    }
+
+    /// The bus on which the results are published.
+    #[getter]
+    fn bus(&self) -> Bus {
+        Bus::of_decisions(self.coordinator.bus().clone(), self.caller.clone())
+    }
+
+    /// Checks a decision without publishing it. Returns a `DecisionValidated` or a
+    /// `DecisionRejected`.
+    fn validate_decision(&self, decision: &Bound<'_, DecisionMade>) -> PyResult<Py<PyAny>> {
+        let event = self.coordinator.judges().judge(decision.get().0.clone());
+        events::to_python(decision.py(), event)
+    }
+
+    /// Returns a middleware for any `Bus`: it replaces a `DecisionMade` by the result of its check,
+    /// stops decisions of internal kinds, and passes other events on.
+    fn as_middleware(&self) -> Middleware {
+        Middleware(self.coordinator.clone())
+    }
+
+    /// Publishes an event. A `DecisionMade` is checked first. A failed node is passed to the
+    /// recovery function, and a rejected decision is replaced by its fallback. Returns a list of
+    /// all events, each with its `Published`.
+    fn publish<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = event.py();
+        self.caller.remember(py)?;
+        let unknown = || message_error(format!("{} is no event of a decision", event.get_type()));
+        let event = events::from_python(event).ok_or_else(unknown)?;
+        let coordinator = self.coordinator.clone();
+        start_future(py, async move {
+            let handled = coordinator.publish(event).await;
+            with_gil(|py| {
+                handled.into_iter().map(|handled| Handled::new(py, handled)).collect::<PyResult<Vec<_>>>()
+            })
+        })
+    }
+
+    /// Starts a session, which executes the decisions of one conversation one after another.
+    fn session(&self) -> AgentSession {
+        AgentSession::new(&self.coordinator, self.caller.clone())
+    }
+
+    /// Replaces the rules, or the value of their input `context`.
+    #[pyo3(signature = (rules, *, context = None))]
+    fn replace(&self, rules: &Bound<'_, Rules>, context: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        self.coordinator.replace(self.settings.judges(rules, context)?);
+        Ok(())
+    }
+
+    /// Returns a workflow and the progress of its run, for `restore`; None if it is unknown.
+    fn saved<'py>(&self, py: Python<'py>, workflow: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        Ok(self.coordinator.saved(workflow).map(|saved| pythonize(py, &saved)).transpose()?)
+    }
+
+    /// Restores a saved workflow and returns its id.
+    fn restore(&self, saved: &Bound<'_, PyAny>) -> PyResult<String> {
+        self.coordinator.restore(&tree(saved, "the saved workflow")?).map_err(library_error)
+    }
+
+    /// Continues a workflow where its latest run stopped. Returns the report of the run.
+    fn resume<'py>(&self, py: Python<'py>, workflow: String) -> PyResult<Bound<'py, PyAny>> {
+        self.caller.remember(py)?;
+        let coordinator = self.coordinator.clone();
+        start_future(py, async move {
+            let report = coordinator.resume(&workflow).await.map_err(library_error)?;
+            with_gil(|py| Ok(pythonize(py, &report)?.unbind()))
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.coordinator)
+    }
+}
+
+/// The middleware of a coordinator, for any bus.
+#[pyclass(frozen, module = "rulec")]
+pub struct Middleware(payload::Coordinator);
+
+#[pymethods]
+impl Middleware {
+    #[classattr]
+    fn __name__() -> &'static str {
+        "coordinator"
+    }
+
+    fn __call__<'py>(&self, event: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = event.py();
+        let Ok(made) = event.cast::<DecisionMade>() else { return Ok(event.clone()) };
+        match self.0.judges().flow(made.get().0.clone().into()) {
+            rulec_runtime::events::Flow::Pass(event) => Ok(events::to_python(py, event)?.into_bound(py)),
+            rulec_runtime::events::Flow::Stop(reason) => {
+                Ok(Bound::new(py, super::bus::Stop { reason })?.into_any())
+            }
+        }
+    }
+}
+
+/// An event that a coordinator has processed, and how it was delivered.
+#[pyclass(frozen, get_all, module = "rulec")]
+pub struct Handled {
+    /// The event as published; None if a middleware stopped it.
+    event: Option<Py<PyAny>>,
+    /// How the event was delivered; None for an event of an internal kind.
+    published: Option<Py<Published>>,
+}
+
+impl Handled {
+    fn new(py: Python<'_>, handled: payload::Handled) -> PyResult<Handled> {
+        let published = handled.published.map(|published| Py::new(py, Published::from(published)));
+        let event = handled.event.map(|event| events::to_python(py, event));
+        Ok(Handled { event: event.transpose()?, published: published.transpose()? })
+    }
+}
+
+#[pymethods]
+impl Handled {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        match &self.event {
+            Some(event) => Ok(format!("<Handled {}>", event.bind(py).repr()?)),
+            None => Ok("<Handled: stopped>".to_owned()),
+        }
+    }
+}

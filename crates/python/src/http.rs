@@ -1,0 +1,322 @@
+//! HTTP calls to hosts that the program allows, and language models behind such calls.
+
+use super::error::{RulecError, library_error};
+use super::events::fields;
+use super::message::{mapping_entries, tree};
+use super::outcome::Request;
+use super::policy::seconds;
+use super::shutdown::{start_future, with_gil};
+use super::worker::NodeFactory;
+use pyo3::create_exception;
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+use pythonize::pythonize;
+use rulec_http::{AllowedHosts, Body, HandlerReply, Limits, Secret, Template};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+create_exception!(
+    rulec,
+    HttpError,
+    RulecError,
+    "A call that failed, or that the list of hosts does not allow."
+);
+
+/// The environment variable that has the API key of a language model.
+const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
+
+pub fn http_error(error: impl ToString) -> PyErr {
+    HttpError::new_err(error.to_string())
+}
+
+/// A client that calls only the hosts that the program allows.
+#[pyclass(frozen, module = "rulec")]
+pub struct HttpClient(pub rulec_http::HttpClient);
+
+#[pymethods]
+impl HttpClient {
+    /// Creates a client. `allow` lists hosts, as `host` or `host:port`. `attempt` and `overall` are
+    /// the time limits of one attempt and of a call, in seconds. `body` is the maximum size of a
+    /// response in bytes.
+    #[new]
+    #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, body = None))]
+    fn new(
+        allow: Vec<String>,
+        attempt: Option<f64>,
+        overall: Option<f64>,
+        retries: Option<u32>,
+        body: Option<usize>,
+    ) -> PyResult<HttpClient> {
+        let hosts = AllowedHosts::new(allow).map_err(http_error)?;
+        let default = Limits::default();
+        let limits = Limits {
+            attempt: attempt.map(seconds).transpose()?.unwrap_or(default.attempt),
+            overall: overall.map(seconds).transpose()?.unwrap_or(default.overall),
+            retries: retries.unwrap_or(default.retries),
+            body: body.unwrap_or(default.body),
+            pauses: default.pauses,
+        };
+        Ok(HttpClient(rulec_http::HttpClient::new(hosts, limits).map_err(http_error)?))
+    }
+
+    /// Makes a GET request. `key` is sent as a bearer token and never shown.
+    #[pyo3(signature = (url, *, headers = None, key = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.send(py, rulec_http::Request::get(url), headers, key)
+    }
+
+    /// Makes a POST request with a body of JSON.
+    #[pyo3(signature = (url, body, *, headers = None, key = None))]
+    fn post<'py>(
+        &self,
+        py: Python<'py>,
+        url: &str,
+        body: &Bound<'_, PyAny>,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.send(py, rulec_http::Request::post(url, &tree(body, "the body")?), headers, key)
+    }
+
+    /// The worker of `HTTP` nodes in plans: their config has `url`, `method`, `headers` and a body.
+    fn node(&self) -> NodeFactory {
+        NodeFactory(Arc::new(rulec_http::node(self.0.clone())))
+    }
+
+    /// The worker of workflow nodes whose config is an endpoint.
+    fn endpoint_node(&self) -> NodeFactory {
+        NodeFactory(Arc::new(rulec_http::endpoint_node(self.0.clone())))
+    }
+
+    /// The worker of workflow nodes that ask several endpoints at once.
+    fn council_node(&self) -> NodeFactory {
+        NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<HttpClient>"
+    }
+}
+
+impl HttpClient {
+    fn send<'py>(
+        &self,
+        py: Python<'py>,
+        mut request: rulec_http::Request,
+        headers: Option<&Bound<'_, PyMapping>>,
+        key: Option<String>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        for (name, value) in mapping_entries(headers)? {
+            request = request.header(&name, value.extract()?).map_err(http_error)?;
+        }
+        if let Some(key) = key {
+            request = request.bearer(&Secret::new(key)).map_err(http_error)?;
+        }
+        let client = self.0.clone();
+        start_future(py, async move {
+            let response = client.send(&request).await.map_err(http_error)?;
+            Ok(Response(response))
+        })
+    }
+}
+
+/// A successful response.
+#[pyclass(frozen, module = "rulec")]
+pub struct Response(pub rulec_http::Response);
+
+#[pymethods]
+impl Response {
+    #[getter]
+    fn status(&self) -> u16 {
+        self.0.status
+    }
+
+    /// The body: a value if it is JSON, otherwise text.
+    #[getter]
+    fn body<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match &self.0.body {
+            Body::Json(value) => pythonize(py, value)?,
+            Body::Text(text) => pythonize(py, text)?,
+        })
+    }
+
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.0.attempts
+    }
+
+    /// The duration of the call in seconds, with all attempts.
+    #[getter]
+    fn elapsed(&self) -> f64 {
+        self.0.elapsed.as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Response {}>", self.0.status)
+    }
+}
+
+/// A handler that calls an endpoint.
+#[pyclass(frozen, module = "rulec")]
+pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply + Send + Sync>);
+
+/// Returns a handler for a `Router`: it sends the request that `endpoint` describes, and replies
+/// with the response's body. `{name}` in the endpoint is an argument of the route, and `#name#` a
+/// field of the message's `ctx`.
+#[pyfunction]
+pub fn http_handler(client: &Bound<'_, HttpClient>, endpoint: &Bound<'_, PyAny>) -> PyResult<HttpHandler> {
+    let template = Template::parse(&tree(endpoint, "the endpoint")?).map_err(http_error)?;
+    let handler = rulec_http::handler(client.get().0.clone(), template).map_err(http_error)?;
+    Ok(HttpHandler(Arc::new(handler)))
+}
+
+#[pymethods]
+impl HttpHandler {
+    fn __call__<'py>(&self, request: &Bound<'py, Request>) -> PyResult<Bound<'py, PyAny>> {
+        let reply = (self.0)(request.get().request.clone());
+        start_future(request.py(), async move {
+            let reply = reply.await.map_err(http_error)?;
+            with_gil(|py| Ok(pythonize(py, &reply)?.unbind()))
+        })
+    }
+}
+
+/// A language model at an OpenAI-compatible endpoint for chat completions.
+#[pyclass(frozen, module = "rulec")]
+pub struct ChatModel(pub rulec_http::ChatModel);
+
+#[pymethods]
+impl ChatModel {
+    /// Creates a model from a base URL such as `https://api.example.com/v1` and its name. By
+    /// default, the key is that of the environment variable `RULEC_MODEL_KEY`, and only the host of
+    /// the base URL is called.
+    #[new]
+    #[pyo3(signature = (base, model, *, client = None, key = None, path = None, temperature = None))]
+    fn new(
+        base: &str,
+        model: &str,
+        client: Option<&Bound<'_, HttpClient>>,
+        key: Option<String>,
+        path: Option<&str>,
+        temperature: Option<f64>,
+    ) -> PyResult<ChatModel> {
+        let client = match client {
+            Some(client) => client.get().0.clone(),
+            None => {
+                let hosts = AllowedHosts::of_url(base).map_err(http_error)?;
+                rulec_http::HttpClient::new(hosts, Limits::default()).map_err(http_error)?
+            }
+        };
+        let mut chat_model = rulec_http::ChatModel::new(client, base, model).map_err(http_error)?;
+        if let Some(path) = path {
+            chat_model = chat_model.path(path);
+        }
+        if let Some(temperature) = temperature {
+            chat_model = chat_model.temperature(temperature);
+        }
+        if let Some(key) = key.or_else(|| std::env::var(KEY_VARIABLE).ok()) {
+            chat_model = chat_model.key(Secret::new(key)).map_err(http_error)?;
+        }
+        Ok(ChatModel(chat_model))
+    }
+
+    /// The worker of `LLM` nodes in plans.
+    fn node(&self) -> NodeFactory {
+        NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
+    }
+
+    fn __repr__(&self) -> &'static str {
+        "<ChatModel>"
+    }
+}
+
+/// What a model receives to choose one of several ids: a flow, or a branch of a choice.
+#[pyclass(frozen, module = "rulec")]
+pub struct ModelRequest(pub rulec::prompt::ModelRequest);
+
+#[pymethods]
+impl ModelRequest {
+    /// The name of the choice, or `flows`.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The system message.
+    #[getter]
+    fn system(&self) -> &str {
+        &self.0.system
+    }
+
+    /// The fields of the message as JSON text; None if there are none.
+    #[getter]
+    fn known(&self) -> Option<&str> {
+        self.0.known.as_deref()
+    }
+
+    /// The user's message.
+    #[getter]
+    fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The ids among which the model chooses.
+    #[getter]
+    fn ids(&self) -> Vec<&str> {
+        self.0.tool.ids().iter().map(String::as_str).collect()
+    }
+
+    /// The definition of the tool that the model calls.
+    #[getter]
+    fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.0.tool.to_json())?)
+    }
+
+    /// The messages for a chat API.
+    #[getter]
+    fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let message = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
+        let system = (!self.0.system.is_empty()).then(|| message("system", &self.0.system));
+        let known = self.0.known.as_deref().map(|known| message("user", known));
+        let messages: Vec<Json> =
+            system.into_iter().chain(known).chain([message("user", &self.0.text)]).collect();
+        Ok(pythonize(py, &messages)?)
+    }
+
+    /// Reads what a model answered: an id, or the arguments of its tool call as a dict or as JSON
+    /// text. Returns the id and the reason; None if the model called no tool.
+    fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<(String, Option<String>)>> {
+        let tool = &self.0.tool;
+        let answer = match tree(answer, "the answer")? {
+            Json::String(text) if tool.ids().contains(&text) => return Ok(Some((text, None))),
+            Json::String(text) => match serde_json::from_str(&text) {
+                Ok(arguments) => arguments,
+                Err(_) => return Ok(None),
+            },
+            other => other,
+        };
+        let Some(id) = answer[tool.parameter()].as_str() else { return Ok(None) };
+        if !tool.ids().iter().any(|known| known == id) {
+            return Err(library_error(format!("the model answered `{id}`, which is none of the ids")));
+        }
+        Ok(Some((id.to_owned(), answer["reason"].as_str().map(str::to_owned))))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<ModelRequest {}: {:?}>", self.0.name, self.0.text)
+    }
+}
+
+/// Converts the arguments and the context of a call.
+pub fn call_values(
+    arguments: Option<&Bound<'_, PyAny>>,
+    context: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(serde_json::Map<String, Json>, serde_json::Map<String, Json>)> {
+    Ok((fields(arguments, "arguments")?, fields(context, "context")?))
+}

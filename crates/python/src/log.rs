@@ -1,0 +1,104 @@
+//! Decision logs: one line of JSON per decision, in a file or passed to a Python function.
+
+use super::shutdown::{start_future, with_gil};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec_runtime::route;
+use serde_json::json;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// A decision log: one line of JSON per decision, without the values of `@private` fields.
+#[pyclass(frozen, module = "rulec")]
+pub struct DecisionLog(route::DecisionLog);
+
+#[pymethods]
+impl DecisionLog {
+    /// Creates a log. `target` is the path of a file to append to, or a function that receives each
+    /// line as text, on a thread of its own. `message`, `explanation` and `analysis` say what a
+    /// line contains. At most `capacity` lines wait; further lines are dropped and counted.
+    #[new]
+    #[pyo3(signature = (target, *, message = true, explanation = false, analysis = false, capacity = 1024))]
+    fn new(
+        target: &Bound<'_, PyAny>,
+        message: bool,
+        explanation: bool,
+        analysis: bool,
+        capacity: usize,
+    ) -> PyResult<DecisionLog> {
+        let builder = route::DecisionLog::builder().message(message).explanation(explanation);
+        let builder = builder.analysis(analysis).capacity(capacity);
+        let log = match target.is_callable() {
+            true => builder.to_writer(FunctionWriter { function: target.clone().unbind() }),
+            false => builder.to_file(target.extract::<PathBuf>()?),
+        };
+        Ok(DecisionLog(log?))
+    }
+
+    /// Returns the numbers of lines that were written, dropped and failed, and the latest error.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        stats_to_python(py, &self.0.stats())
+    }
+
+    /// Waits until the lines of all earlier decisions are written, and returns `stats()`.
+    fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let log = self.0.clone();
+        start_future(py, async move {
+            let stats = log.flush().await;
+            with_gil(|py| Ok(stats_to_python(py, &stats)?.unbind()))
+        })
+    }
+
+    /// Like `flush`, and closes the log. Later decisions are counted as dropped.
+    fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let log = self.0.clone();
+        start_future(py, async move {
+            let stats = log.close().await;
+            with_gil(|py| Ok(stats_to_python(py, &stats)?.unbind()))
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        let stats = self.0.stats();
+        format!(
+            "<DecisionLog: {} written, {} dropped, {} failed>",
+            stats.written, stats.dropped, stats.failed
+        )
+    }
+}
+
+fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bound<'py, PyAny>> {
+    let route::LogStats { written, dropped, failed, last_error } = stats;
+    let stats = json!({
+        "written": written, "dropped": dropped, "failed": failed, "last_error": last_error,
+    });
+    Ok(pythonize(py, &stats)?)
+}
+
+/// Returns the log that the argument `log` describes: a `DecisionLog`, or what it is made of. For a
+/// log that is made here, `analysis` says whether lines contain the analysis of the text.
+pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
+    match log.cast::<DecisionLog>() {
+        Ok(log) => Ok(log.get().0.clone()),
+        Err(_) => Ok(DecisionLog::new(log, true, false, analysis, 1024)?.0),
+    }
+}
+
+/// Passes each line of a log to a Python function.
+struct FunctionWriter {
+    function: Py<PyAny>,
+}
+
+impl Write for FunctionWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        with_gil(|py| match self.function.call1(py, (text.trim_end(),)) {
+            Ok(_) => Ok(line.len()),
+            Err(error) => Err(io::Error::other(error)),
+        })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

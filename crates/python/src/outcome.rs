@@ -1,0 +1,178 @@
+//! What a router's handlers and hooks receive, and what the router returns.
+
+use super::decision::json_text;
+use super::message::{args_to_python, tree};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec_runtime::route::{self, HandlerOutcome};
+use serde_json::{Map, Value as Json};
+
+/// The request that a handler receives.
+#[pyclass(frozen, module = "rulec")]
+pub struct Request {
+    pub message: Py<PyAny>,
+    pub request: route::Request,
+}
+
+#[pymethods]
+impl Request {
+    /// The Python object that the caller passed to the router, or a changed copy.
+    #[getter]
+    fn message(&self, py: Python<'_>) -> Py<PyAny> {
+        self.message.clone_ref(py)
+    }
+
+    fn __repr__(&self) -> String {
+        let route::Request { route, handler, attempt, .. } = &self.request;
+        format!("<Request of {route} for {handler}, attempt {attempt}>")
+    }
+
+    /// The message's `text`; empty if there is none.
+    #[getter]
+    fn text(&self) -> &str {
+        self.request.text()
+    }
+
+    #[getter]
+    fn args<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        args_to_python(py, &self.request.args, &self.request.exact_args)
+    }
+
+    #[getter]
+    fn metadata<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize::<Map<String, Json>>(py, &self.request.metadata)?)
+    }
+
+    #[getter]
+    fn route(&self) -> &str {
+        &self.request.route
+    }
+
+    #[getter]
+    fn handler(&self) -> &str {
+        &self.request.handler
+    }
+
+    #[getter]
+    fn attempt(&self) -> u32 {
+        self.request.attempt
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.request.generation
+    }
+}
+
+/// The result of routing a message to a handler.
+#[pyclass(frozen, module = "rulec")]
+pub struct Outcome {
+    outcome: route::Outcome,
+    /// The object that the handler returned, or that a hook put in its place. The library's own
+    /// outcome only says that there is a reply.
+    reply: Option<Py<PyAny>>,
+    raised: Option<Py<PyAny>>,
+}
+
+impl Outcome {
+    /// Creates an outcome. `reply` and `raised` are what the Python functions returned and raised
+    /// last; only one of them belongs to the outcome.
+    pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
+        let handled = outcome.reply().is_some();
+        Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
+    }
+
+    /// Returns the library's outcome with the reply as JSON. A reply that has no JSON form is
+    /// written as its `repr`.
+    fn with_reply(&self, py: Python<'_>) -> PyResult<route::Outcome> {
+        let mut outcome = self.outcome.clone();
+        if let Some(reply) = &self.reply {
+            let reply = reply.bind(py);
+            let json = tree(reply, "the reply").or_else(|_| reply.repr().map(|text| text.to_string().into()));
+            outcome.result = HandlerOutcome::Handled(json?);
+        }
+        Ok(outcome)
+    }
+}
+
+#[pymethods]
+impl Outcome {
+    /// How the message ended: `handled`, `failed`, `timed_out`, `refused`, `circuit_open`,
+    /// `invalid` or `no_route`.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.outcome.result.kind()
+    }
+
+    #[getter]
+    fn route(&self) -> Option<&str> {
+        self.outcome.route.as_deref()
+    }
+
+    #[getter]
+    fn handler(&self) -> Option<&str> {
+        self.outcome.handler.as_deref()
+    }
+
+    /// The object that the handler returned; None if the message was not handled.
+    #[getter]
+    fn reply(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.reply.as_ref().map(|reply| reply.clone_ref(py))
+    }
+
+    /// The failure as text; None if the message was handled.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        self.outcome.reply().is_none().then(|| self.outcome.result.to_string())
+    }
+
+    /// The exception that the handler raised; None if the message was handled or no handler raised.
+    #[getter]
+    fn exception(&self, py: Python<'_>) -> Option<Py<PyAny>> {
+        self.raised.as_ref().map(|raised| raised.clone_ref(py))
+    }
+
+    #[getter]
+    fn fallback(&self) -> Option<&str> {
+        self.outcome.fallback.as_deref()
+    }
+
+    #[getter]
+    fn attempts(&self) -> u32 {
+        self.outcome.attempts
+    }
+
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.outcome.generation
+    }
+
+    /// Returns the outcome as JSON text. A reply that has no JSON form is written as its `repr`.
+    fn to_json(&self, py: Python<'_>) -> PyResult<String> {
+        json_text(&self.with_reply(py)?)
+    }
+
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.with_reply(py)?)?)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Outcome {}>", self.to_json(py)?))
+    }
+}
+
+/// A message with its outcome, which a hook after the handler receives.
+#[pyclass(frozen, module = "rulec")]
+pub struct Finished {
+    #[pyo3(get)]
+    pub message: Py<PyAny>,
+    #[pyo3(get)]
+    pub outcome: Py<Outcome>,
+}
+
+#[pymethods]
+impl Finished {
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Finished {}>", self.outcome.bind(py).repr()?))
+    }
+}

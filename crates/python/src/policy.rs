@@ -1,0 +1,48 @@
+//! The policy of a handler: time limits, retries, circuit breaker and fallbacks.
+
+use super::router::RouterError;
+use pyo3::prelude::*;
+use rulec_runtime::route;
+use std::time::Duration;
+
+/// Converts a number of seconds to a duration.
+pub fn seconds(seconds: f64) -> PyResult<Duration> {
+    let to_error = |error| RouterError::new_err(format!("{seconds} is no number of seconds: {error}"));
+    Duration::try_from_secs_f64(seconds).map_err(to_error)
+}
+
+/// The policy for a handler that is slow or fails. Times are in seconds.
+#[pyclass(frozen, module = "rulec")]
+pub struct Policy(pub route::Policy);
+
+#[pymethods]
+impl Policy {
+    #[new]
+    #[pyo3(signature = (*, time_limit = None, chain_limit = None, retries = None, circuit = None, fallbacks = None))]
+    fn new(
+        time_limit: Option<f64>,
+        chain_limit: Option<f64>,
+        retries: Option<(usize, f64)>,
+        circuit: Option<(u32, f64)>,
+        fallbacks: Option<Vec<String>>,
+    ) -> PyResult<Policy> {
+        let mut policy = route::Policy::new();
+        if let Some(limit) = time_limit {
+            policy = policy.time_limit(seconds(limit)?);
+        }
+        if let Some(limit) = chain_limit {
+            policy = policy.chain_limit(seconds(limit)?);
+        }
+        if let Some((times, first_pause)) = retries {
+            policy = policy.retries(times, seconds(first_pause)?);
+        }
+        if let Some((failures, open_for)) = circuit {
+            policy = policy.circuit(failures, seconds(open_for)?);
+        }
+        Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}

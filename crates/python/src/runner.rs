@@ -1,0 +1,190 @@
+//! Flows that are found and executed in one call, and choices that a model at an endpoint makes.
+
+use super::error::{library_error, unknown_name_error};
+use super::flows::FlowHit;
+use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
+use super::message::object;
+use super::rules::Rules;
+use super::shutdown::start_future;
+use pyo3::prelude::*;
+use rulec::flow::{FlowMatcher, FlowSelection};
+use rulec_http::{FlowEnding, FoundBy, Role};
+
+/// Finds and executes flows: by pattern, by the classifier, or by a model.
+#[pyclass(frozen, module = "rulec")]
+pub struct FlowRunner(rulec_http::FlowRunner);
+
+#[pymethods]
+impl FlowRunner {
+    /// Creates a runner for the flows of the rules. The rules declare the endpoint that executes a
+    /// flow: `flow tool … { endpoint: … }`.
+    #[new]
+    #[pyo3(signature = (rules, client, *, model = None))]
+    fn new(
+        rules: &Bound<'_, Rules>,
+        client: &Bound<'_, HttpClient>,
+        model: Option<&Bound<'_, ChatModel>>,
+    ) -> PyResult<FlowRunner> {
+        let matcher = FlowMatcher::offline(&rules.get().rules).map_err(library_error)?;
+        let runner = rulec_http::FlowRunner::of_rules(matcher, client.get().0.clone()).map_err(http_error)?;
+        Ok(FlowRunner(match model {
+            Some(model) => runner.with_model(model.get().0.clone()),
+            None => runner,
+        }))
+    }
+
+    /// Finds the flow for a text and executes it. `history` are the earlier messages of the
+    /// conversation, as pairs of the role (`user` or `assistant`) and the text.
+    #[pyo3(signature = (text, context = None, *, history = None, arguments = None))]
+    fn handle<'py>(
+        &self,
+        py: Python<'py>,
+        text: String,
+        context: Option<&Bound<'_, PyAny>>,
+        history: Option<Vec<(String, String)>>,
+        arguments: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (arguments, context) = call_values(arguments, context)?;
+        let history = history.unwrap_or_default();
+        if let Some((role, _)) = history.iter().find(|(role, _)| role != "user" && role != "assistant") {
+            let help = "write `user` or `assistant`";
+            return Err(library_error(format!("`{role}` is no role of a message; {help}")));
+        }
+        let runner = self.0.clone();
+        start_future(py, async move {
+            let turns: Vec<rulec_http::Turn<'_>> = history
+                .iter()
+                .map(|(role, text)| {
+                    let role = if role == "user" { Role::User } else { Role::Assistant };
+                    rulec_http::Turn { role, text }
+                })
+                .collect();
+            Ok(FlowOutcome(runner.handle(&text, &turns, &arguments, &context).await))
+        })
+    }
+
+    /// Executes an intent flow that a model has chosen.
+    #[pyo3(signature = (flow, context = None, *, arguments = None))]
+    fn execute<'py>(
+        &self,
+        py: Python<'py>,
+        flow: String,
+        context: Option<&Bound<'_, PyAny>>,
+        arguments: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (arguments, context) = call_values(arguments, context)?;
+        let runner = self.0.clone();
+        start_future(py, async move { Ok(FlowOutcome(runner.execute(&flow, &arguments, &context).await)) })
+    }
+
+    /// Returns what a model receives to choose an intent flow for a text; None if a pattern or the
+    /// classifier finds a flow, or if there are no intent flows.
+    fn question(&self, text: &str) -> Option<ModelRequest> {
+        let matcher = self.0.matcher();
+        let open = matches!(matcher.find(text), FlowSelection::Nothing { .. });
+        (open && !matcher.intents().is_empty()).then(|| ModelRequest(matcher.request(text)))
+    }
+}
+
+/// What became of a message that may start a flow.
+#[pyclass(frozen, module = "rulec")]
+pub struct FlowOutcome(rulec_http::FlowOutcome);
+
+#[pymethods]
+impl FlowOutcome {
+    /// How it ended: `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
+    #[getter]
+    fn kind(&self) -> &str {
+        self.0.result.kind()
+    }
+
+    /// The id of the flow; None if no flow was found.
+    #[getter]
+    fn flow(&self) -> Option<&str> {
+        self.0.flow.as_deref()
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    /// What found the flow: `keyword`, `classifier` or `model`.
+    #[getter]
+    fn found_by(&self) -> Option<&str> {
+        self.0.found_by.as_ref().map(FoundBy::kind)
+    }
+
+    /// The pattern that matched; None if no pattern found the flow.
+    #[getter]
+    fn pattern(&self) -> Option<&str> {
+        match &self.0.found_by {
+            Some(FoundBy::Keyword { pattern }) => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// The flows that are most similar to the text, if no flow was found.
+    #[getter]
+    fn nearest(&self) -> Vec<FlowHit> {
+        self.0.nearest.iter().cloned().map(FlowHit::from).collect()
+    }
+
+    /// The response of the endpoint; None if the flow was not executed.
+    #[getter]
+    fn response(&self) -> Option<Response> {
+        self.0.response().cloned().map(Response)
+    }
+
+    /// What the model said instead of choosing a flow; None if it was not asked or chose one.
+    #[getter]
+    fn said(&self) -> Option<&str> {
+        match &self.0.result {
+            FlowEnding::NoFlow { said } => said.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The reason why no flow was executed; None if one was, or if there is none for the text.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        match &self.0.result {
+            FlowEnding::Executed(_) | FlowEnding::NoFlow { .. } => None,
+            other => Some(other.to_string()),
+        }
+    }
+
+    /// The duration in seconds.
+    #[getter]
+    fn elapsed(&self) -> f64 {
+        self.0.elapsed.as_secs_f64()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<FlowOutcome: {}>", self.0)
+    }
+}
+
+/// What a model answers to a choice, as the fields of `ChoiceAnswer`.
+type Answer = (String, bool, Option<String>, Option<String>, Vec<String>);
+
+/// Lets a model at an endpoint make a choice. On any failure the default branch is taken.
+#[pyfunction]
+pub fn ask_choice<'py>(
+    py: Python<'py>,
+    rules: &Bound<'py, Rules>,
+    name: &str,
+    model: &Bound<'py, ChatModel>,
+    message: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let rules = &rules.get().rules;
+    let choice =
+        rulec_http::AskedChoice::new(rules, name, model.get().0.clone()).map_err(unknown_name_error)?;
+    let message = object(message, rules.decimal_paths())?;
+    start_future(py, async move {
+        let answer = choice.decide(&message).await;
+        let failure = answer.failure.map(|failure| failure.to_string());
+        let answer: Answer = (answer.branch, answer.to_user, answer.reason, failure, answer.ignored);
+        Ok(answer)
+    })
+}

@@ -1,0 +1,162 @@
+//! Passes what the library reports by `tracing` to Python's `logging`. A thread of its own calls
+//! Python, so a report never waits for the interpreter lock.
+
+use super::error::library_error;
+use super::shutdown::with_gil;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::fmt::{self, Write};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+/// How many reports may wait for Python; further ones are dropped.
+const CAPACITY: usize = 4096;
+/// The targets whose events are passed on.
+const TARGET: &str = "rulec";
+
+/// The most detailed level that is passed on, as an index into [`LEVELS`].
+static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);
+const LEVELS: [(&str, Level, i32); 5] = [
+    ("error", Level::ERROR, 40),
+    ("warning", Level::WARN, 30),
+    ("info", Level::INFO, 20),
+    ("debug", Level::DEBUG, 10),
+    ("trace", Level::TRACE, 5),
+];
+static QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
+
+/// An event of the library, ready for `logging`.
+struct Report {
+    logger: String,
+    level: i32,
+    message: String,
+    fields: Vec<(&'static str, String)>,
+}
+
+struct LoggingSubscriber;
+
+fn max_level() -> Level {
+    LEVELS[usize::from(MAX_LEVEL.load(Ordering::Relaxed))].1
+}
+
+impl Subscriber for LoggingSubscriber {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event() && metadata.target().starts_with(TARGET) && *metadata.level() <= max_level()
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        Some(LevelFilter::from_level(max_level()))
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let metadata = event.metadata();
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let level =
+            LEVELS.iter().find(|(_, level, _)| level == metadata.level()).map_or(20, |(.., number)| *number);
+        let report = Report {
+            logger: metadata.target().replace("::", "."),
+            level,
+            message: fields.message,
+            fields: fields.others,
+        };
+        if let Some(queue) = QUEUE.get() {
+            // A full queue drops the report: the library must not wait for Python.
+            let _ = queue.try_send(report);
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Fields {
+    message: String,
+    others: Vec<(&'static str, String)>,
+}
+
+impl Visit for Fields {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.others.push((field.name(), value.to_owned()));
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let mut text = String::new();
+        let _ = write!(text, "{value:?}");
+        match field.name() {
+            "message" => self.message = text,
+            name => self.others.push((name, text)),
+        }
+    }
+}
+
+/// Passes a report to the logger of its target. The fields follow the message, and are also the
+/// attribute `rulec` of the record.
+fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
+    let logger = py.import("logging")?.call_method1("getLogger", (&report.logger,))?;
+    if !logger.call_method1("isEnabledFor", (report.level,))?.is_truthy()? {
+        return Ok(());
+    }
+    let fields = PyDict::new(py);
+    let mut text = report.message.clone();
+    for (name, value) in &report.fields {
+        fields.set_item(name, value)?;
+        let _ = write!(text, "{}{name}={value}", if text.is_empty() { "" } else { " " });
+    }
+    let (extra, options) = (PyDict::new(py), PyDict::new(py));
+    extra.set_item("rulec", fields)?;
+    options.set_item("extra", extra)?;
+    logger.call_method("log", (report.level, "%s", text), Some(&options))?;
+    Ok(())
+}
+
+/// Starts to pass reports on. A program that embeds Python may have its own subscriber, which then
+/// receives them instead.
+pub fn start() {
+    if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
+        return;
+    }
+    let (queue, reports) = sync_channel::<Report>(CAPACITY);
+    let started = thread::Builder::new().name("rulec-logging".to_owned()).spawn(move || {
+        for report in reports {
+            with_gil(|py| {
+                if let Err(error) = log(py, &report) {
+                    error.write_unraisable(py, None);
+                }
+            });
+        }
+    });
+    if started.is_ok() {
+        let _ = QUEUE.set(queue);
+    }
+}
+
+/// Sets the most detailed level that is passed to `logging`: `error`, `warning` (the default),
+/// `info`, `debug` or `trace`. From `info` on, every routed message is reported.
+#[pyfunction]
+pub fn log_level(level: &str) -> PyResult<()> {
+    let index = LEVELS.iter().position(|(name, ..)| *name == level.to_lowercase());
+    let unknown = || {
+        let help = "write `error`, `warning`, `info`, `debug` or `trace`";
+        library_error(format!("`{level}` is no level; {help}"))
+    };
+    MAX_LEVEL.store(u8::try_from(index.ok_or_else(unknown)?).unwrap_or_default(), Ordering::Relaxed);
+    tracing::callsite::rebuild_interest_cache();
+    Ok(())
+}

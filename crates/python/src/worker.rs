@@ -1,0 +1,132 @@
+//! Python functions that do the work of workflow nodes and of nodes in plans.
+
+use super::callback::{CallerLoop, typed_error};
+use super::message::tree;
+use super::shutdown::with_gil;
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult, Processor};
+use serde_json::Value as Json;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a worker receives: its node and the node's input.
+#[pyclass(frozen, module = "rulec")]
+pub struct NodeCall {
+    node: Arc<Node>,
+    input: Json,
+    /// The value that the node keeps between its calls. The worker may replace it.
+    memory: Mutex<Json>,
+}
+
+#[pymethods]
+impl NodeCall {
+    /// The id of the node.
+    #[getter]
+    fn node(&self) -> &str {
+        self.node.id.as_str()
+    }
+
+    /// The type of the node.
+    #[getter]
+    fn kind(&self) -> &str {
+        &self.node.kind
+    }
+
+    #[getter]
+    fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.node.config)?)
+    }
+
+    #[getter]
+    fn input<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &self.input)?)
+    }
+
+    /// The value that the node keeps between its calls in one run; None at first. It is saved with
+    /// the run.
+    #[getter]
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, &*self.memory.lock().unwrap_or_else(PoisonError::into_inner))?)
+    }
+
+    #[setter]
+    fn set_memory(&self, memory: &Bound<'_, PyAny>) -> PyResult<()> {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = tree(memory, "the memory")?;
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<NodeCall {} of kind {:?}>", self.node.id, self.node.kind)
+    }
+}
+
+/// A processor that calls a Python function on the caller's event loop.
+pub struct PythonProcessor {
+    pub function: Arc<Py<PyAny>>,
+    pub node: Arc<Node>,
+    pub caller: CallerLoop,
+}
+
+impl PythonProcessor {
+    /// Creates a processor for a node; `function` is called with each [`NodeCall`].
+    pub fn shared(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
+        let (function, node) = (function.clone(), Arc::new(node.clone()));
+        Arc::new(PythonProcessor { function, node, caller: caller.clone() })
+    }
+
+    async fn call(&self, call: &Call, input: Json) -> ProcessResult {
+        let memory = Mutex::new(call.memory().clone());
+        let node_call = NodeCall { node: self.node.clone(), input, memory };
+        let node_call = with_gil(|py| Py::new(py, node_call)).map_err(|error| error.to_string())?;
+        let argument = with_gil(|py| node_call.clone_ref(py));
+        let result = self.caller.call(&self.function, |py| Ok(argument.into_bound(py).into_any())).await;
+        *call.memory() = node_call.get().memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        with_gil(|py| {
+            let output = result.and_then(|output| tree(output.bind(py), "the output"));
+            output.map_err(|error| typed_error(py, &error).into())
+        })
+    }
+}
+
+impl Processor for PythonProcessor {
+    fn process<'a>(&'a self, call: &'a Call, input: Json) -> BoxFuture<'a, ProcessResult> {
+        Box::pin(self.call(call, input))
+    }
+}
+
+/// Calls a Python factory with a node as a dict. The factory returns the function that does the
+/// work of this node.
+pub fn call_factory(
+    factory: &Py<PyAny>,
+    node: &Node,
+    caller: &CallerLoop,
+) -> Result<Arc<dyn Processor>, ProcessError> {
+    with_gil(|py| {
+        let worker = pythonize(py, node).map_err(PyErr::from).and_then(|node| factory.call1(py, (node,)));
+        match worker {
+            Ok(worker) => Ok(PythonProcessor::shared(&Arc::new(worker), node, caller)),
+            Err(error) => Err(typed_error(py, &error).into()),
+        }
+    })
+}
+
+/// Creates the processor of a node.
+type ProcessorFactory = dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync;
+
+/// A worker of the library, for the argument `workers` of a coordinator or workflow.
+#[pyclass(frozen, module = "rulec")]
+pub struct NodeFactory(pub Arc<ProcessorFactory>);
+
+/// Returns the factory of nodes whose work an argument does: a function, or a worker of the
+/// library.
+pub fn node_factory(
+    worker: &Bound<'_, PyAny>,
+    caller: &CallerLoop,
+) -> impl Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync + 'static + use<> {
+    let factory = worker.cast::<NodeFactory>().ok().map(|factory| factory.get().0.clone());
+    let (function, caller) = (Arc::new(worker.clone().unbind()), caller.clone());
+    move |node| match &factory {
+        Some(factory) => factory(node),
+        None => Ok(PythonProcessor::shared(&function, node, &caller)),
+    }
+}

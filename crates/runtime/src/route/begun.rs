@@ -1,0 +1,179 @@
+//! Messages whose handler the caller may run itself, on an executor of its own.
+
+use super::fallback::{self, CountedCall};
+use super::log::DecisionRecord;
+use super::outcome::{HandlerOutcome, Outcome};
+use super::{HandlerError, MessageSender, PendingDecision, Permissions, Request, Router, TypedError};
+use crate::task::{TaskFailure, error_chain_text};
+use futures_util::FutureExt;
+use rulec::Decision;
+use serde_json::Value as Json;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+use time::OffsetDateTime;
+
+/// A message that is decided and whose handler has not run yet; see [`Router::begin`]. If this
+/// value is dropped, the decision is counted and logged as `cancelled`.
+#[must_use]
+pub struct Begun {
+    router: Router,
+    decision: Arc<Decision>,
+    message: Arc<Json>,
+    /// The request to the selected handler; `None` if no handler was selected.
+    request: Option<Request>,
+    scope: String,
+    /// What the router's permission function returned; `None` if it was not called.
+    computed_permissions: Option<Permissions>,
+    pending: PendingDecision,
+    /// The call that the caller makes; `None` until [`Begun::own_call`] has returned its request.
+    call: Option<CountedCall>,
+}
+
+impl Router {
+    /// Decides a message, and leaves the handler to the caller. This is the first half of
+    /// [`Router::route`] for programs with an executor of their own. Needs no tokio runtime.
+    ///
+    /// Returns `None` if hooks, shadow rules or async host functions need tokio. Nothing is then
+    /// counted or logged, and the caller uses [`Router::route`].
+    pub fn begin(&self, original: impl Into<Arc<Json>>) -> Option<Begun> {
+        let original = original.into();
+        if !self.shared.hooks.is_empty() || self.shared.shadow.load().is_some() {
+            return None;
+        }
+        let scope = self.shared.failures.scope_of(&original);
+        let message = self.shared.failures.add_to(original.clone(), &scope);
+        let rules = self.shared.active.load().rules.clone();
+        let (time, start) = (OffsetDateTime::now_utc(), Instant::now());
+        let decided = rulec::decide_async(|| self.shared.decide(&rules, &message)).now_or_never()?;
+        let decision = Arc::new(decided.ok()?);
+        let record = DecisionRecord { time, rules, decision, message, shadow_difference: None };
+        Some(Begun::new(self, &original, record, scope, start))
+    }
+}
+
+impl Begun {
+    pub(super) fn new(
+        router: &Router,
+        original: &Arc<Json>,
+        record: DecisionRecord,
+        scope: String,
+        start: Instant,
+    ) -> Begun {
+        let (decision, message) = (record.decision.clone(), record.message.clone());
+        let request = decision.target().map(|handler| Request {
+            original: original.clone(),
+            message: message.clone(),
+            args: Arc::new(decision.args().clone()),
+            exact_args: decision.exact_args(),
+            metadata: Arc::new(decision.metadata().clone()),
+            route: decision.chosen().unwrap_or_default().to_owned(),
+            handler: handler.to_owned(),
+            generation: decision.generation(),
+            attempt: 1,
+        });
+        let outcome = Outcome::from_decision(&decision);
+        let shared = router.shared.clone();
+        let pending = PendingDecision { shared, record: Some(record), outcome, start };
+        let (router, computed_permissions) = (router.clone(), None);
+        Begun { router, decision, message, request, scope, computed_permissions, pending, call: None }
+    }
+
+    /// Returns the request to the selected handler; `None` if no handler was selected. Then
+    /// [`Begun::finish`] returns the outcome, whatever result it is given.
+    pub fn request(&self) -> Option<&Request> {
+        self.request.as_ref()
+    }
+
+    /// Returns the request of a handler that the caller may call itself: the sender has the
+    /// required permissions, and the handler has no policy. The caller then ends the message with
+    /// [`Begun::finish`]. Otherwise returns `None`, and [`Begun::run`] ends the message.
+    pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
+        let request = self.request.as_ref()?;
+        let shared = &self.router.shared;
+        let is_plain = shared.handlers.get(&request.handler)?.policy.is_plain();
+        if !is_plain {
+            return None;
+        }
+        let sender = self.sender(permissions);
+        let missing = sender.missing_permissions(self.decision.required_permissions());
+        self.computed_permissions = sender.computed_permissions.into_inner();
+        if !missing.is_empty() {
+            return None;
+        }
+        self.call = Some(CountedCall::new(shared, &request.handler));
+        Some(request.clone())
+    }
+
+    /// Ends a message whose handler the caller has called; see [`Begun::own_call`].
+    pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
+        let request = match self.take_request() {
+            ControlFlow::Continue(request) => request,
+            ControlFlow::Break(outcome) => return outcome,
+        };
+        let typed = result.as_ref().err().and_then(|error| error.downcast_ref::<TypedError>());
+        let error_type = typed.map(|error| error.kind().to_owned());
+        let result = result.map_err(|error| TaskFailure::Failed(error_chain_text(&*error)));
+        if let Some(call) = self.call.take() {
+            call.finish(&result);
+        }
+        let outcome = match result {
+            Ok(reply) => HandlerOutcome::Handled(reply),
+            Err(failure) => {
+                HandlerOutcome::Failed { route: request.route.clone(), error: failure.to_string() }
+            }
+        };
+        let failures = &self.router.shared.failures;
+        failures.record(&self.scope, &outcome, error_type.as_deref(), &request.handler);
+        self.pending.outcome.attempts = 1;
+        self.pending.finish(outcome)
+    }
+
+    /// Runs the selected handler as [`Router::route`] does. Must run inside a tokio runtime with
+    /// its timer enabled.
+    pub async fn run(self, permissions: Option<Permissions>) -> Outcome {
+        self.run_as(permissions.as_ref()).await
+    }
+
+    pub(super) async fn run_as(mut self, permissions: Option<&Permissions>) -> Outcome {
+        let request = match self.take_request() {
+            ControlFlow::Continue(request) => request,
+            ControlFlow::Break(outcome) => return outcome,
+        };
+        let run = {
+            let sender = self.sender(permissions);
+            fallback::run_handlers(&self.router.shared, &self.decision, request, &sender).await
+        };
+        let error_type = run.error_type.as_deref();
+        self.router.shared.failures.record(&self.scope, &run.outcome, error_type, &run.last_handler);
+        let outcome = &mut self.pending.outcome;
+        outcome.attempts = run.attempts;
+        outcome.tried = run.tried;
+        outcome.fallback =
+            Some(run.last_handler).filter(|last_handler| Some(last_handler) != outcome.handler.as_ref());
+        self.pending.finish(run.outcome)
+    }
+
+    /// Takes the request to the selected handler. If there is none, ends the message.
+    fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
+        match self.request.take() {
+            Some(request) => ControlFlow::Continue(request),
+            None => ControlFlow::Break(self.pending.finish(match self.decision.refusal() {
+                Some(error) => HandlerOutcome::Invalid { error: error.to_string() },
+                None => HandlerOutcome::NoRoute,
+            })),
+        }
+    }
+
+    fn sender<'r>(&'r self, permissions: Option<&'r Permissions>) -> MessageSender<'r> {
+        MessageSender {
+            shared: &self.router.shared,
+            message: &self.message,
+            given_permissions: permissions,
+            computed_permissions: self
+                .computed_permissions
+                .clone()
+                .map_or_else(OnceLock::new, OnceLock::from),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+"""Checks what the wheel and the sdist in a folder contain: ``python package.py FOLDER``."""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+MOST_BYTES = 12 * 1024 * 1024
+LICENSES = ("LICENSE-APACHE", "LICENSE-MIT")
+# Parts of paths that no package has.
+UNWANTED = (".venv/", "__pycache__/", "/studio/src/", "node_modules/", "/target/")
+
+
+def unwanted(names: list[str]) -> list[str]:
+    """Returns a problem for each file that does not belong into a package."""
+    return [f"{name} does not belong into the package" for name in names if any(part in f"/{name}" for part in UNWANTED)]
+
+
+def check_wheel(path: Path) -> list[str]:
+    """Returns what is wrong with a wheel."""
+    with zipfile.ZipFile(path) as wheel:
+        names = wheel.namelist()
+        [metadata_name] = [name for name in names if name.endswith(".dist-info/METADATA")]
+        metadata = Parser().parsestr(wheel.read(metadata_name).decode())
+        native = [name for name in names if name.startswith("rulec/_rulec.")  and name.endswith((".so", ".pyd"))]
+        symbols = [name for name in native if b"\0.symtab\0" in wheel.read(name)]
+    problems = unwanted(names)
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        problems.append(f"{path.name} has {size / 1024 / 1024:.1f} MB; at most 12 MB are allowed")
+    problems += [f"the wheel has no {name}" for name in ("rulec/py.typed", "rulec/_rulec.pyi", "rulec/agents.py") if name not in names]
+    problems += [f"the wheel has no {name}" for name in LICENSES if not any(found.endswith(f"/{name}") for found in names)]
+    if len(native) != 1:
+        problems.append(f"the wheel has {len(native)} native modules")
+    problems += [f"{name} is not stripped" for name in symbols]
+    if metadata["License-Expression"] != "MIT OR Apache-2.0" or metadata["Requires-Python"] != ">=3.10":
+        problems.append("the metadata lack the licence or the version of Python")
+    if "-abi3-" not in path.name:
+        problems.append(f"{path.name} is for one version of Python only")
+    return problems
+
+
+def check_sdist(path: Path) -> list[str]:
+    """Returns what is wrong with an sdist."""
+    with tarfile.open(path) as sdist:
+        names = sdist.getnames()
+    problems = unwanted(names)
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        problems.append(f"{path.name} has {size / 1024 / 1024:.1f} MB; at most 12 MB are allowed")
+    wanted = (*LICENSES, "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi")
+    return problems + [f"the sdist has no {name}" for name in wanted if not any(found.endswith(f"/{name}") for found in names)]
+
+
+def check(folder: Path) -> list[str]:
+    """Returns what is wrong with the packages in a folder."""
+    wheels, sdists = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
+    problems = [problem for wheel in wheels for problem in check_wheel(wheel)]
+    problems += [problem for sdist in sdists for problem in check_sdist(sdist)]
+    return problems if wheels and sdists else [*problems, f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists"]
+
+
+if __name__ == "__main__":
+    found = check(Path(sys.argv[1]))
+    print("\n".join(found) or "the packages are complete")
+    sys.exit(1 if found else 0)

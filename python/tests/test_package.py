@@ -1,0 +1,48 @@
+"""The check of the wheel and the sdist finds what is missing and what does not belong there."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import package
+
+METADATA = "Metadata-Version: 2.4\nName: rulec\nVersion: 1.0\nLicense-Expression: MIT OR Apache-2.0\nRequires-Python: >=3.10\n\n"
+WHEEL = {
+    "rulec/py.typed": b"",
+    "rulec/_rulec.pyi": b"",
+    "rulec/agents.py": b"",
+    "rulec/_rulec.abi3.so": b"\x7fELF",
+    "rulec-1.0.dist-info/METADATA": METADATA.encode(),
+    "rulec-1.0.dist-info/licenses/LICENSE-APACHE": b"",
+    "rulec-1.0.dist-info/licenses/LICENSE-MIT": b"",
+}
+SDIST = ["LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi"]
+
+
+def packages(folder: Path, wheel: dict[str, bytes], sdist: list[str]) -> list[str]:
+    with zipfile.ZipFile(folder / "rulec-1.0-cp310-abi3-linux_x86_64.whl", "w") as file:
+        for name, content in wheel.items():
+            file.writestr(name, content)
+    with tarfile.open(folder / "rulec-1.0.tar.gz", "w:gz") as archive:
+        for name in sdist:
+            archive.addfile(tarfile.TarInfo(f"rulec-1.0/{name}"), io.BytesIO())
+    return package.check(folder)
+
+
+def test_complete_packages_pass(tmp_path: Path) -> None:
+    assert packages(tmp_path, WHEEL, SDIST) == []
+    assert package.check(tmp_path / "nothing") != []
+
+
+def test_each_fault_is_found(tmp_path: Path) -> None:
+    for name in [name for name in WHEEL if "METADATA" not in name]:
+        assert packages(tmp_path, {other: text for other, text in WHEEL.items() if other != name}, SDIST), name
+    for name in SDIST:
+        assert packages(tmp_path, WHEEL, [other for other in SDIST if other != name]), name
+    for name in (".venv/bin/python", "rulec/__pycache__/a.pyc", "studio/src/main.ts"):
+        assert packages(tmp_path, WHEEL, [*SDIST, name]), name
+    assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0"}, SDIST)
+    assert packages(tmp_path, WHEEL | {"rulec-1.0.dist-info/METADATA": b"Name: rulec\n\n"}, SDIST)
