@@ -1,5 +1,7 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
+mod history;
+
 #[cfg(feature = "columns")]
 use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
@@ -12,8 +14,10 @@ use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
+use history::RunHistory;
 use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
+use rulec::history::Past;
 use rulec::payload;
 use rulec::{Decision, Entry, Message, RequestAnalysis, Rules, Session};
 #[cfg(feature = "columns")]
@@ -42,6 +46,7 @@ use std::time::Instant;
   rulec run flows.json messages.jsonl         load the rules from another system's JSON
   rulec run bot.rules messages.jsonl --model https://models.example.com/v1 --model-name small --record answers.jsonl
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
+  rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -83,6 +88,10 @@ pub struct Args {
     /// Append each decision with its message to a decision log, which `doctor` reads
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
+    /// Record each message that has a time `now` in memory, and decide with the earlier messages of
+    /// its key; a message with `"observe": true` is only recorded
+    #[arg(long, conflicts_with = "judged")]
+    history: bool,
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
@@ -126,8 +135,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
     }
+    let history = RunHistory::open(&rules, args.history, term)?;
     let worker = || DecidingWorker {
         rules: &rules,
+        history: history.as_ref(),
         entry,
         session: entry.session(),
         matcher: matcher.as_ref(),
@@ -138,7 +149,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         log_lines: Vec::new(),
     };
     let outcome = if args.columns.are_requested(&args.stream) {
-        let lines_only = args.log.is_some().then_some("--log");
+        let lines_only = args.log.is_some().then_some("--log").or(args.history.then_some("--history"));
         if let Some(option) = lines_only.or(model.is_some().then(|| args.model.option_name())) {
             return Err(CliError::usage(message!(
                 "`{option}` needs messages and answers as JSON lines, and answers on standard output"
@@ -154,6 +165,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     deciders.into_iter().for_each(|decider| summary.merge(decider.summary));
     if !out.is_closed() {
         term.print(&summary.render(&rules, errors));
+        history.iter().for_each(|history| history.report(term));
     }
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
@@ -201,6 +213,8 @@ fn decide_columns<W: Worker>(
 
 struct DecidingWorker<'a> {
     rules: &'a Rules,
+    /// The earlier messages; `None` if they are not recorded.
+    history: Option<&'a RunHistory>,
     entry: Entry<'a>,
     session: Session,
     /// The classifier that finds an intent flow (a flow chosen by meaning) if no keyword pattern
@@ -226,7 +240,11 @@ impl DecidingWorker<'_> {
     /// directly from its line, which is faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
-        *all || *explain || *analysis || log.is_some() || self.entry.kind() == TableKind::Choice
+        *all || *explain
+            || *analysis
+            || log.is_some()
+            || self.history.is_some()
+            || self.entry.kind() == TableKind::Choice
     }
 
     /// Adds a line with the message and its decision to the lines for the decision log, if the user
@@ -281,6 +299,10 @@ impl Worker for DecidingWorker<'_> {
         self.model.is_some()
     }
 
+    fn keeps_order(&self) -> bool {
+        self.history.is_some()
+    }
+
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
         if let Some(matcher) = self.matcher {
@@ -308,11 +330,21 @@ impl Worker for DecidingWorker<'_> {
             return Ok(());
         }
         let mut message = self.parse(message)?;
+        let rules = self.rules;
+        let past = match self.history {
+            Some(history) if history.observe(rules, line, &mut message, out) => return Ok(()),
+            Some(history) => history.past(rules, &message),
+            None => Past::default(),
+        };
+        let entry = if self.history.is_some() { entry.with_history(&past) } else { entry };
         let ModelPart { reason: model_reason, failure: model_failure } =
             self.answer_question(&mut message)?;
         let decision = entry.decide(&message);
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
+        if let Some(history) = self.history {
+            history.record(rules, &message, &decision);
+        }
         let mut answer =
             Answer::new(self.rules, entry, self.question, &decision, &message, args.answer_options());
         if let Some(failure) = model_failure {

@@ -99,6 +99,11 @@ pub trait Worker: Send {
         false
     }
 
+    /// True if each answer may depend on the earlier lines, so that one worker must answer all.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Returns the lines for the decision log (a file with a line for each decision and its
     /// message) that were added since the last call.
     fn take_log_lines(&mut self) -> Vec<u8> {
@@ -244,7 +249,8 @@ impl StreamArgs {
         } else {
             size
         };
-        workers.extend((1..self.worker_count(size_in_memory)).map(|_| worker()));
+        let count = if workers[0].keeps_order() { 1 } else { self.worker_count(size_in_memory) };
+        workers.extend((1..count).map(|_| worker()));
         let next_job = || {
             let chunk = lines.next_chunk()?;
             refuse_multiline_json(chunk.as_ref(), lines.name())?;

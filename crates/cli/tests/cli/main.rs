@@ -16,6 +16,7 @@ mod examples;
 mod fix;
 mod fmt;
 mod formats;
+mod history;
 mod hostile;
 mod import;
 mod injection;
