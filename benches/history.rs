@@ -1,4 +1,4 @@
-//! Measures rules over what happened before, beside the same rules without a history. The variants
+//! Measures rules over what happened before, and the same rules without a history. The variants
 //! are timed alternately in one process, over a stream of messages with different keys.
 //!
 //! `cargo bench --bench history`, or with other numbers of rules and earlier messages

@@ -13,9 +13,9 @@ use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_lang::history::{DECISION_FIELD, Timeline};
 use rulec_lang::value::{Value, parse_datetime};
-use rulec_sema::hir::{KeptFields, Program};
+use rulec_sema::hir::{KeptFields, Program, Slot};
 use rulec_vm::vm::HistoryMemo;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 
@@ -110,6 +110,10 @@ impl Events {
 
     /// Inserts an element by its time, and removes elements that are no longer kept.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
+        if Arc::get_mut(&mut self.timeline).is_none() {
+            // A decision still reads the old timeline and remembers results by its positions.
+            self.memo = Arc::default();
+        }
         let timeline = Arc::make_mut(&mut self.timeline);
         let position = timeline.insert(at, element);
         let expired = timeline.newest_time().map_or(0, |newest| plan.first_kept(timeline, newest));
@@ -122,7 +126,7 @@ impl Events {
 /// How messages are recorded for a rule set; derived from its `history` statement.
 #[derive(Debug)]
 pub(crate) struct HistoryPlan {
-    key: Option<Vec<Arc<str>>>,
+    key: Option<Slot>,
     keep: Option<Duration>,
     at_most: usize,
     kept_fields: KeptFields,
@@ -133,7 +137,7 @@ impl HistoryPlan {
     pub fn new(program: &Program) -> Option<HistoryPlan> {
         let history = program.history.as_ref()?;
         Some(HistoryPlan {
-            key: history.key.map(|slot| program.slots[slot.index()].path.clone()),
+            key: history.key.map(|slot| program.slots[slot.index()].clone()),
             keep: history.keep.map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
             at_most: usize::try_from(history.at_most.unwrap_or(DEFAULT_MESSAGES)).unwrap_or(usize::MAX),
             kept_fields: program.kept_fields(),
@@ -143,28 +147,35 @@ impl HistoryPlan {
     /// Returns the key of a message; the empty text if the rules keep one history for all messages.
     /// `None` if the message has no key.
     pub(crate) fn key(&self, message: &Json) -> Option<String> {
-        let Some(path) = &self.key else { return Some(String::new()) };
-        let value = path.iter().try_fold(message, |value, name| value.get(&**name));
-        match value {
+        let Some(slot) = &self.key else { return Some(String::new()) };
+        match slot.load(message) {
             // The prefix keeps the text "1" and the number 1 apart.
-            Some(Json::String(text)) => Some(format!("\"{text}")),
-            Some(Json::Bool(value)) => Some(value.to_string()),
-            Some(Json::Number(number)) if !Value::from_json(&json!(number)).is_missing() => {
-                Some(number.to_string())
-            }
+            Value::Str(text) => Some(format!("\"{text}")),
+            Value::Bool(value) => Some(value.to_string()),
+            Value::Int(int) => Some(int.to_string()),
+            Value::Wide(int) => Some(int.to_string()),
             _ => None,
         }
     }
 
     /// Returns the path of the field that separates histories; the empty text if there is none.
     pub(crate) fn key_path(&self) -> String {
-        self.key.as_ref().map(|path| path.join(".")).unwrap_or_default()
+        self.key.as_ref().map(Slot::name).unwrap_or_default()
     }
 
     /// Returns the index of the first element that is still kept at a time.
     fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
         let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
         oldest.map_or(0, |oldest| timeline.first_since(oldest))
+    }
+
+    /// Returns the view of earlier messages that a test gives, oldest first.
+    pub(crate) fn past_of_test(&self, elements: Vec<Json>, message: &Json) -> Past {
+        let mut timeline = Timeline::from_elements(elements);
+        let surplus = timeline.elements().len().saturating_sub(self.at_most);
+        timeline.remove_first(surplus);
+        let start = time_of_message(message).map_or(0, |now| self.first_kept(&timeline, now));
+        Past::new(Arc::new(timeline), start, None)
     }
 
     /// Returns what a decision about `message` sees of the events of its key.
@@ -211,6 +222,8 @@ impl HistoryPlan {
     /// the chosen statement and of the handler; `None` if the message was not decided.
     pub(crate) fn element(&self, message: &Json, decision: Option<[Option<&str>; 2]>) -> Map<String, Json> {
         let mut element = self.kept_part(message);
+        // An undeclared field of a message must not look like a decision.
+        element.remove(DECISION_FIELD);
         if let Some([chosen, target]) = decision {
             let names = [("chosen", chosen), ("target", target)];
             let names = names.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?.into())));

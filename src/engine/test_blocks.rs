@@ -9,7 +9,6 @@ use rulec_eval::explain::Explanation;
 use rulec_eval::trace;
 use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
-use rulec_vm::vm::Past;
 use serde_json::{Map, Value as Json};
 
 /// The result of a `test` block.
@@ -53,7 +52,9 @@ impl Rules {
     /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
     /// payload, or about flows and runs elsewhere.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
-        let past = Past::from_elements(test.history.clone());
+        let plan = self.rule_set().history_plan();
+        let past =
+            plan.map(|plan| plan.past_of_test(test.history.clone(), &test.message)).unwrap_or_default();
         let entry = self.table(test.entry).with_history(&past);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;

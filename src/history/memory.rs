@@ -67,53 +67,61 @@ impl std::fmt::Debug for MemoryStore {
 impl Store for MemoryStore {
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
-        let events = lock(shard).use_key(key, self.max_keys_per_shard);
-        work(&mut lock(&events));
+        let events = lock(shard).use_key(key);
+        let is_empty = {
+            let mut events = lock(&events);
+            work(&mut events);
+            events.elements().is_empty()
+        };
+        drop(events);
+        lock(shard).end_use(key, is_empty, self.max_keys_per_shard);
         Ok(())
     }
 }
 
 impl Shard {
-    /// Returns the events of a key, and marks the key as used. Removes the key that was used least
-    /// recently if there are too many.
-    fn use_key(&mut self, key: &str, max_keys: usize) -> Arc<Mutex<Events>> {
+    /// Returns the events of a key, and marks the key as used.
+    fn use_key(&mut self, key: &str) -> Arc<Mutex<Events>> {
         self.last_use += 1;
         let number = self.last_use;
-        let events = match self.events.entry(key.to_owned()) {
-            Entry::Occupied(mut entry) => {
-                entry.get_mut().last_use = number;
-                Arc::clone(&entry.get().events)
-            }
-            Entry::Vacant(entry) => {
-                let added = KeyEvents { events: Arc::default(), last_use: number };
-                Arc::clone(&entry.insert(added).events)
-            }
-        };
         self.uses.push_back((key.to_owned(), number));
-        while self.events.len() > max_keys {
-            self.remove_oldest_use(true);
-        }
-        // Outdated entries must not outnumber the keys by far.
-        while self.uses.len() > 2 * self.events.len() + 16 {
-            self.remove_oldest_use(false);
-        }
-        events
+        let added = || KeyEvents { events: Arc::default(), last_use: number };
+        let used = self.events.entry(key.to_owned()).or_insert_with(added);
+        used.last_use = number;
+        Arc::clone(&used.events)
     }
 
-    /// Removes the oldest entry of `uses`. If it is not outdated, removes its key if `with_key`,
-    /// and otherwise counts the entry as the newest.
-    fn remove_oldest_use(&mut self, with_key: bool) {
-        let Some((key, number)) = self.uses.pop_front() else { return };
-        let Entry::Occupied(mut entry) = self.events.entry(key) else { return };
-        match (entry.get().last_use == number, with_key) {
-            (false, _) => {}
-            (true, true) => drop(entry.remove()),
-            (true, false) => {
-                self.last_use += 1;
-                entry.get_mut().last_use = self.last_use;
-                self.uses.push_back((entry.key().clone(), self.last_use));
+    /// Removes a key that is still without events (`is_empty`), and the keys that were used least
+    /// recently if there are too many.
+    fn end_use(&mut self, key: &str, is_empty: bool, max_keys: usize) {
+        if is_empty && self.events.get(key).is_some_and(KeyEvents::is_idle) {
+            self.events.remove(key);
+        }
+        // A key in use is not removed: its events must not be kept twice.
+        for _ in 0..self.uses.len() {
+            if self.events.len() <= max_keys {
+                break;
+            }
+            let Some((key, number)) = self.uses.pop_front() else { break };
+            match self.events.entry(key) {
+                Entry::Occupied(entry) if entry.get().last_use != number => {}
+                Entry::Occupied(entry) if entry.get().is_idle() => drop(entry.remove()),
+                Entry::Occupied(entry) => self.uses.push_back((entry.key().clone(), number)),
+                Entry::Vacant(_) => {}
             }
         }
+        // Outdated entries must not outnumber the keys by far.
+        if self.uses.len() > 2 * self.events.len() + 16 {
+            let events = &self.events;
+            self.uses.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
+        }
+    }
+}
+
+impl KeyEvents {
+    /// True if no decision uses the events.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.events) == 1
     }
 }
 

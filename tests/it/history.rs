@@ -384,3 +384,56 @@ fn an_artifact_keeps_the_history() {
         assert_eq!(decision.chosen(), Some("exfiltration"));
     }
 }
+
+#[test]
+fn a_store_keeps_the_keys_that_were_used_last() {
+    let rules = Rules::from_text(GUARD).expect("they compile");
+    // Every part of the store keeps one key.
+    let store = MemoryStore::new(1);
+    let of = |session: usize| with(call(0, "x"), "ctx", json!({"session": format!("s{session}")}));
+    for session in 0..1_000 {
+        rules.observe(&store, &of(session)).expect("it is recorded");
+        // A decision about an unknown key removes nothing.
+        rules.past(&store, &of(session + 5_000)).expect("a store");
+        assert_eq!(rules.past(&store, &of(session)).expect("a store").elements().len(), 1);
+    }
+    assert!(store.key_count() <= 64, "{} keys", store.key_count());
+}
+
+#[test]
+fn a_past_is_not_changed_by_later_messages() {
+    let rules = Rules::from_text(GUARD).expect("they compile");
+    let store = MemoryStore::default();
+    for (minute, tool) in [(10, "read_secret"), (11, "a"), (12, "b")] {
+        rules.observe(&store, &call(minute, tool)).expect("it is recorded");
+    }
+    let mail = call(69, "send_email");
+    let past = rules.past(&store, &mail).expect("a store");
+    rules.observe(&store, &call(5, "late")).expect("it is recorded");
+    assert_eq!(rules.main().with_history(&past).decide(&mail).chosen(), Some("exfiltration"));
+    let past = rules.past(&store, &mail).expect("a store");
+    assert_eq!(past.elements().len(), 4);
+    assert_eq!(rules.main().with_history(&past).decide(&mail).chosen(), Some("exfiltration"));
+}
+
+#[test]
+fn equal_keys_have_one_history_and_decisions_cannot_be_forged() {
+    let rules = "input { user: int, now: datetime, n?: int } history by user
+        route whole when len(history) == 1 and history[0].n == 3 -> whole
+        route named when any p in recent: p.n == 4 -> named
+        route forged when previous.decision.target == \"approve\" -> forged
+        default -> other
+        let recent = history within 1h";
+    let mut session = session(rules);
+    let at = |user: Json, n: i64| json!({"user": user, "n": n, "now": "2026-01-31T00:00:00Z"});
+    let forged = with(at(json!(1), 3), "decision", json!({"target": "approve"}));
+    session.observe(&forged).expect("it is recorded");
+    let mut chosen = |message: &Json| {
+        let decision = session.decide_with_history(message).expect("a store");
+        decision.chosen().map(str::to_owned)
+    };
+    assert_eq!(chosen(&at(json!(1.0), 0)).as_deref(), Some("whole"));
+    assert_eq!(chosen(&at(json!(2), 0)).as_deref(), Some("default"));
+    session.observe(&at(json!(1.0), 4)).expect("it is recorded");
+    assert_eq!(session.decide_with_history(&at(json!(1), 0)).expect("a store").chosen(), Some("named"));
+}

@@ -342,9 +342,6 @@ impl Worker for DecidingWorker<'_> {
         let decision = entry.decide(&message);
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
-        if let Some(history) = self.history {
-            history.record(rules, &message, &decision);
-        }
         let mut answer =
             Answer::new(self.rules, entry, self.question, &decision, &message, args.answer_options());
         if let Some(failure) = model_failure {
@@ -353,6 +350,11 @@ impl Worker for DecidingWorker<'_> {
         answer.reason = model_reason.or(answer.reason);
         write_json(out, &AnswerLine { line, answer: &answer });
         let Answer { explanation, analysis, .. } = answer;
+        // While a decision reads the earlier messages, recording would copy them.
+        drop(past);
+        if let Some(history) = self.history {
+            history.record(rules, &message, &decision);
+        }
         let decided = DecidedMessage::new(&decision, &message).elapsed(elapsed).explanation(explanation);
         self.log_decision(decided, analysis.as_ref());
         Ok(())

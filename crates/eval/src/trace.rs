@@ -33,7 +33,7 @@ use crate::evaluator::Evaluator;
 use private::PrivacyMask;
 use record::{TraceRecorder, TracedEvaluator};
 use rulec_base::message;
-use rulec_sema::hir::{CondKind, RuleId, TableId};
+use rulec_sema::hir::{BindingRoot, CondKind, RuleId, TableId};
 use serde_json::{Map, Value as Json};
 
 /// An evaluator that records a trace.
@@ -117,7 +117,9 @@ impl<'a, 's> Tracer<'a, 's> {
         let mut fields: Vec<Operand> = Vec::new();
         for &id in &recorder.slots {
             let slot = &program.slots[id.index()];
-            if !fields.iter().any(|field| field.text == slot.name()) {
+            // The elements of the history that decide are shown with their quantifiers.
+            let is_history = slot.root.as_ref().is_some_and(BindingRoot::is_history);
+            if !is_history && !fields.iter().any(|field| field.text == slot.name()) {
                 fields.push(recorder.privacy.raw_field_operand(slot, self.eval.raw_slot_value(id)));
             }
         }

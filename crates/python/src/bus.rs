@@ -192,7 +192,7 @@ impl Bus {
         }
     }
 
-    /// Subscribes to the events that are published from now on, or to those of the given classes.
+    /// Subscribes to the events that are published from now on, or to events of the given classes.
     /// `policy` says what happens when `capacity` events are queued: `wait` lets the publisher
     /// wait, `drop_oldest` and `drop_newest` drop an event.
     #[pyo3(signature = (*classes, capacity = 1024, policy = "wait"))]
@@ -269,8 +269,8 @@ impl Subscription {
         slf
     }
 
-    /// Waits for the next event. The iteration ends when the bus is gone. Where events were dropped,
-    /// raises `RulecError` once; the next event follows.
+    /// Waits for the next event. The iteration ends when the bus is gone. Where events were
+    /// dropped, raises `RulecError` once; the next event follows.
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (queue, classes) = (self.queue.clone(), self.classes.clone());
         start_future(py, async move {

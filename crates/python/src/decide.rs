@@ -1,19 +1,16 @@
-//! How rules decide messages: one, many, prepared ones, and those of a session.
+//! How rules decide messages: one, many, prepared ones, and the messages of a session.
 
 use super::decision::Decision;
 use super::error::{is_message_error, message_error};
 use super::message::{DirectValue, as_dict, object, text_bytes};
 use super::pace::Pace;
+use super::prepared::{Prepared, Resolved, message_to_json};
 use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
-use pythonize::pythonize;
-use rulec::{Entry, PreparedMessage};
-use rulec_base::json::DecimalPaths;
-use self_cell::self_cell;
-use serde_json::Value as Json;
+use rulec::Entry;
 use std::sync::{Mutex, PoisonError};
 
 /// Decides one message, given as any supported Python value. The message is read with the GIL and
@@ -160,38 +157,5 @@ impl Session {
 
     fn __repr__(&self) -> &'static str {
         "<Session>"
-    }
-}
-
-/// Converts a message to JSON. The message may be a prepared message or any other Python value.
-/// Numbers at the paths `places` keep all their digits.
-pub fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
-    match message.cast::<Prepared>() {
-        Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
-        Err(_) => object(&as_dict(message)?, places),
-    }
-}
-
-self_cell! {
-    struct Resolved {
-        owner: Json,
-        #[covariant]
-        dependent: PreparedMessage,
-    }
-}
-
-/// A message whose fields have been read for one rule set. Other rule sets read the message again.
-#[pyclass(frozen, module = "rulec")]
-pub struct Prepared(Resolved);
-
-#[pymethods]
-impl Prepared {
-    /// Returns the message as a dict.
-    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, self.0.borrow_owner())?)
-    }
-
-    fn __repr__(&self) -> String {
-        format!("<Prepared {}>", self.0.borrow_owner())
     }
 }

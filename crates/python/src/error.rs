@@ -20,6 +20,13 @@ create_exception!(
     "Rules that do not compile, with everything that is wrong with them."
 );
 
+create_exception!(
+    rulec,
+    RouterError,
+    RulecError,
+    "A router that cannot be built, or rules that it cannot take."
+);
+
 /// An exception class with two base classes: [`RulecError`], and the built-in class that programs
 /// catch for this kind of error. `create_exception!` allows only one base class.
 struct ErrorClass {

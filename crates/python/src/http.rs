@@ -1,4 +1,4 @@
-//! HTTP calls to hosts that the program allows, and language models behind such calls.
+//! HTTP calls to hosts that the program allows, and language models that are asked by such calls.
 
 use super::error::{RulecError, library_error};
 use super::events::fields;
@@ -194,8 +194,8 @@ pub struct ChatModel(pub rulec_http::ChatModel);
 #[pymethods]
 impl ChatModel {
     /// Creates a model from a base URL such as `https://api.example.com/v1` and its name. By
-    /// default, the key is that of the environment variable `RULEC_MODEL_KEY`, and only the host of
-    /// the base URL is called.
+    /// default, the key is the value of the environment variable `RULEC_MODEL_KEY`, and only the
+    /// host of the base URL is called.
     #[new]
     #[pyo3(signature = (base, model, *, client = None, key = None, path = None, temperature = None))]
     fn new(

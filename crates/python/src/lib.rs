@@ -54,6 +54,7 @@ mod message;
 mod outcome;
 mod pace;
 mod policy;
+mod prepared;
 mod queries;
 mod router;
 mod rules;
@@ -88,13 +89,13 @@ mod _rulec {
     #[pymodule_export]
     use super::coordinator::{Coordinator, Handled, Middleware};
     #[pymodule_export]
-    use super::decide::{Prepared, Session};
+    use super::decide::Session;
     #[pymodule_export]
     use super::decision::{Decision, Explanation, unpickled_decision};
     #[pymodule_export]
     use super::document::ReportItem;
     #[pymodule_export]
-    use super::error::{CompileError, Diagnostic, RulecError};
+    use super::error::{CompileError, Diagnostic, RouterError, RulecError};
     #[pymodule_export]
     use super::events::{DecisionMade, DecisionRejected, DecisionValidated, NodeExecutionFailed};
     #[pymodule_export]
@@ -112,9 +113,11 @@ mod _rulec {
     #[pymodule_export]
     use super::policy::Policy;
     #[pymodule_export]
+    use super::prepared::Prepared;
+    #[pymodule_export]
     use super::queries::{Condition, Finding, TestResult};
     #[pymodule_export]
-    use super::router::{Router, RouterError, Started};
+    use super::router::{Router, Started};
     #[pymodule_export]
     use super::rules::Rules;
     #[pymodule_export]

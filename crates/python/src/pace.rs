@@ -11,7 +11,7 @@ const LONG_TEXT: usize = 4096;
 /// The duration from which decisions of the same rules release the lock. It is far below the 5 ms
 /// after which Python itself passes the lock on.
 const LONG_DECISION: Duration = Duration::from_micros(200);
-/// One in so many decisions is timed.
+/// The number of decisions of which one is timed.
 const TIMED: u32 = 64;
 
 /// How long the decisions of some rules take.

@@ -1,6 +1,6 @@
 //! The policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
-use super::router::RouterError;
+use super::error::RouterError;
 use pyo3::prelude::*;
 use rulec_runtime::route;
 use std::time::Duration;

@@ -1,9 +1,9 @@
 //! What the command line reports about rules, as methods of the Python class `Rules`: analysis,
 //! costs, tests, differences between versions, and changes that lead to a route.
 
-use super::decide::message_to_json;
 use super::decision::Explanation;
 use super::error::{Diagnostic, TextRange, library_error, unknown_name_error};
+use super::prepared::message_to_json;
 use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;

@@ -4,14 +4,13 @@
 //! cancelled.
 
 use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
-use super::error::RulecError;
+use super::error::RouterError;
 use super::live::live_rules;
 use super::log::decision_log;
 use super::message::{as_dict, mapping_entries, object, tree};
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
 use super::shutdown::{start_future, with_gil, without_gil};
-use pyo3::create_exception;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
@@ -21,13 +20,6 @@ use rulec_runtime::route::{self, Begun, HandlerError, Permissions};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-create_exception!(
-    rulec,
-    RouterError,
-    RulecError,
-    "A router that cannot be built, or rules that it cannot take."
-);
 
 pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
@@ -68,7 +60,7 @@ impl RoutedMessage {
             return Ok(Json::Null);
         }
         self.keep_reply(reply)?;
-        // Any value but null tells the router that the hook made a reply.
+        // Any value but null means that the hook made a reply.
         Ok(Json::Bool(true))
     }
 
@@ -130,7 +122,7 @@ impl Drop for RoutingGuard {
 
 /// Calls a Python function on the event loop of the message's caller, and stores what it returns or
 /// raises. `argument` builds the only argument of the function. The result is null for `None`, and
-/// otherwise what `to_json` makes of it.
+/// otherwise the result of `to_json`.
 async fn call_python(
     function: Arc<Py<PyAny>>,
     call: Arc<RoutedMessage>,
@@ -339,8 +331,8 @@ impl Router {
         ROUTE.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
     }
 
-    /// Decides a message. Returns its outcome if no handler is called, a `Started` whose handler
-    /// the caller awaits, or a future of the outcome if the message needs tokio.
+    /// Decides a message. Returns its outcome if no handler is called, or a `Started` whose handler
+    /// the caller awaits. If the message needs tokio, returns a future of the outcome.
     #[pyo3(name = "_begin")]
     fn begin<'py>(
         &self,

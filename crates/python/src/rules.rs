@@ -1,6 +1,5 @@
 //! Python classes for compiled rule sets and prepared messages.
 
-use super::decide::message_to_json;
 use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
@@ -10,6 +9,7 @@ use super::http::HttpClient;
 use super::judge::Judge;
 use super::message::{mapping_entries, tree};
 use super::pace::Pace;
+use super::prepared::message_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
@@ -298,7 +298,7 @@ impl Rules {
         self.rules.targets().into_iter().collect()
     }
 
-    /// The warnings that `rulec check` prints: those of the compiler, and the findings of the
+    /// The warnings that `rulec check` prints: the compiler's warnings, and the findings of the
     /// analysis, which runs when this attribute is read first.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> Vec<Diagnostic> {

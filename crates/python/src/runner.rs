@@ -136,7 +136,7 @@ impl FlowOutcome {
         self.0.response().cloned().map(Response)
     }
 
-    /// What the model said instead of choosing a flow; None if it was not asked or chose one.
+    /// The text of the model if it chose no flow; None if it was not asked or chose one.
     #[getter]
     fn said(&self) -> Option<&str> {
         match &self.0.result {

@@ -25,20 +25,28 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 /// Returns the doors over HTTP, as one router.
 pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
     let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    let allows_origins = !origins.is_empty();
     let cors = CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))
         .allow_methods([Method::GET, Method::POST])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE]);
+    let guarded = |routes: Router<Arc<App>>| {
+        routes
+            .layer(DefaultBodyLimit::max(app.service().limits().body))
+            .layer(middleware::from_fn_with_state(app.clone(), gate::guard))
+    };
     let doors = [json::routes(), rules::routes(), opa::routes(), access::routes(), mcp::routes()];
     let routes = doors.into_iter().fold(Router::new(), Router::merge);
-    routes
+    let routes = routes
         .fallback(|uri: Uri| async move { Problem::not_found(format!("there is no `{}`", uri.path())) })
         .method_not_allowed_fallback(|| async {
             Problem::wrong_method("the address does not take this method; see `/openapi.json`")
-        })
-        .layer(DefaultBodyLimit::max(app.service().limits().body))
-        .layer(middleware::from_fn_with_state(app.clone(), gate::guard))
-        .layer(cors)
+        });
+    // The layer answers every `OPTIONS` request without a token. So it exists only if pages of
+    // other origins may ask, and never for Envoy, which takes such an answer for consent.
+    let routes = if allows_origins { guarded(routes).layer(cors) } else { guarded(routes) };
+    routes
+        .merge(guarded(access::envoy_routes()))
         .layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| {
             Problem::broken("rulec stopped because of an internal error").into_response()
         }))

@@ -46,12 +46,14 @@ impl RunHistory {
         rules.past(&self.store, message).unwrap_or_default()
     }
 
-    /// If the message is only to be observed, records it, writes its line to `out`, and returns true.
+    /// If the message is only to be observed, records it, writes its line to `out`, and returns
+    /// true.
     pub fn observe(&self, rules: &Rules, line: u64, message: &mut Json, out: &mut Vec<u8>) -> bool {
-        let fields = message.as_object_mut();
-        if fields.and_then(|fields| fields.remove(OBSERVE_FIELD)) != Some(Json::Bool(true)) {
+        let Some(fields) = message.as_object_mut() else { return false };
+        if fields.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
             return false;
         }
+        fields.remove(OBSERVE_FIELD);
         let recorded = rules.observe(&self.store, message).is_ok();
         self.count(recorded);
         write_json(out, &json!({ "line": line, "observed": recorded }));

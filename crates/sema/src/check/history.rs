@@ -13,6 +13,8 @@ use rulec_syntax::ast::{self, HistoryPart, Literal, StatementKind};
 
 /// The name of the list of earlier messages.
 pub(super) const HISTORY: &str = "history";
+/// The field of an element in a test that gives its age in seconds.
+pub(super) const AGO_FIELD: &str = "ago";
 /// The name of the last earlier message.
 pub(super) const PREVIOUS: &str = "previous";
 /// The message field with the current time.
@@ -46,8 +48,9 @@ impl<'a> Checker<'a> {
             let help = message!("declare the fields: `input {{ text: string, now: datetime }}`");
             return self.fail(Code::HistoryStatement, span, message, help);
         };
-        if let Some(name) =
-            [HISTORY, PREVIOUS, AT_FIELD, DECISION_FIELD].into_iter().find(|name| input.get(name).is_some())
+        if let Some(name) = [HISTORY, PREVIOUS, AT_FIELD, DECISION_FIELD, AGO_FIELD]
+            .into_iter()
+            .find(|name| input.get(name).is_some())
         {
             let declared_at = self.fields.declared_at(&[name]);
             let message = message!("the input has a field `{name}`, which is a name of the history");

@@ -60,7 +60,13 @@ impl Program {
         let Some(history) = self.history_slot() else { return KeptFields::new() };
         let mut walk =
             HistoryWalk { program: self, history, elements: HashSet::new(), kept: KeptFields::new() };
-        self.lets.iter().for_each(|named| walk.visit(named.body.part()));
+        for named in &self.lets {
+            match &named.body {
+                // The uses of the name say which fields are read.
+                Term::Expr(body) if walk.is_history(body) => walk.visit_list(body),
+                body => walk.visit(body.part()),
+            }
+        }
         self.rules.iter().for_each(|rule| walk.visit(Part::Cond(&rule.condition)));
         self.values.iter().for_each(|value| walk.visit(Part::Expr(value)));
         let is_always_kept = |path: &Vec<Arc<str>>| {
@@ -99,9 +105,8 @@ impl<'p> HistoryWalk<'p> {
                     return self.visit_parts(Part::Expr(base));
                 }
                 match &expr.kind {
-                    ExprKind::Window { list, .. } => return self.visit_window(expr, list),
-                    // The list is used as a whole, for example by a function.
-                    ExprKind::Slot(slot) if *slot == self.history => drop(self.kept.insert(Vec::new())),
+                    // The list is used as a whole, for example by a function or by a name.
+                    _ if self.is_history(expr) => drop(self.kept.insert(Vec::new())),
                     _ => {}
                 }
                 self.visit_parts(part);
@@ -147,6 +152,7 @@ impl<'p> HistoryWalk<'p> {
             ExprKind::Slot(slot) if *slot == self.history => {}
             ExprKind::Window { list: inner, .. } => self.visit_window(list, inner),
             ExprKind::Read(inner, _) => self.visit_list(inner),
+            ExprKind::Let(_) if self.is_history(list) => {}
             _ => self.visit(Part::Expr(list)),
         }
     }

@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::service::{Decided, read_request};
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
@@ -28,7 +29,16 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/access/v1/evaluation", post(evaluation))
         .route("/access/v1/evaluations", post(evaluations))
+}
+
+/// Maximum number of questions in one request.
+const MAX_EVALUATIONS: usize = 1_000;
+
+/// Returns the addresses that Envoy asks.
+pub(super) fn envoy_routes() -> Router<Arc<App>> {
+    Router::new()
         .route("/ext_authz", any(check_request))
+        .route("/ext_authz/", any(check_request))
         .route("/ext_authz/{*path}", any(check_request))
 }
 
@@ -150,8 +160,13 @@ async fn evaluations(
     if evaluations.is_empty() {
         return Ok(respond(&headers, &evaluate(&app, &grant, defaults).await?));
     }
+    if evaluations.len() > MAX_EVALUATIONS {
+        return Err(Problem::invalid(format!("one request may ask at most {MAX_EVALUATIONS} questions")));
+    }
     let mut answers = Vec::new();
     for question in evaluations {
+        // Other requests go on, and the deadline can end this one.
+        tokio::task::yield_now().await;
         // A question that cannot be answered is denied, with the reason.
         let answer = evaluate(&app, &grant, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
             json!({ "decision": false, "context": { "error": { "status": problem.status().as_u16(), "message": problem.detail() } } })
@@ -174,18 +189,22 @@ async fn check_request(
     Extension(grant): Extension<Grant>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let headers = request.headers().iter().filter(|(name, _)| **name != header::AUTHORIZATION);
-    let headers = headers.map(|(name, value)| {
-        (name.as_str().to_owned(), Json::from(String::from_utf8_lossy(value.as_bytes())))
-    });
+    let mut headers = Map::new();
+    for name in request.headers().keys().filter(|name| **name != header::AUTHORIZATION) {
+        let values = request.headers().get_all(name).iter();
+        let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+        headers.insert(name.as_str().to_owned(), values.join(", ").into());
+    }
     let path = request.uri().path().strip_prefix("/ext_authz").unwrap_or_default();
+    // HTTP/2 names the host in the address.
     let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = host.or(request.uri().authority().map(Authority::as_str));
     let message = json!({
         "method": request.method().as_str(),
         "path": if path.is_empty() { "/" } else { path },
         "query": request.uri().query().unwrap_or_default(),
         "host": host.unwrap_or_default(),
-        "headers": headers.collect::<Map<String, Json>>(),
+        "headers": headers,
     });
     let decided = decide(&app, &grant, &message).await?;
     let status = if is_permitted(&decided) { StatusCode::OK } else { StatusCode::FORBIDDEN };

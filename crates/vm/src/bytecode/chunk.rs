@@ -182,6 +182,11 @@ pub struct Loop {
     pub history: Option<HistoryLoop>,
 }
 
+/// The length of the texts that remembered comparisons of a [`HistoryLoop`] accept. The limit on
+/// the work of a comparison is not reached by texts of this length, whatever the number of
+/// elements.
+pub const MAX_COMPARED_BYTES: u64 = 200;
+
 /// A loop over the history whose condition has the same result for an element in every decision,
 /// except for one comparison with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

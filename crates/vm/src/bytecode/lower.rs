@@ -124,7 +124,8 @@ struct Lowering<'n> {
     /// The number under which the results of loops over the history are remembered. Loops with the
     /// same condition, groups and summed value share it.
     history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
-    /// The blocks that test whether all of several conditions are true, by the ids of the conditions.
+    /// The blocks that test whether all of several conditions are true, by the ids of the
+    /// conditions.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,

@@ -2,7 +2,7 @@
 
 use super::past::{GroupKey, HistoryMemo, Hits, LoopMemo};
 use super::{Message, Vm};
-use crate::bytecode::chunk::{HistoryLoop, Loop};
+use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
 use rulec_lang::history::Sum;
 use rulec_lang::value::Value;
@@ -42,6 +42,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                         total: Some(Value::Int(0)),
                     });
                 }
+                value if value.own_size() > MAX_COMPARED_BYTES => return None,
                 value => Some(GroupKey::new(value)?),
             },
             None => None,
@@ -94,6 +95,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             return Some(());
         }
         memo.hits.forget_before(first);
+        if memo.groups.len() > 2 * timeline.elements().len() + 16 {
+            memo.groups.retain(|_, hits| hits.positions.last().is_some_and(|last| *last >= first));
+        }
         for (element, position) in new.iter().map(Value::from_json).zip(next..) {
             if self.holds_for(each, plan.body, element) {
                 let hits = match plan.groups {

@@ -153,18 +153,23 @@ const MAX_TERM: f64 = 1e12;
 impl RunningTotal {
     #[must_use]
     pub(super) fn plus(self, term: Value<'_>) -> RunningTotal {
-        let other = RunningTotal { others: self.others.saturating_add(1), ..self };
+        let other = RunningTotal { others: self.others.wrapping_add(1), ..self };
         match term {
             Value::Int(int) if (int as f64).abs() <= MAX_TERM => {
-                RunningTotal { units: self.units + i128::from(int) * UNITS, ..self }
+                RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS), ..self }
             }
-            Value::Float(float) if float.abs() <= MAX_TERM => {
+            // The sum of negative zeros is a negative zero, which has no units.
+            Value::Float(float) if float.abs() <= MAX_TERM && !(float == 0.0 && float.is_sign_negative()) => {
                 // Exact, because the factor is a power of two.
                 let units = float * UNITS as f64;
                 if units.fract() != 0.0 {
                     return other;
                 }
-                RunningTotal { units: self.units + units as i128, floats: self.floats + 1, ..self }
+                RunningTotal {
+                    units: self.units.wrapping_add(units as i128),
+                    floats: self.floats.wrapping_add(1),
+                    ..self
+                }
             }
             _ => other,
         }
@@ -176,7 +181,7 @@ impl RunningTotal {
         if self.others != earlier.others {
             return None;
         }
-        let units = self.units - earlier.units;
+        let units = self.units.wrapping_sub(earlier.units);
         if self.floats == earlier.floats {
             return Some(Value::from_integer(units / UNITS));
         }

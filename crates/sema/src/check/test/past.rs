@@ -1,7 +1,7 @@
 //! Reads the past of a test: `given history = [ { tool: "login", ago: 5m } ]`.
 
 use super::value_mismatch;
-use crate::check::history::HISTORY;
+use crate::check::history::{AGO_FIELD, HISTORY};
 use crate::check::{Checked, Checker};
 use rulec_base::diag::Code;
 use rulec_base::message;
@@ -12,9 +12,6 @@ use rulec_lang::value::{format_datetime, parse_datetime};
 use rulec_syntax::ast::{self, Ident};
 use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
-
-/// The field of an element with its age in seconds, instead of its time.
-const AGO_FIELD: &str = "ago";
 
 /// The past that a test gives, with the place of its list.
 pub(super) struct GivenPast {

@@ -2,7 +2,7 @@
 //! The result of such a condition for an element is computed once and remembered.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
-use crate::bytecode::chunk::{ElementGroups, HistoryLoop};
+use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
@@ -84,7 +84,9 @@ impl Lowering<'_> {
         }
         for (key, other) in [(*left, *right), (*right, *left)] {
             let other_info = self.uses.use_info(Part::Expr(other.0));
-            if self.reads_only_element(Part::Expr(key.0), level) && other_info.is_loop_invariant() {
+            let is_cheap = self.is_cheap(Part::Expr(other.0));
+            if self.reads_only_element(Part::Expr(key.0), level) && other_info.is_loop_invariant() && is_cheap
+            {
                 return Ok(Some(ElementGroups {
                     key: self.expr_block(key)?,
                     other: self.lower_operand(other)?,
@@ -94,30 +96,72 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    /// True if a part is cheap, and reads only constants, the element of the loop at `level`, and
-    /// elements of loops inside it.
+    /// True if a part is cheap, and reads only constants and the element of the loop at `level`.
     fn reads_only_element(&self, part: Part, level: u32) -> bool {
-        let own = match part {
+        let reads_other = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
-                Some(NExpr::Slot(_) | NExpr::History(_) | NExpr::Extern(..)) | None => false,
-                Some(NExpr::Var(other)) => *other >= level,
-                Some(NExpr::Call(function, _)) => function.info().cost <= Cost::Lookup,
+                Some(NExpr::Slot(_) | NExpr::History(_)) => true,
+                Some(NExpr::Var(other)) => *other != level,
+                _ => false,
+            },
+            _ => false,
+        };
+        let mut reads_only_element = !reads_other && self.is_cheap_itself(part);
+        let _ = self.normal.for_each_child(part, &mut |child| {
+            reads_only_element = reads_only_element && self.reads_only_element(child, level);
+        });
+        reads_only_element
+    }
+
+    /// True if a part and its operands call no host function, contain no loop, and have no limit
+    /// that depends on the number of elements.
+    fn is_cheap(&self, part: Part) -> bool {
+        let mut is_cheap = self.is_cheap_itself(part);
+        let _ = self.normal.for_each_child(part, &mut |child| is_cheap = is_cheap && self.is_cheap(child));
+        is_cheap
+    }
+
+    fn is_cheap_itself(&self, part: Part) -> bool {
+        match part {
+            Part::Expr(id) => match self.normal.exprs.get(id as usize) {
+                Some(NExpr::Call(function, _)) => function.info().cost <= Cost::Scalar,
+                Some(NExpr::Extern(..) | NExpr::Fold { .. } | NExpr::Quantifier { .. } | NExpr::List(_)) => {
+                    false
+                }
+                expr => expr.is_some(),
+            },
+            Part::Pred(id) => self.normal.preds.get(id as usize).is_some_and(|pred| self.is_cheap_test(pred)),
+            Part::Cond(id) => match self.normal.conds.get(id as usize) {
+                Some(NCond::Each { .. }) | None => false,
                 Some(_) => true,
             },
-            Part::Pred(id) => match self.normal.preds.get(id as usize) {
-                Some(NPred { ask: TestKind::Op(op), .. }) => op.info().cost <= Cost::Lookup,
-                Some(NPred { ask: TestKind::Truth, .. }) => true,
-                None => false,
-            },
-            Part::Cond(id) => self.normal.conds.get(id as usize).is_some(),
-        };
-        let mut closed = own;
-        if own {
-            let _ = self.normal.for_each_child(part, &mut |child| {
-                closed = closed && self.reads_only_element(child, level);
-            });
         }
-        closed
+    }
+
+    /// True for a test of scalars: a comparison with a constant scalar, or `in` a constant list.
+    fn is_cheap_test(&self, pred: &NPred) -> bool {
+        let op = match pred.ask {
+            TestKind::Truth => return true,
+            TestKind::Op(op) => op,
+        };
+        let constant = |id: ExprId| self.normal.constant(id).map(|constant| constant.value());
+        let is_scalar = |id: ExprId| {
+            constant(id)
+                .is_some_and(|value| value.own_size() <= MAX_COMPARED_BYTES && value.list_len().is_none())
+        };
+        let is_plain = pred.mode.text.is_plain() && pred.mode.quantity.is_none();
+        match (op, pred.right) {
+            (Op::IsMissing | Op::IsPresent, _) => true,
+            (Op::In, Some(right)) => {
+                is_plain && constant(right).is_some_and(|value| value.list_len().is_some())
+            }
+            // Numbers, times and versions have no limit; a text is compared at once with a short
+            // one.
+            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, Some(right)) => {
+                is_plain && (is_scalar(right) || is_scalar(pred.left))
+            }
+            _ => false,
+        }
     }
 
     /// Emits a block that tests whether all of these conditions are true.

@@ -1,0 +1,42 @@
+//! Messages whose fields have been read for one rule set.
+
+use super::message::{as_dict, object};
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec::PreparedMessage;
+use rulec_base::json::DecimalPaths;
+use self_cell::self_cell;
+use serde_json::Value as Json;
+
+/// Converts a message to JSON. The message may be a prepared message or any other Python value.
+/// Numbers at the paths `places` keep all their digits.
+pub fn message_to_json(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+    match message.cast::<Prepared>() {
+        Ok(prepared) => Ok(prepared.get().0.borrow_owner().clone()),
+        Err(_) => object(&as_dict(message)?, places),
+    }
+}
+
+self_cell! {
+    pub struct Resolved {
+        owner: Json,
+        #[covariant]
+        dependent: PreparedMessage,
+    }
+}
+
+/// A message whose fields have been read for one rule set. Other rule sets read the message again.
+#[pyclass(frozen, module = "rulec")]
+pub struct Prepared(pub Resolved);
+
+#[pymethods]
+impl Prepared {
+    /// Returns the message as a dict.
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(pythonize(py, self.0.borrow_owner())?)
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Prepared {}>", self.0.borrow_owner())
+    }
+}
