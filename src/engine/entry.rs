@@ -116,7 +116,7 @@ impl<'r> Entry<'r> {
     /// same key is recorded in between.
     ///
     /// # Errors
-    /// The errors of [`Rules::record`].
+    /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
         let decide = |past: Past| Some(self.with_history(&past).decide(message));
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;

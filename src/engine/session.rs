@@ -108,19 +108,19 @@ impl Session {
         Ok(self.decide_over(past, message))
     }
 
-    /// Records a message with the decision about it; see [`Rules::record`].
+    /// Records a message with the decision about it; see [`Rules::record`](crate::Rules::record).
     ///
     /// # Errors
-    /// The errors of [`Rules::record`].
+    /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn record(&self, message: &Json, decision: &Decision) -> Result<(), RecordError> {
         let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
         self.rules.insert_message(store, message, Some(decision))
     }
 
-    /// Records a message that is not decided; see [`Rules::observe`].
+    /// Records a message that is not decided; see [`Rules::observe`](crate::Rules::observe).
     ///
     /// # Errors
-    /// The errors of [`Rules::record`].
+    /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn observe(&self, message: &Json) -> Result<(), RecordError> {
         let store = self.store.as_deref().ok_or(RecordError::NoStore)?;
         self.rules.insert_message(store, message, None)
@@ -130,7 +130,7 @@ impl Session {
     /// same key is recorded in between.
     ///
     /// # Errors
-    /// The errors of [`Rules::record`].
+    /// The errors of [`Rules::record`](crate::Rules::record).
     pub fn decide_and_record(&mut self, message: &Json) -> Result<Decision, RecordError> {
         let store = self.store.clone().ok_or(RecordError::NoStore)?;
         let rules = Arc::clone(&self.rules);

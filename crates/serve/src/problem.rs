@@ -12,21 +12,21 @@ use serde_json::{Value as Json, json};
 pub struct Problem {
     /// Identifies the kind of the error, such as `urn:rulec:unknown-entry`.
     #[serde(rename = "type")]
-    kind: String,
+    kind: Box<str>,
     /// The kind of the error in words.
     title: &'static str,
     /// The HTTP status.
     status: u16,
     /// The mistake in this request, and the remedy.
-    detail: String,
+    detail: Box<str>,
     /// The code of the error, such as `E0601`; only for errors of the library.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     /// The line and column of the error in the JSON text, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<usize>,
+    line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    column: Option<usize>,
+    column: Option<u32>,
     /// The findings of the compiler, for rules that do not compile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Json>,
@@ -72,10 +72,10 @@ problems! {
 impl Problem {
     fn new(status: StatusCode, kind: &str, title: &'static str, detail: String) -> Problem {
         Problem {
-            kind: format!("urn:rulec:{kind}"),
+            kind: format!("urn:rulec:{kind}").into(),
             title,
             status: status.as_u16(),
-            detail,
+            detail: detail.into(),
             code: None,
             line: None,
             column: None,
@@ -104,8 +104,8 @@ impl From<JsonError> for Problem {
     fn from(error: JsonError) -> Problem {
         Problem {
             code: Some(error.kind().code().as_str()),
-            line: Some(error.line()),
-            column: Some(error.column()),
+            line: u32::try_from(error.line()).ok(),
+            column: u32::try_from(error.column()).ok(),
             ..Problem::invalid(error.to_message().as_str())
         }
     }

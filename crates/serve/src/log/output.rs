@@ -136,7 +136,7 @@ impl Output {
         self.written = self.chain.clone();
         let Target::File { path, .. } = &self.target else { return Ok(()) };
         let old = PathBuf::from(format!("{}.{:012}", path.display(), self.chain.next_number()));
-        std::fs::rename(&*path, old)?;
+        std::fs::rename(path, old)?;
         let path = path.clone();
         let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
         sync_folder(&path)?;

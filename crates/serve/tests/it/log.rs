@@ -58,13 +58,13 @@ async fn a_line_is_on_the_disk_before_the_answer() {
     let body = r#"{"message": {"text": "refund", "n": 3, "phone": "555-0100"}}"#;
     for count in 1..=3 {
         service.post("/v1/decide", body).await.json();
-        let lines = read_log(&[path.clone()]);
+        let lines = read_log(std::slice::from_ref(&path));
         assert_eq!(decisions(&lines).len(), count);
     }
     service.post("/v1/batch", r#"{"messages": [{"text": "a"}, 5, {"text": "b"}]}"#).await;
     let text = std::fs::read_to_string(&path).expect("a file");
     assert!(!text.contains("555-0100"), "private values are masked");
-    let lines = read_log(&[path.clone()]);
+    let lines = read_log(std::slice::from_ref(&path));
     let found = decisions(&lines);
     assert_eq!(found.len(), 5);
     assert_eq!(

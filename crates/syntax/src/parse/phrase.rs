@@ -13,6 +13,7 @@ pub(super) const END_OF_STATEMENT: Message = message!("the end of the statement"
 
 /// Returns the phrase that describes a grammar rule in messages. `None` if the rule is never
 /// reported as expected.
+#[expect(clippy::too_many_lines, reason = "one row for each rule of the grammar")]
 pub(super) fn rule_phrase(rule: Rule) -> Option<Message> {
     use Rule as R;
     Some(match rule {

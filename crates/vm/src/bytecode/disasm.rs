@@ -121,6 +121,33 @@ impl Listing<'_> {
         }
     }
 
+    /// Writes an instruction that computes a value from a list or from the history.
+    fn write_list_instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
+        match *instr {
+            Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.format_loop(each)),
+            Instr::Sum { dst, each, value } => {
+                write!(out, "r{dst} = sum value {value} for {}", self.format_loop(each))
+            }
+            Instr::Find { dst, each, last } => {
+                let word = if last { "last" } else { "first" };
+                write!(out, "r{dst} = {word} {}", self.format_loop(each))
+            }
+            Instr::History { dst } => write!(out, "r{dst} = history"),
+            Instr::Window { bound, dst, list, operand } => {
+                let bound = match bound {
+                    WindowBound::Since => "since",
+                    WindowBound::After => "after",
+                    WindowBound::Before => "before",
+                };
+                write!(out, "r{dst} = r{list} {bound} r{operand}")
+            }
+            Instr::Quantifier { dst, each, fails } => {
+                write!(out, "r{dst} = {}, else not condition {fails}", self.format_loop(each))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn write_instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
         let mut test = |word: &str, description: String, to: Pc| write!(out, "{word} {description} -> {to}");
         match *instr {
@@ -189,26 +216,12 @@ impl Listing<'_> {
             Instr::Extern { dst, args, function } => {
                 write!(out, "r{dst} = extern {function}({})", format_registers(args))
             }
-            Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.format_loop(each)),
-            Instr::Sum { dst, each, value } => {
-                write!(out, "r{dst} = sum value {value} for {}", self.format_loop(each))
-            }
-            Instr::Find { dst, each, last } => {
-                let word = if last { "last" } else { "first" };
-                write!(out, "r{dst} = {word} {}", self.format_loop(each))
-            }
-            Instr::History { dst } => write!(out, "r{dst} = history"),
-            Instr::Window { bound, dst, list, operand } => {
-                let bound = match bound {
-                    WindowBound::Since => "since",
-                    WindowBound::After => "after",
-                    WindowBound::Before => "before",
-                };
-                write!(out, "r{dst} = r{list} {bound} r{operand}")
-            }
-            Instr::Quantifier { dst, each, fails } => {
-                write!(out, "r{dst} = {}, else not condition {fails}", self.format_loop(each))
-            }
+            Instr::Count { .. }
+            | Instr::Sum { .. }
+            | Instr::Find { .. }
+            | Instr::History { .. }
+            | Instr::Window { .. }
+            | Instr::Quantifier { .. } => self.write_list_instr(out, instr),
             Instr::Cond { dst, holds, fails } => {
                 write!(out, "r{dst} = condition {holds}, else not condition {fails}")
             }

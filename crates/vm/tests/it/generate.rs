@@ -133,6 +133,27 @@ impl Gen {
         self.build.expr(NExpr::Slot(SlotId(slot)))
     }
 
+    /// Generates a part of a history, or a value that is computed from a list.
+    fn fold(&mut self, depth: usize, level: u32) -> NExpr {
+        if self.rng.one_in(6) {
+            let bound = self.rng.pick(&[WindowBound::Since, WindowBound::After, WindowBound::Before]);
+            return NExpr::Window(bound, self.expr(depth - 1, level), self.expr(depth - 1, level));
+        }
+        NExpr::Fold {
+            fold: match self.rng.pick(&[0, 1, 2, 3]) {
+                0 => NFold::Count,
+                1 => NFold::Sum(self.expr(depth - 1, level + 1)),
+                2 => NFold::First,
+                _ => NFold::Last,
+            },
+            list: self.expr(depth - 1, level),
+            kinds: self.rng.pick(KINDS),
+            body: self.cond(depth - 1, level + 1),
+            level,
+            nest: QuantifierNesting::default(),
+        }
+    }
+
     fn expr(&mut self, depth: usize, level: u32) -> ExprId {
         if depth == 0 || self.rng.one_in(3) {
             if level > 0 && self.rng.one_in(2) {
@@ -182,23 +203,7 @@ impl Gen {
                 NExpr::Call(function, some(self, arity))
             }
             10 if self.rng.one_in(2) => NExpr::Extern(ExternId(0), some(self, 1)),
-            10 if self.rng.one_in(6) => {
-                let bound = self.rng.pick(&[WindowBound::Since, WindowBound::After, WindowBound::Before]);
-                NExpr::Window(bound, self.expr(depth - 1, level), self.expr(depth - 1, level))
-            }
-            10 => NExpr::Fold {
-                fold: match self.rng.pick(&[0, 1, 2, 3]) {
-                    0 => NFold::Count,
-                    1 => NFold::Sum(self.expr(depth - 1, level + 1)),
-                    2 => NFold::First,
-                    _ => NFold::Last,
-                },
-                list: self.expr(depth - 1, level),
-                kinds: self.rng.pick(KINDS),
-                body: self.cond(depth - 1, level + 1),
-                level,
-                nest: QuantifierNesting::default(),
-            },
+            10 => self.fold(depth, level),
             _ if self.rng.one_in(3) => NExpr::Quantifier {
                 all: self.rng.one_in(2),
                 list: self.expr(depth - 1, level),

@@ -155,18 +155,7 @@ impl Lowering<'_> {
                 let args = self.emit_consecutive(&args, dst, registers)?;
                 self.emit(Instr::Extern { dst, args, function: function.0 })
             }
-            NExpr::Fold { fold, .. } => {
-                let each = self.find_loop(Part::Expr(id.0))?;
-                match fold {
-                    NFold::Count => self.emit(Instr::Count { dst, each }),
-                    NFold::Sum(value) => {
-                        let value = self.expr_block(value)?;
-                        self.emit(Instr::Sum { dst, each, value })
-                    }
-                    NFold::First => self.emit(Instr::Find { dst, each, last: false }),
-                    NFold::Last => self.emit(Instr::Find { dst, each, last: true }),
-                }
-            }
+            NExpr::Fold { fold, .. } => self.emit_fold(id, fold, dst),
             NExpr::Quantifier { fails, .. } => {
                 let (each, fails) = (self.find_loop(Part::Expr(id.0))?, self.cond_block(fails)?);
                 self.emit(Instr::Quantifier { dst, each, fails })
@@ -185,6 +174,19 @@ impl Lowering<'_> {
                 self.emit_expr(other, dst, registers, false)?;
                 self.bind_label(end)
             }
+        }
+    }
+
+    fn emit_fold(&mut self, id: ExprId, fold: NFold, dst: Reg) -> Result<(), LowerError> {
+        let each = self.find_loop(Part::Expr(id.0))?;
+        match fold {
+            NFold::Count => self.emit(Instr::Count { dst, each }),
+            NFold::Sum(value) => {
+                let value = self.expr_block(value)?;
+                self.emit(Instr::Sum { dst, each, value })
+            }
+            NFold::First => self.emit(Instr::Find { dst, each, last: false }),
+            NFold::Last => self.emit(Instr::Find { dst, each, last: true }),
         }
     }
 
