@@ -184,6 +184,20 @@ impl HistoryPlan {
         Past::new(Arc::clone(&events.timeline), start, Some(Arc::clone(&events.memo)))
     }
 
+    /// Returns an element of the history without its time and position. `decision` has the names of
+    /// the chosen statement and of the handler; `None` if the message was not decided.
+    pub(crate) fn element(&self, message: &Json, decision: Option<[Option<&str>; 2]>) -> Map<String, Json> {
+        let mut element = self.kept_part(message);
+        // An undeclared field of a message must not look like a decision.
+        element.remove(DECISION_FIELD);
+        if let Some([chosen, target]) = decision {
+            let names = [("chosen", chosen), ("target", target)];
+            let names = names.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?.into())));
+            element.insert(DECISION_FIELD.to_owned(), names.collect::<Map<_, _>>().into());
+        }
+        element
+    }
+
     /// Returns the fields of a message that rules read from the history.
     fn kept_part(&self, message: &Json) -> Map<String, Json> {
         let mut kept = Map::new();
@@ -215,20 +229,4 @@ fn insert_at(object: &mut Map<String, Json>, path: &[Arc<str>], value: &Json) {
 
 pub(crate) fn time_of_message(message: &Json) -> Option<OffsetDateTime> {
     parse_datetime(message.get(NOW_FIELD)?.as_str()?)
-}
-
-impl HistoryPlan {
-    /// Returns an element of the history without its time and position. `decision` has the names of
-    /// the chosen statement and of the handler; `None` if the message was not decided.
-    pub(crate) fn element(&self, message: &Json, decision: Option<[Option<&str>; 2]>) -> Map<String, Json> {
-        let mut element = self.kept_part(message);
-        // An undeclared field of a message must not look like a decision.
-        element.remove(DECISION_FIELD);
-        if let Some([chosen, target]) = decision {
-            let names = [("chosen", chosen), ("target", target)];
-            let names = names.into_iter().filter_map(|(key, name)| Some((key.to_owned(), name?.into())));
-            element.insert(DECISION_FIELD.to_owned(), names.collect::<Map<_, _>>().into());
-        }
-        element
-    }
 }

@@ -75,7 +75,7 @@ impl Session {
     /// use rulec::Rules;
     /// use rulec::history::MemoryStore;
     /// use serde_json::json;
-    /// use std::sync::{Arc, Mutex, PoisonError};
+    /// use std::sync::Arc;
     ///
     /// let rules = Rules::from_text(
     ///     "input { tool: string, user: string, now: datetime }

@@ -1,6 +1,8 @@
-//! Tests of `rulec run --log`, and of `rulec doctor` on the output of `run`.
+//! Tests of `rulec run --log`, of `rulec doctor` on the output of `run`, and of `rulec log verify`.
 
 use super::Folder;
+use rulec::SigningKey;
+use rulec_report::chain::Chain;
 use serde_json::{Value as Json, json};
 
 const RULES: &str = "\
@@ -112,4 +114,47 @@ fn a_log_that_cannot_be_written_is_wrong_usage() {
     assert!(ran.err.contains("`none/log.jsonl` cannot be written"), "{}", ran.err);
     let ran = folder.fed(&["run", "a.rules", "--log", "l", "--output", "o.jsonl"], MESSAGES).expect(2);
     assert!(ran.err.contains("`--log` needs messages and answers as JSON lines"), "{}", ran.err);
+}
+
+/// Returns a log with these numbers, chained. A key adds a checkpoint.
+fn chained(key: Option<&SigningKey>) -> Vec<String> {
+    let mut chain = Chain::default();
+    let mut bodies: Vec<Vec<u8>> = (0..3).map(|n| json!({ "n": n }).to_string().into_bytes()).collect();
+    bodies.iter_mut().for_each(|body| chain.add(body));
+    bodies.extend(key.map(|key| {
+        let mut line = chain.checkpoint(key);
+        chain.add(&mut line);
+        line
+    }));
+    bodies.into_iter().map(|line| String::from_utf8(line).expect("text")).collect()
+}
+
+#[test]
+fn log_verify_finds_lines_that_were_changed_dropped_or_moved() {
+    let lines = chained(None);
+    let folder = Folder::with(RULES).file("whole.jsonl", &lines.concat());
+    folder.rulec(&["log", "verify", "whole.jsonl"]).expect(0);
+    let changed = lines.concat().replace("{\"n\":1,", "{\"n\":7,");
+    let dropped = [&*lines[0], &lines[2]].concat();
+    let moved = [&*lines[0], &lines[2], &lines[1]].concat();
+    for text in [changed, dropped, moved] {
+        let folder = Folder::with(RULES).file("log.jsonl", &text);
+        let ran = folder.rulec(&["log", "verify", "log.jsonl"]).expect(1);
+        assert!(ran.out.contains("log.jsonl:2: "), "{text}: {}", ran.out);
+    }
+    let ran = folder.rulec(&["log", "verify", "none.jsonl"]).expect(2);
+    assert!(ran.err.contains("none.jsonl"), "{}", ran.err);
+}
+
+#[test]
+fn log_verify_with_a_key_needs_a_signed_checkpoint() {
+    let key = SigningKey::from_pem(include_str!("../../../../tests/keys/only-for-tests.pem")).expect("a key");
+    let public = include_str!("../../../../tests/keys/only-for-tests.pub");
+    let folder = Folder::with(RULES)
+        .file("signed.jsonl", &chained(Some(&key)).concat())
+        .file("plain.jsonl", &chained(None).concat())
+        .file("release.pub", public);
+    folder.rulec(&["log", "verify", "signed.jsonl", "--verify", "release.pub"]).expect(0);
+    let ran = folder.rulec(&["log", "verify", "plain.jsonl", "--verify", "release.pub"]).expect(1);
+    assert!(ran.out.contains("the key proves nothing"), "{}", ran.out);
 }

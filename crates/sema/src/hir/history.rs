@@ -104,10 +104,9 @@ impl<'p> HistoryWalk<'p> {
                     self.kept.insert(path);
                     return self.visit_parts(Part::Expr(base));
                 }
-                match &expr.kind {
+                if self.is_history(expr) {
                     // The list is used as a whole, for example by a function or by a name.
-                    _ if self.is_history(expr) => drop(self.kept.insert(Vec::new())),
-                    _ => {}
+                    self.kept.insert(Vec::new());
                 }
                 self.visit_parts(part);
             }

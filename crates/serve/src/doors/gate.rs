@@ -12,9 +12,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// The permission to be answered. A stream keeps it until its end.
 #[derive(Clone)]
-pub(crate) struct Permit(
-    #[allow(dead_code, reason = "its drop ends the permission")] Arc<OwnedSemaphorePermit>,
-);
+pub(crate) struct Permit {
+    /// Its drop ends the permission.
+    _held: Arc<OwnedSemaphorePermit>,
+}
 
 /// The paths that need neither a token nor a permit, so that an overloaded service is known to
 /// live.
@@ -47,7 +48,7 @@ async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> 
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));
     };
     request.extensions_mut().insert(grant);
-    request.extensions_mut().insert(Permit(Arc::new(permit)));
+    request.extensions_mut().insert(Permit { _held: Arc::new(permit) });
     let deadline = app.service().limits().deadline;
     tokio::time::timeout(deadline, next.run(request)).await.map_err(|_| {
         metrics.count_limit(LimitName::deadline);

@@ -5,6 +5,7 @@ use rulec_report::chain::ChainVerifier;
 use rulec_serve::{LogMode, LogOptions, LogTarget, Stop};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -158,11 +159,12 @@ async fn a_log_that_cannot_be_written_refuses_answers() {
     assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
 }
 
-/// The service of [`no_answered_decision_is_lost`], in a process of its own.
-#[tokio::test]
-#[ignore = "another test starts it as a process"]
-async fn child_service() {
-    let Some(path) = std::env::var_os("RULEC_TEST_LOG") else { return };
+/// The environment variable that makes [`no_answered_decision_is_lost`] run the service that is
+/// killed. Its value is the path of the log.
+const CHILD_LOG: &str = "RULEC_TEST_LOG";
+
+/// Runs a service until its process is killed.
+async fn serve_until_killed(path: OsString) {
     let service = start_with(RULES, |options, _| {
         options.log = Some(log_options(PathBuf::from(path), LogMode::Sync));
     })
@@ -176,8 +178,8 @@ async fn child_service() {
 async fn kill_while_asked(path: &Path, first: u64, answers: usize) -> BTreeSet<u64> {
     let program = std::env::current_exe().expect("this program");
     let mut child = Command::new(program)
-        .args(["--exact", "log::child_service", "--ignored", "--nocapture"])
-        .env("RULEC_TEST_LOG", path)
+        .args(["--exact", "log::no_answered_decision_is_lost", "--nocapture"])
+        .env(CHILD_LOG, path)
         .stdout(Stdio::piped())
         .spawn()
         .expect("it starts");
@@ -213,9 +215,13 @@ async fn kill_while_asked(path: &Path, first: u64, answers: usize) -> BTreeSet<u
     seen
 }
 
-/// `RULEC_TIMES=100` kills 200 processes.
+/// The test starts its own program again, as the service that it kills. `RULEC_TIMES=100` kills 200
+/// processes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_answered_decision_is_lost() {
+    if let Some(path) = std::env::var_os(CHILD_LOG) {
+        return serve_until_killed(path).await;
+    }
     let times: u64 = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("log.jsonl");

@@ -82,6 +82,10 @@ async fn authzen_evaluates_several_questions() {
     assert_eq!(ask(Some("permit_on_first_permit")).await, [true]);
     let single = service.post("/access/v1/evaluations", &question("a", "read", "b").to_string()).await.json();
     assert_eq!(single["decision"], true);
+    let too_many = json!({ "evaluations": vec![question("a", "read", "b"); 1001] });
+    let refused = service.post("/access/v1/evaluations", &too_many.to_string()).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("at most 1000 questions"), "{}", refused.text());
 }
 
 #[tokio::test]
@@ -99,6 +103,38 @@ async fn envoy_s_checks_are_answered_by_status() {
     {
         assert_eq!(check(method, path, team).await.status, 403, "{method} {path}");
     }
+}
+
+/// A page may ask the other doors with `OPTIONS` before its request. Envoy takes any answer with
+/// the status 200 for consent.
+#[tokio::test]
+async fn envoy_s_check_of_options_is_decided() {
+    let service =
+        start_with(ACCESS, |options, _| options.origins = vec!["https://good.example".to_owned()]).await;
+    let options = |path: &str| {
+        let address = format!("{}{path}", service.url);
+        service.send(service.client.request(reqwest::Method::OPTIONS, address))
+    };
+    assert_eq!(options("/v1/decide").await.status, 200);
+    for path in ["/ext_authz", "/ext_authz/", "/ext_authz/public/a"] {
+        assert_eq!(options(path).await.status, 403, "{path}");
+    }
+}
+
+/// Rules see a header that is sent several times as one text, and the path without the prefix.
+#[tokio::test]
+async fn envoy_s_request_is_read_as_a_whole() {
+    const RULES: &str = r#"
+route joined when headers["x-team"] == "a, b" and path == "/" and host starts_with "127.0.0.1:" -> allow
+default -> deny
+"#;
+    let service = start(RULES).await;
+    let request = service.client.get(format!("{}/ext_authz/", service.url));
+    assert_eq!(service.send(request.header("x-team", "a").header("x-team", "b")).await.status, 200);
+    // The HTTP/2 client sends the host in the address.
+    let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
+    let request = client.get(format!("{}/ext_authz/", service.url));
+    assert_eq!(service.send(request.header("x-team", "a, b")).await.status, 200);
 }
 
 async fn call(service: &Running, id: u32, method: &str, params: Json) -> Json {
