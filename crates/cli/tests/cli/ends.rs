@@ -58,11 +58,20 @@ fn in_turn(answers: &str) -> usize {
     answers.lines().count()
 }
 
+/// True if this process ignores SIGHUP, as under `nohup`. Its children then ignore the signal too.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
+
 /// Regression test: a run that was stopped by a signal lost messages that it had read but not yet
 /// decided.
 #[test]
 fn a_stream_that_is_told_to_end_answers_what_it_has_read() {
-    for (signal, status) in [("TERM", 143), ("INT", 130), ("HUP", 129)] {
+    let signals = [("TERM", 143), ("INT", 130), ("HUP", 129)];
+    let signals = signals.into_iter().filter(|(signal, _)| *signal != "HUP" || !ignores_hangup());
+    for (signal, status) in signals {
         for jobs in ["1", "7"] {
             let folder = Folder::with(SMALL);
             let mut child = start(&folder, &["run", "a.rules", "--jobs", jobs], Stdio::piped());
