@@ -115,7 +115,7 @@ pub(super) struct ResultRange {
     /// The idempotent function, such as `lower`, that the expression calls. The expression's
     /// results are the texts that the function leaves unchanged. `None` if the expression calls no
     /// such function.
-    pub fixed_by: Option<Function>,
+    pub results_of: Option<Function>,
 }
 
 /// Name of an artificial message field. The field contains the value of a term (an operand) while
@@ -424,7 +424,7 @@ fn steps_of_part(part: HirPart<'_>) -> usize {
 
 /// Returns bounds on the results of a function call or `count`, valid for all arguments.
 fn result_range(expr: &NExpr) -> ResultRange {
-    let between = |low, high| ResultRange { low: Some(low), high: Some(high), fixed_by: None };
+    let between = |low, high| ResultRange { low: Some(low), high: Some(high), results_of: None };
     let at_least = |low| ResultRange { low: Some(low), ..ResultRange::default() };
     match expr {
         NExpr::Fold { fold: NFold::Count, .. } => at_least(0),
@@ -437,9 +437,14 @@ fn result_range(expr: &NExpr) -> ResultRange {
             Function::Similarity => between(0, 1),
             Function::Bucket if args.len() <= 2 => between(0, 99),
             Function::Len | Function::Abs | Function::IndexOf | Function::JsonSize => at_least(0),
-            Function::Lower | Function::Upper | Function::Trim | Function::Date | Function::Time => {
-                ResultRange { fixed_by: Some(*function), ..ResultRange::default() }
-            }
+            Function::Lower
+            | Function::Upper
+            | Function::Trim
+            | Function::Date
+            | Function::Time
+            | Function::UrlHost
+            | Function::UrlScheme
+            | Function::UrlPath => ResultRange { results_of: Some(*function), ..ResultRange::default() },
             _ => ResultRange::default(),
         },
         _ => ResultRange::default(),

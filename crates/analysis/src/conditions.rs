@@ -142,8 +142,11 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
         }
         if let Some(values) = describe_function_results(test) {
             let message = message!("`{}` can never hold: {values}", report.quote_part(cond));
-            return Diagnostic::new(Code::OutOfRange, cond.span, message)
-                .help(message!("compare with a value that the function can return"));
+            let diagnostic = Diagnostic::new(Code::OutOfRange, cond.span, message);
+            return match nearest_result(test) {
+                Some(text) => diagnostic.help(message!("write {}", Json::from(text))),
+                None => diagnostic.help(message!("compare with a value that the function can return")),
+            };
         }
     }
     let message = match name {
@@ -226,9 +229,33 @@ fn describe_function_results(test: &Predicate) -> Option<Message> {
         Function::Abs => message!("`abs` is never below 0"),
         Function::Lower => message!("`lower` returns no upper-case letters"),
         Function::Upper => message!("`upper` returns no lower-case letters"),
+        Function::UrlHost => message!("`url_host` returns no upper-case letters, `/` or `@`"),
+        Function::UrlScheme => message!("`url_scheme` returns lower-case letters without `:` and `/`"),
+        Function::UrlPath => message!("`url_path` begins with `/`"),
         Function::Trim => message!("`trim` returns no white space at the start or end"),
         _ => return None,
     })
+}
+
+/// Returns the text that a function can return and that the author of an equality probably means:
+/// for `lower(x) == "STOP"` the text `stop`. `None` if there is no such text.
+fn nearest_result(test: &Predicate) -> Option<String> {
+    let Operand::Value(right) = &test.right else { return None };
+    let (function, constant) = match (&test.left.kind, &right.kind) {
+        (ExprKind::Call(function, _), _) => (*function, right),
+        (_, ExprKind::Call(function, _)) => (*function, &test.left),
+        _ => return None,
+    };
+    let text = constant.as_const()?.value().as_str().filter(|_| test.op == Some(Op::Eq))?;
+    let result = match function {
+        Function::Lower | Function::UrlHost => text.to_lowercase(),
+        Function::Upper => text.to_uppercase(),
+        Function::Trim => text.trim().to_owned(),
+        Function::UrlScheme => text.split(':').next()?.to_lowercase(),
+        Function::UrlPath => format!("/{text}"),
+        _ => return None,
+    };
+    (result != text && !result.is_empty() && !result.contains("//")).then_some(result)
 }
 
 /// True for a presence test. The analysis does not report a redundant presence test, because the

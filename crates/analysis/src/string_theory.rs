@@ -10,7 +10,9 @@ use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_automata::util::syntax;
 use regex_automata::{Anchored, Input, MatchKind};
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
+use rulec_lang::arena::Arena;
 use rulec_lang::builtins::Function;
+use rulec_lang::value::Value;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -72,9 +74,10 @@ pub(super) fn parse_language(pattern: &str) -> Option<TextLanguage> {
     regex_syntax::parse(pattern).ok().map(|hir| TextLanguage(Rc::new(hir)))
 }
 
-/// Returns the language (set of texts) that an idempotent function leaves unchanged. All results of
-/// the function are in this language. `None` if the language is not known.
-pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
+/// Returns a language (set of texts) that contains all results of a function. `None` if no such
+/// language is known. An idempotent function, such as `lower`, leaves the texts of its language
+/// unchanged.
+pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
     match function {
         Function::Lower => Some(texts_unchanged_by(char::to_lowercase)),
         Function::Upper => Some(texts_unchanged_by(char::to_uppercase)),
@@ -85,7 +88,29 @@ pub(super) fn fixed_points_of(function: Function) -> Option<TextLanguage> {
         ),
         Function::Time => parse_language("(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]|24:00:00"),
         Function::Trim => parse_language(r"(?s:\S(?:.*\S)?)?"),
+        // The parser of URLs writes hosts and schemes in lower case, and paths with a slash.
+        Function::UrlHost => parse_language(r"[^A-Z/@?#\s]*"),
+        Function::UrlScheme => parse_language(r"[a-z][a-z0-9+.-]*"),
+        Function::UrlPath => parse_language(r"(?s:/.*)?"),
         _ => None,
+    }
+}
+
+/// True if a function may return this text.
+pub(super) fn is_result_of(function: Function, text: &str) -> bool {
+    let is_host_char = |c: char| !c.is_ascii_uppercase() && !c.is_whitespace() && !"/@?#".contains(c);
+    match function {
+        Function::UrlHost => text.chars().all(is_host_char),
+        Function::UrlScheme => {
+            let is_scheme_char = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "+.-".contains(c);
+            text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_scheme_char)
+        }
+        Function::UrlPath => text.starts_with('/'),
+        // These functions are idempotent: their results are the texts that they leave unchanged.
+        _ => {
+            let arena = Arena::default();
+            matches!(function.call(&[Value::Str(text)], &arena), Value::Str(same) if same == text)
+        }
     }
 }
 

@@ -7,12 +7,12 @@ use super::atoms::{AtomLiteral, AtomTable, FALSE, TRUE, TermInfo};
 use super::place::json_number;
 use super::refuting::{RefutingLiterals, implies_a_forbidden_keyword};
 use super::shape::{PredicateShape, TextDependence, is_short_decimal};
-use super::string_theory::{AutomatonCache, TextLanguage, TextSolution, fixed_points_of, sample_text};
+use super::string_theory::{
+    AutomatonCache, TextLanguage, TextSolution, is_result_of, result_language, sample_text,
+};
 use hashbrown::{HashMap, HashSet};
-use rulec_lang::arena::Arena;
 use rulec_lang::builtins::{Function, canonical_clock_text};
 use rulec_lang::ty::{Kind, KindSet};
-use rulec_lang::value::Value;
 use rulec_sema::hir::Program;
 use serde_json::{Value as Json, json};
 use smallvec::SmallVec;
@@ -339,14 +339,14 @@ impl ValueSearch {
             };
             exact &= only_equality && compares_order != reads_address;
             exact &= constants.flat_map(|shape| &shape.constants).all(is_covered);
-            if exact && self.has_ordered_candidates(self.atoms.terms[term].range.fixed_by, literals) {
+            if exact && self.has_ordered_candidates(self.atoms.terms[term].range.results_of, literals) {
                 return SolvedValue::Never;
             }
             exact = false;
         }
-        if let Some(function) = self.atoms.terms[term].range.fixed_by {
+        if let Some(function) = self.atoms.terms[term].range.results_of {
             let function_results =
-                self.result_languages.entry(function).or_insert_with(|| fixed_points_of(function));
+                self.result_languages.entry(function).or_insert_with(|| result_language(function));
             languages.extend(function_results.clone().map(|fixed| (fixed, true)));
         }
         match self.texts.find_text(&languages) {
@@ -363,9 +363,9 @@ impl ValueSearch {
 
     /// True if one of the candidates satisfies predicates on the order of texts whenever any text
     /// does. This needs the neighbours of each constant as candidates, as for arbitrary texts,
-    /// dates and times of day. `fixed_by` is the function that computes the term's texts, if any.
-    fn has_ordered_candidates(&self, fixed_by: Option<Function>, literals: &[AtomLiteral]) -> bool {
-        let Some(function) = fixed_by else { return true };
+    /// dates and times of day. `results_of` is the function that computes the term's texts, if any.
+    fn has_ordered_candidates(&self, results_of: Option<Function>, literals: &[AtomLiteral]) -> bool {
+        let Some(function) = results_of else { return true };
         if !matches!(function, Function::Date | Function::Time) {
             return false;
         }
@@ -490,9 +490,8 @@ fn nearby_round_numbers(value: &Json) -> Vec<Json> {
 
 fn is_in_result_range(atoms: &AtomTable, term: usize, value: &Json) -> bool {
     let range = atoms.terms[term].range;
-    if let (Some(function), Json::String(text)) = (range.fixed_by, value) {
-        let arena = Arena::default();
-        return matches!(function.call(&[Value::Str(text)], &arena), Value::Str(same) if same == text);
+    if let (Some(function), Json::String(text)) = (range.results_of, value) {
+        return is_result_of(function, text);
     }
     let Some(number) = value.as_f64() else { return true };
     range.low.is_none_or(|low| number >= low as f64) && range.high.is_none_or(|high| number <= high as f64)

@@ -25,7 +25,8 @@ pub struct Args {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = args.rules.load(term)?;
-    let message = args.message.read_message(rules.decimal_paths(), |error| rules.masked_error(error))?;
+    let message =
+        args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
     let analysis = rules.analyze_message(&message).map_err(|error| CliError::error(error.to_message()))?;
     out.write_json(&analysis)?;
     Ok(Status::Success)

@@ -94,10 +94,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let (rules, context) = &args.rules.load_with_context(term)?;
     let context = context.as_ref();
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return print_payload_report(args, &args.judge.build_judge(rules, kind, context)?, out);
+        return print_payload_report(args, &args.judge.build_judge(rules, kind, context)?, term, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message(rules.decimal_paths(), |error| rules.masked_error(error))?;
+    let message =
+        args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
     let matcher = meaning::intent_matcher(rules, entry, false, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -145,8 +146,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Prints which rules a payload violates, or that it violates none. The exit status is success in
 /// both cases.
-fn print_payload_report(args: &Args, judge: &Judge, out: &mut Out) -> Result<Status, CliError> {
-    let payload = args.message.read_message(DecimalPaths::none(), |error| judge.masked_error(error))?;
+fn print_payload_report(args: &Args, judge: &Judge, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
     let violations = judge.why(&payload);
     match args.format {
         Format::Json => out.write_json(&violations)?,
@@ -186,9 +187,10 @@ pub fn render_options(term: &Term) -> RenderOptions {
 impl MessageArgs {
     /// Builds the message from the options. `places` are the paths of the fields that the rules
     /// read as decimals. Numbers there keep all their digits. `mask_error` masks the names of
-    /// private fields that an error message quotes.
+    /// private fields that an error message quotes. A note warns about a text that is a message.
     pub fn read_message(
         &self,
+        term: &Term,
         places: &DecimalPaths,
         mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
@@ -199,6 +201,11 @@ impl MessageArgs {
         }
         let mut map = Map::new();
         if let Some(text) = self.text.as_ref().or(self.words.as_ref()) {
+            if serde_json::from_str::<Map<String, Json>>(text).is_ok() {
+                term.print_note(&message!(
+                    "the text is a JSON object; if it is the whole message, write `--input` before it"
+                ));
+            }
             map.insert("text".to_owned(), text.as_str().into());
         }
         if let Some(ctx) = &self.ctx {

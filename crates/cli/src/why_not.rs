@@ -43,7 +43,8 @@ pub struct Args {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let rules = &args.rules.load(term)?;
     let entry = select_entry(rules, args.entry.as_deref())?;
-    let message = args.message.read_message(rules.decimal_paths(), |error| rules.masked_error(error))?;
+    let message =
+        args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
     let result = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let result = if args.show_private { result } else { result.masked() };
     match args.format {

@@ -10,6 +10,7 @@ mod constant;
 mod decide;
 mod decimal;
 mod definition;
+mod doubtful;
 mod enumeration;
 mod expr;
 mod fields;

@@ -94,7 +94,7 @@ pub struct Parsed {
 /// Parses a file. Parsing never fails as a whole: statements with errors are reported and left out.
 pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
     let mut parsed = Parsed::default();
-    let mut characters = scan::CharacterChecker::new(file, &mut parsed.diagnostics);
+    let mut characters = scan::CharacterChecker::new(file, text, &mut parsed.diagnostics);
     let stream = stream::tokenize_in_parts(
         text,
         threads.count_for_statements(text.len() / stream::MEAN_STATEMENT_BYTES),

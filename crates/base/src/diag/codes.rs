@@ -199,10 +199,14 @@ define_codes! {
     UnusedImport = "W0106", "an import is not used";
     HyphenInName = "W0107", "a name with a hyphen is read as a subtraction";
     FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
+    ReversedSearch = "W0109", "a list is searched for the whole text";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
     NotAnchored = "W0113", "an expression of a choice matches anywhere in a text";
     NoZone = "W0114", "a time is read without a time zone";
+    GivenNotRead = "W0116", "a test gives a value of a type that no rule reads";
+    DomainWithoutDot = "W0117", "a domain that longer names end with too";
+    OrderOfEnumeration = "W0118", "an order of enumeration values";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

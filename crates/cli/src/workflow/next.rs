@@ -20,9 +20,9 @@ pub struct NextArgs {
     /// The output of the node as JSON; `-` reads standard input
     #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
     output: String,
-    /// The node's next nodes, in order
-    #[arg(long, value_name = "NODE,…", value_delimiter = ',', required = true)]
-    next: Vec<String>,
+    /// The node's next nodes, in order: separated by commas, or a JSON list
+    #[arg(long, value_name = "NODE,…")]
+    next: String,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -36,7 +36,8 @@ pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliErr
     };
     let output = serde_json::from_slice(&text)
         .map_err(|error| CliError::usage(message!("{name} is not JSON: {error}")))?;
-    let all_next_ids: Vec<&str> = args.next.iter().map(String::as_str).collect();
+    let all_next_ids = parse_ids(&args.next)?;
+    let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
     let next_nodes = rules
         .next_nodes(&args.router, &output, &all_next_ids)
         .map_err(|error| CliError::usage(error.to_message()))?;
@@ -45,4 +46,16 @@ pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliErr
         Format::Human => next_nodes.iter().try_for_each(|node| out.write_line(node))?,
     }
     Ok(Status::Success)
+}
+
+/// Reads the ids of nodes, which are separated by commas or written as a JSON list.
+fn parse_ids(text: &str) -> Result<Vec<String>, CliError> {
+    if text.trim_start().starts_with('[') {
+        return serde_json::from_str(text).map_err(|error| {
+            CliError::usage(message!(
+                "`--next` is not a list of ids: {error}; write for example `--next a,b`"
+            ))
+        });
+    }
+    Ok(text.split(',').map(|id| id.trim().to_owned()).collect())
 }

@@ -136,6 +136,10 @@ fn the_text_may_follow_the_rules() {
     let named = folder.rulec(&["why", "a.rules", "--text", "a"]).expect(0);
     assert_eq!(folder.rulec(&["why", "a.rules", "a"]).expect(0).out, named.out);
     folder.rulec(&["why", "a.rules", "a", "--text", "a"]).expect(2);
+    // A message in place of the text is read as a text, with a note.
+    let ran = folder.rulec(&["why", "a.rules", "{\"text\": \"a\"}"]).expect(0);
+    assert!(ran.err.contains("write `--input` before it"), "{}", ran.err);
+    assert_eq!(named.err, "");
 }
 
 #[test]

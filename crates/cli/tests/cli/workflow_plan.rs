@@ -189,10 +189,12 @@ fn a_saved_run_goes_on_where_it_failed() {
 fn the_next_nodes_are_those_of_the_router() {
     let folder =
         Folder::with("router r(output) { when output.done -> next[1]  otherwise -> next[0] loopback }");
-    let next = |output: &str, router: &str| {
-        folder
-            .rulec(&["workflow", "next", "a.rules", "--router", router, "--output", output, "--next", "a,b"])
+    let next_of = |output: &str, router: &str, ids: &str| {
+        folder.rulec(&["workflow", "next", "a.rules", "--router", router, "--output", output, "--next", ids])
     };
+    let next = |output: &str, router: &str| next_of(output, router, "a,b");
+    assert_eq!(next_of("7", "r", "[\"a\", \"b\"]").expect(0).out, "a\n");
+    assert!(next_of("7", "r", "[a, b]").expect(2).err.contains("write for example `--next a,b`"));
     assert_eq!(next("{\"done\": true}", "r").expect(0).out, "b\n");
     assert_eq!(next("7", "r").expect(0).out, "a\n");
     assert!(next("{}", "q").expect(2).err.contains("the entries are r"));

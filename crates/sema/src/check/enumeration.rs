@@ -81,7 +81,9 @@ impl<'a> Checker<'a> {
             let arena = Arena::new(&self.program.limits);
             let context = PredicateContext { arena: &arena, constant: true };
             values.values().iter().any(|value| {
-                budget::test_predicate(op, Value::Str(value), constant, mode, context) == Tri::True
+                let value = Value::Str(value);
+                let (left, right) = if is_left { (constant, value) } else { (value, constant) };
+                budget::test_predicate(op, left, right, mode, context) == Tri::True
             })
         };
         let single = TestMode { quantity: None, ..mode };

@@ -35,6 +35,11 @@ fn fraction_of(value: Value<'_>) -> Option<f64> {
     }
 }
 
+/// Removes the error of a multiplication of floats: 0.07 × 100 is 7.000000000000001.
+fn rounded(percent: f64) -> f64 {
+    (percent * 1e9).round() / 1e9
+}
+
 fn fraction_help(side: &Expr, fraction: f64) -> Message {
     let is_percent_bucket = match &side.kind {
         ExprKind::Call(Function::Bucket, args) => args.len() <= 2,
@@ -45,6 +50,15 @@ fn fraction_help(side: &Expr, fraction: f64) -> Message {
     let parts =
         [10, 100, 1000, 10_000].into_iter().find(|parts| (fraction * f64::from(*parts)).fract() == 0.0);
     match parts.filter(|_| is_percent_bucket) {
+        // A fraction below 1 is either a share of all keys or a share of one percent.
+        Some(parts) if (0.0..1.0).contains(&fraction) => message!(
+            "for {}% of the keys write {}, and for {}% use finer buckets: `bucket(…, of: {})` and {}",
+            rounded(fraction * 100.0),
+            rounded(fraction * 100.0),
+            fraction,
+            100 * parts,
+            fraction * f64::from(parts)
+        ),
         Some(parts) => message!(
             "use finer buckets: write `bucket(…, of: {})` and {} instead of {}",
             100 * parts,

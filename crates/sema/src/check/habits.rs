@@ -99,6 +99,11 @@ impl<'a> Checker<'a> {
         let Some(first) = parts.iter().position(|part| is_text(&part)).filter(|first| *first > 0) else {
             return Ok(());
         };
+        let is_path =
+            |part: &ast::Expr| matches!(part.kind, ast::ExprKind::Name(_) | ast::ExprKind::Field(..));
+        if op == Op::Or && first + 1 == parts.len() && parts[..first].iter().all(is_path) {
+            return self.report_or_as_default(parts);
+        }
         let count = parts[first..].iter().take_while(is_text).count();
         let (before, last) = (&parts[first - 1], &parts[first + count - 1]);
         let ast::ExprKind::Binary(binary) = &before.kind else { return Ok(()) };
@@ -130,6 +135,17 @@ impl<'a> Checker<'a> {
         let help = message!("for one of several values, write `{replacement}`");
         let help = if op == Op::And { message!("write `{replacement}`") } else { help };
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
+    }
+
+    /// Reports `user.role or "none"`, by which other languages give a value for a missing one.
+    fn report_or_as_default(&mut self, parts: &[ast::Expr]) -> Checked<()> {
+        let written: Vec<&str> = parts.iter().map(|part| self.loaded.sources.slice(part.span)).collect();
+        let replacement = written.join(" ?? ");
+        let span = parts.iter().map(|part| part.span).reduce(Span::to).unwrap_or(parts[0].span);
+        let message = message!("`or` joins conditions, and these are values");
+        let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
+        let help = message!("for a value in place of a missing one, write `{replacement}`");
+        self.report(diagnostic.help(help).likely_fix(span, replacement))
     }
 
     /// If an operand is a name with hyphens, replaces the help text of a type mismatch by the help

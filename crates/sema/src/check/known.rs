@@ -53,7 +53,9 @@ impl Checker<'_> {
         let is_city_name = |zone: &&str| {
             zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&normalized_name))
         };
-        let near = zone::zone_names().find(is_city_name).or_else(|| self.nearest(name, zone::zone_names()));
+        let near = fixed_zone(name)
+            .or_else(|| zone::zone_names().find(is_city_name))
+            .or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
         self.report(match near {
             Some(near) => {
@@ -122,6 +124,20 @@ impl Checker<'_> {
             None => finding.help(message!("the hashes are {}", names.join(", "))),
         })
     }
+}
+
+/// Returns the zone for an offset such as `GMT+1`, `UTC-8` or `+08:00`. The names in the database
+/// have the opposite sign. `None` for other texts, and for offsets that are not whole hours.
+fn fixed_zone(text: &str) -> Option<&'static str> {
+    let upper = text.to_uppercase();
+    let offset = upper.trim_start_matches("ETC/").trim_start_matches("GMT").trim_start_matches("UTC").trim();
+    let hours = offset.strip_prefix(['+', '-'])?;
+    let hours = hours.strip_suffix(":00").unwrap_or(hours);
+    let hours = if hours.len() == 4 { hours.strip_suffix("00")? } else { hours };
+    let hours: u8 = hours.parse().ok()?;
+    let sign = if offset.starts_with('+') { '-' } else { '+' };
+    let wanted = format!("Etc/GMT{sign}{hours}");
+    zone::zone_names().find(|zone| *zone == wanted)
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.

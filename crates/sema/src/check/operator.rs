@@ -50,6 +50,7 @@ impl<'a> Checker<'a> {
         self.warn_unknown_intents(&left, &right);
         self.warn_wildcards(binary, &left, &right);
         self.warn_elements_that_are_no_texts(binary, &left, &right);
+        self.warn_doubtful(binary, &left, &right);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }

@@ -1,6 +1,6 @@
 //! Settings: the table of all settings except limits, and how `settings` blocks are read.
 
-use super::Checker;
+use super::{AlreadyReported, Checker};
 use crate::hir::{PromptTemplate, TemplatePart, template_parts};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list, nearest};
@@ -158,7 +158,13 @@ impl<'a> Checker<'a> {
     pub(super) fn read_settings(&mut self) {
         for statement in self.statements() {
             let StatementKind::Settings { entries } = &statement.kind else { continue };
-            for (name, value) in entries {
+            for (index, (name, value)) in entries.iter().enumerate() {
+                let earlier = entries[..index].iter().find(|(earlier, _)| earlier.node == name.node);
+                if let Some((earlier, _)) = earlier {
+                    let duplicate = duplicate_error(message!("setting"), &name.node, earlier.span, name.span);
+                    self.diagnostics.push(duplicate.help(message!("remove one of the two")));
+                    continue;
+                }
                 if self.read_limit_setting(name, value) {
                     continue;
                 }
@@ -224,8 +230,10 @@ impl<'a> Checker<'a> {
             ("white_space", word @ ("kept" | "ignored"), ..) => settings.keeps_white_space = word == "kept",
             ("regex", word @ ("anchored" | "anywhere"), ..) => settings.anchored_regexes = word == "anchored",
             ("zone", zone, ..) => {
-                if self.check_zone(zone, value.span).is_ok() {
-                    settings.zone = Some(zone.into());
+                match self.check_zone(zone, value.span) {
+                    Ok(()) => settings.zone = Some(zone.into()),
+                    // The file has a zone, although a wrong one.
+                    Err(AlreadyReported) => drop(self.setting_uses.files_without_zone.insert(file)),
                 }
             }
             ("version", version, ..) if !version.is_empty() => {

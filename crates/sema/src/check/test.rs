@@ -1,6 +1,7 @@
 //! Checks `test` blocks: whether the message of the test fits the declared input, and whether the
 //! expected result is possible.
 
+mod given;
 mod past;
 mod then;
 
@@ -58,6 +59,7 @@ impl<'a> Checker<'a> {
                     true => (test.name.node.clone(), test.name.span),
                     false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
                 };
+                self.warn_given_not_read(test, expect, &message);
                 let history = past.as_ref().map(|past| self.elements_at(past, &message)).transpose()?;
                 let (name, message) = (name.into(), Json::Object(message));
                 let history = history.unwrap_or_default();
@@ -411,6 +413,17 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
     }
 }
 
+/// True if a value can be read as one of these kinds; a text can be read as a time if it is one.
+fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
+    match value {
+        Value::Missing => true,
+        Value::Str(text) => {
+            kinds.has(Kind::String) || kinds.has(Kind::DateTime) && parse_datetime(text).is_some()
+        }
+        other => !other.read_as(kinds).is_missing(),
+    }
+}
+
 /// Compares a value with the declared type. Returns the message for the first part of the value
 /// that does not fit. Null always fits, because tests use null for a missing field.
 fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
@@ -419,13 +432,7 @@ fn value_mismatch(json: &Json, ty: &Ty, path: &str) -> Option<Message> {
     if value.read_one_of(ty.values()).is_missing() && !value.is_missing() {
         return mismatch(message!("another text"));
     }
-    let is_time = |text: &str| ty.kinds.has(Kind::DateTime) && parse_datetime(text).is_some();
-    let value_fits = match value {
-        Value::Missing => true,
-        Value::Str(text) => ty.kinds.has(Kind::String) || is_time(text),
-        other => !other.read_as(ty.kinds).is_missing(),
-    };
-    if !value_fits {
+    if !value_fits(value, ty.kinds) {
         let kind = value.kind();
         return mismatch(
             kind.map_or(Message::verbatim("null"), |kind| {

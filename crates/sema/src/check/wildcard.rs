@@ -16,6 +16,9 @@ impl Checker<'_> {
     /// Warns if a text that an operator compares character by character looks like a pattern.
     pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let op = binary.op.node;
+        if op == Op::Like {
+            return self.warn_alternatives_of_like(binary, right);
+        }
         let compares_plain_texts =
             matches!(op, Op::Eq | Op::Ne | Op::In | Op::Contains | Op::StartsWith | Op::EndsWith);
         if !compares_plain_texts || left.ty.kinds.intersect(KindSet::STRING).is_empty() {
@@ -39,6 +42,26 @@ impl Checker<'_> {
             }
             None => {}
         }
+    }
+
+    /// Warns about `like "A-*|B-*"`: a pattern of `like` has no alternatives.
+    fn warn_alternatives_of_like(&mut self, binary: &ast::Binary, right: &Expr) {
+        let Some(pattern) = right.as_const().and_then(|pattern| pattern.value().as_str()) else { return };
+        let is_pattern = |part: &str| {
+            part == part.trim() && part.contains(['*', '?']) && part.chars().any(char::is_alphanumeric)
+        };
+        if !pattern.contains('|') || !pattern.split('|').all(is_pattern) {
+            return;
+        }
+        let parts: Vec<String> = pattern.split('|').map(quote_string).collect();
+        let written = format!("like any [{}]", parts.join(", "));
+        let message = message!("in a pattern of `like`, `|` matches only itself");
+        let diagnostic = Diagnostic::new(Code::LooksLikePattern, right.span, message);
+        let diagnostic = diagnostic.help(message!("write `{written}`"));
+        self.diagnostics.push(match binary.modifiers.quantity {
+            None => diagnostic.likely_fix(binary.op.span.to(right.span), written),
+            Some(_) => diagnostic,
+        });
     }
 
     fn warn_wildcard(

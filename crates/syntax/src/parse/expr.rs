@@ -217,7 +217,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             if op.info().precedence < min_precedence {
                 return Ok(left);
             }
-            if let Some((_, message)) = foreign_operator(word) {
+            // A literal after `||` is no condition, so the checker reports the whole expression.
+            let is_reported_later = op == Op::Or && self.is_literal_at(self.position + 1);
+            if let Some((_, message)) = foreign_operator(word).filter(|_| !is_reported_later) {
                 let span = self.piece_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
             }
@@ -226,6 +228,18 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 _ => self.parse_binary(left, op, negated)?,
             };
         }
+    }
+
+    /// True if the piece at an index is a text or a number, and no operator follows it.
+    fn is_literal_at(&self, index: usize) -> bool {
+        let is_literal =
+            |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);
+        self.pieces.get(index).is_some_and(is_literal)
+            && self.pieces.get(index + 1).is_none_or(|next| {
+                let next = self.piece_text(*next);
+                matches!(next, "and" | "or")
+                    || foreign_operator(next).is_some_and(|(op, _)| matches!(op, Op::And | Op::Or))
+            })
     }
 
     /// Returns `node` if all pieces are consumed. Otherwise reports the first remaining piece and

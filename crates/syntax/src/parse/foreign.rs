@@ -161,6 +161,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
                 missing"
             )
         }
+        "interval" => message!("a duration is a number with a unit: write `now - 7d`"),
         "some" | "exist" | "each" | "every" | "forall" | "for" | "select" => {
             message!("write `any x in list: condition` or `all x in list: condition`")
         }

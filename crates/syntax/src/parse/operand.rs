@@ -282,7 +282,13 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
         let word = self.pieces[..self.position].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
         let (span, word) = (word.span, self.piece_text(*word));
-        let help = foreign::prefix_help(word)?;
+        let next_is_number = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number);
+        let help = match word {
+            "first" | "last" | "latest" if next_is_number => message!(
+                "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
+            ),
+            _ => foreign::prefix_help(word)?,
+        };
         let message = message!("`{word}` cannot be written before a value");
         Some(self.report(unexpected_token(span, message, help)))
     }

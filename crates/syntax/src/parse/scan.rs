@@ -1,9 +1,9 @@
 //! Checks that need only the tokens of a file. They find deceptive or invalid characters, unclosed
 //! strings, syntax of other languages, and nesting that would exhaust the stack.
 
-use super::foreign;
 use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
+use super::{foreign, literal};
 use crate::lex::{MAX_HASHES, Token, TokenKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -23,11 +23,12 @@ pub(super) struct CharacterChecker<'d, 'a> {
     /// The names with non-ASCII characters that were already checked. Each name is checked once.
     names: HashSet<&'a str>,
     stray_count: usize,
+    text: &'a str,
 }
 
 impl<'d, 'a> CharacterChecker<'d, 'a> {
-    pub(super) fn new(file: FileId, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
-        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0 }
+    pub(super) fn new(file: FileId, text: &'a str, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
+        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text }
     }
 
     /// Checks the next token of the file; `slice` is its text.
@@ -48,7 +49,9 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                 check_bidi(token, file, slice, Code::BidiInString, diagnostics);
                 diagnostics.push(unclosed_string_error(token, span, slice));
             }
-            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes_error(span, slice)),
+            SingleQuoted | SmartQuoted => {
+                diagnostics.push(wrong_quotes_error(span, slice, interval_before(self.text, span)))
+            }
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };
                 diagnostics.push(foreign::foreign_syntax_error(
@@ -244,7 +247,17 @@ fn unclosed_string_error(token: Token, span: Span, slice: &str) -> Diagnostic {
     Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
 }
 
-fn wrong_quotes_error(span: Span, slice: &str) -> Diagnostic {
+/// Returns the span of the word `interval` directly before a token; `None` without this word.
+fn interval_before(text: &str, span: Span) -> Option<Span> {
+    let before = text[..span.start as usize].trim_end();
+    let start = before.len().checked_sub("interval".len())?;
+    let is_interval = before.get(start..)?.eq_ignore_ascii_case("interval");
+    is_interval.then(|| Span { start: start as u32, ..span })
+}
+
+/// Reports a text in the quotes of another language. `interval` is the span of the word `interval`
+/// before the text: SQL writes durations so.
+fn wrong_quotes_error(span: Span, slice: &str, interval: Option<Span>) -> Diagnostic {
     let mut inner = slice.chars();
     inner.next();
     inner.next_back();
@@ -252,6 +265,13 @@ fn wrong_quotes_error(span: Span, slice: &str) -> Diagnostic {
     let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("strings need straight double quotes"));
     if inner.contains(['"', '\\']) {
         return diagnostic.help(message!("write `\"…\"`"));
+    }
+    let interval = interval.zip(inner.split_once(' '));
+    if let Some((interval, duration)) =
+        interval.and_then(|(interval, (digits, unit))| Some((interval, literal::with_unit(digits, unit)?)))
+    {
+        let help = message!("a duration has no quotes: write `{duration}`");
+        return diagnostic.help(help).likely_fix(interval.to(span), duration);
     }
     let replacement = format!("\"{inner}\"");
     let is_short = inner.chars().count() <= 40;

@@ -6,6 +6,7 @@ use super::{ParseFailure, is_item};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
+use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
     /// Returns a diagnostic for syntax of another language, in any kind of statement. `None`
@@ -139,24 +140,72 @@ impl ParseFailure<'_, '_> {
                 message!("a route can lead to only one handler"),
                 message!("write `-> HANDLER`, and a separate route for each other handler"),
             ),
-            _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => self.unexpected_token(
-                message!("a number must begin with a digit"),
-                message!("write `0.{}`", self.found_text),
-            ),
-            _ if self.rule == Rule::default_statement
-                && self.is_preceded_by("default")
-                && self.token.kind == TokenKind::Word =>
-            {
-                let diagnostic = self.unexpected_token(
-                    message!("the handler must follow `->`"),
-                    message!("write `default -> {}`", self.found_text),
-                )?;
-                Some(
-                    diagnostic
-                        .likely_fix(rulec_base::span::Span { end: self.span.start, ..self.span }, "-> "),
-                )
+            _ if self.is_preceded_by(".") && is_number(Some(self.token.kind)) => self.number_after_dot(),
+            _ if self.rule == Rule::default_statement && self.is_preceded_by("default") => {
+                self.words_before_arrow()
             }
             _ => None,
+        }
+    }
+
+    /// Returns a diagnostic for a number after a dot: the index of an element, as in `list.0`, or a
+    /// fraction without its first digit, as in `.5`.
+    fn number_after_dot(&self) -> Option<Diagnostic> {
+        let number = self.found_text;
+        let before_dot = self.token_index.checked_sub(2).filter(|index| *index >= self.cx.tokens.start);
+        let before_dot = before_dot.map(|index| self.cx.sigs[index].token);
+        let indexed = before_dot.filter(|token| {
+            token.kind.ends_operand()
+                && token.kind != TokenKind::Number
+                && number.bytes().all(|byte| byte.is_ascii_digit())
+        });
+        match indexed {
+            Some(token) => {
+                let dot = self.token_before()?.span(self.cx.file);
+                let help = message!("write `{}[{number}]`", self.token_text(token));
+                let diagnostic =
+                    self.unexpected_token(message!("an element of a list is read by `[` and `]`"), help)?;
+                Some(diagnostic.fix(dot.to(self.span), format!("[{number}]")))
+            }
+            None => self.unexpected_token(
+                message!("a number must begin with a digit"),
+                message!("write `0.{number}`"),
+            ),
+        }
+    }
+
+    /// Returns a diagnostic for words between `default` and its arrow: a condition or a name, which
+    /// a default does not have, or a handler without the arrow. `None` without such words.
+    fn words_before_arrow(&self) -> Option<Diagnostic> {
+        let target_index = (self.token_index..self.cx.tokens.end)
+            .find(|index| self.token_text(self.cx.sigs[*index].token) == "->")
+            .map(|index| index + 1);
+        let target = target_index
+            .and_then(|index| self.cx.sigs.get(index))
+            .map_or("HANDLER", |sig| self.token_text(sig.token));
+        if matches!(self.found_text, "when" | "if" | "unless") {
+            let message = message!("a default has no condition");
+            let help = message!("with a condition it is a route: write `route NAME when … -> {target}`");
+            return self.unexpected_token(message, help);
+        }
+        if self.token.kind != TokenKind::Word {
+            return None;
+        }
+        let gap = Span { end: self.span.start, ..self.span };
+        match target_index {
+            Some(index) if index == self.token_index + 2 => {
+                let message = message!("a default has no name");
+                let help = message!("write `default -> {target}`");
+                let arrow = self.cx.sigs[index - 1].token.span(self.cx.file);
+                let name = Span { end: arrow.start, ..self.span };
+                Some(self.unexpected_token(message, help)?.fix(name, ""))
+            }
+            Some(_) => None,
+            None => {
+                let message = message!("the handler must follow `->`");
+                let help = message!("write `default -> {}`", self.found_text);
+                Some(self.unexpected_token(message, help)?.likely_fix(gap, "-> "))
+            }
         }
     }
 

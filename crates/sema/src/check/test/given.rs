@@ -1,0 +1,74 @@
+//! Compares the values of a test with the types that the rules read. Without `input`, a value of
+//! another type is no error in a message: the field counts as missing there. In a test it is
+//! probably a mistake, of the test or of the rules.
+
+use super::super::Checker;
+use super::value_fits;
+use crate::hir::Slot;
+use rulec_base::diag::Code;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::{Kind, KindSet, Ty};
+use rulec_lang::value::Value;
+use rulec_syntax::ast::{self, Expectation};
+use serde_json::{Map, Value as Json};
+
+impl Checker<'_> {
+    /// Warns about the first value of a test's message that no rule reads, because it has another
+    /// type than the rules expect of its field.
+    pub(super) fn warn_given_not_read(
+        &mut self,
+        test: &ast::Test,
+        expect: &Expectation,
+        message: &Map<String, Json>,
+    ) {
+        if !self.fields.infers_types() {
+            return;
+        }
+        let slots = || self.fields.slots().iter().filter(|slot| slot.root.is_none());
+        let is_read = |path: &[_], value: Value<'_>| {
+            slots().any(|slot| slot.path == path && value_fits(value, slot.kinds))
+        };
+        let found = slots().find_map(|slot| {
+            let value = Value::from_json(value_at(message, slot)?);
+            let kind = value.kind().filter(|_| !is_read(&slot.path, value))?;
+            Some((slot.path.join("."), kind, slot.kinds, given_span(test, expect, slot)?))
+        });
+        let Some((name, kind, kinds, span)) = found else { return };
+        if self.diagnostics.iter().any(|found| found.code == Code::GivenNotRead && found.span() == Some(span))
+        {
+            return;
+        }
+        let found = Ty::from_kinds(KindSet::single(kind)).with_article();
+        let wanted = Ty::from_kinds(kinds).with_article();
+        let message = message!("`{name}` is {found} here, but the rules read {wanted}");
+        let help = match kind {
+            Kind::Bool => message!(
+                "a bool is a condition itself: write `{name}` or `not {name}` in the rules; or give a value of \
+                the type that the rules read"
+            ),
+            _ => message!(
+                "the field counts as missing in this test; give a value of the type that the rules read, or \
+                correct the rules"
+            ),
+        };
+        self.emit(Code::GivenNotRead, span, message, help);
+    }
+}
+
+/// Returns the value of a message's field; `None` if the message does not have the field.
+fn value_at<'m>(message: &'m Map<String, Json>, slot: &Slot) -> Option<&'m Json> {
+    let (first, rest) = slot.path.split_first()?;
+    rest.iter().try_fold(message.get(&**first)?, |value, name| value.get(&**name))
+}
+
+/// Returns the span of the value that a test gives to a field, or to a record that contains the
+/// field. `None` if the test does not give it.
+fn given_span(test: &ast::Test, expect: &Expectation, slot: &Slot) -> Option<Span> {
+    let gives_slot = |path: &[ast::Ident]| {
+        path.len() <= slot.path.len() && path.iter().zip(&slot.path).all(|(part, name)| *part.node == **name)
+    };
+    let column = test.columns.iter().position(|path| gives_slot(path));
+    let given = test.given.iter().find(|(path, _)| gives_slot(path));
+    given.map(|(_, value)| value.span).or_else(|| Some(expect.values.get(column?)?.span))
+}
