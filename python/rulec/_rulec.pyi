@@ -76,6 +76,7 @@ __all__ = [
     "Workflow",
     "WorkflowError",
     "WorkflowRun",
+    "__version__",
     "ask_choice",
     "command_line",
     "end",
@@ -1623,7 +1624,7 @@ class MemoryStore:
     ['run', 'deny']
     """
 
-    def __new__(cls, max_keys: int = 1_000_000) -> MemoryStore: ...
+    def __new__(cls, max_keys: int | None = None) -> MemoryStore: ...
     @property
     def key_count(self) -> int: ...
 

@@ -231,8 +231,8 @@ impl Session {
         self.engine_choice.plan(&self.rules)
     }
 
-    /// Returns the slots (fields that rules read) that a decision of this session may read. Not part
-    /// of the stable API.
+    /// Returns the slots (fields that rules read) that a decision of this session may read. Not
+    /// part of the stable API.
     #[doc(hidden)]
     pub fn read_slots(&self) -> BTreeSet<SlotId> {
         self.rules.program.fields_of_decision(self.engine_choice.table)

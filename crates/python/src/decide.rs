@@ -126,8 +126,8 @@ impl Rules {
 /// costs little, and small enough that the decisions of a block fit into the cache.
 const BLOCK: usize = 512;
 
-/// Decides JSON texts on `threads` threads. Meanwhile the calling thread converts the decisions of
-/// the blocks that are ready to Python objects.
+/// Decides JSON texts on `threads` threads. The calling thread converts the decisions of the blocks
+/// that are ready to Python objects.
 fn decide_lines(
     py: Python<'_>,
     entry: Entry<'_>,

@@ -1,19 +1,15 @@
-//! The earlier messages that rules read as `history`: stores of messages, and sessions that record
-//! in them.
+//! Stores of the earlier messages that rules read as `history`.
 
-use super::decide::Session;
-use super::decision::Decision;
-use super::error::{exception_text, library_error, message_error};
+use super::error::{exception_text, library_error};
 use super::message::tree;
-use super::prepared::message_to_json;
-use super::shutdown::{with_gil, without_gil};
+use super::shutdown::with_gil;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 use pythonize::pythonize;
 use rulec::history::{self, Events, RecordError, Store, StoreError};
 use serde_json::Value as Json;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Keeps the earlier messages of each key in memory. Threads and sessions may share a store. If
 /// there are more than `max_keys` keys, the key that was used least recently is removed.
@@ -23,8 +19,9 @@ pub struct MemoryStore(Arc<history::MemoryStore>);
 #[pymethods]
 impl MemoryStore {
     #[new]
-    #[pyo3(signature = (max_keys = history::MemoryStore::DEFAULT_KEYS))]
-    fn new(max_keys: usize) -> MemoryStore {
+    #[pyo3(signature = (max_keys = None))]
+    fn new(max_keys: Option<usize>) -> MemoryStore {
+        let max_keys = max_keys.unwrap_or(history::MemoryStore::DEFAULT_KEYS);
         MemoryStore(Arc::new(history::MemoryStore::new(max_keys)))
     }
 
@@ -88,58 +85,4 @@ pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<
         return Err(library_error(format!("{} keeps no messages; {help}", store.get_type())));
     }
     Ok(Arc::new(PythonStore(store.clone().unbind())))
-}
-
-fn record_error(error: &RecordError) -> PyErr {
-    match error {
-        RecordError::NoKey(_) | RecordError::NoTime => message_error(error.to_string()),
-        error => library_error(error),
-    }
-}
-
-impl Session {
-    /// Calls `work` with the session and a message, without the GIL: another thread that needs the
-    /// GIL may hold the messages of the same key.
-    fn with_store<T: Send>(
-        &self,
-        message: &Bound<'_, PyAny>,
-        work: impl FnOnce(&mut rulec::Session, &Json) -> Result<T, RecordError> + Send,
-    ) -> PyResult<T> {
-        if !self.has_store {
-            let help = "give it one: `rules.session(history=MemoryStore())`";
-            return Err(library_error(format!("the session has no store of earlier messages; {help}")));
-        }
-        let message_json = message_to_json(message, self.rules.decimal_paths())?;
-        without_gil(message.py(), || {
-            let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-            work(&mut session, &message_json)
-        })
-        .map_err(|error| record_error(&error))
-    }
-}
-
-#[pymethods]
-impl Session {
-    /// Decides a message with the earlier messages of its key, and records it with the decision.
-    /// No other message of the key is recorded in between.
-    fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        self.with_store(message, |session, message| session.decide_and_record(message)).map(Decision::new)
-    }
-
-    /// Decides a message with the earlier messages of its key. Records nothing.
-    fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
-        decision.map(Decision::new)
-    }
-
-    /// Records a message with the decision about it, for example after the handler succeeded.
-    fn record(&self, message: &Bound<'_, PyAny>, decision: &Bound<'_, Decision>) -> PyResult<()> {
-        let decision = decision.get().made()?;
-        self.with_store(message, |session, message| session.record(message, decision))
-    }
-
-    /// Records a message that is not decided, such as the result of a tool.
-    fn observe(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.with_store(message, |session, message| session.observe(message))
-    }
 }

@@ -11,7 +11,7 @@
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
 //! | `decide` | how rules decide messages |
-//! | `history` | stores of earlier messages |
+//! | `history`, `recording` | stores of earlier messages, and sessions that record in them |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that change while they decide |
@@ -58,6 +58,7 @@ mod pace;
 mod policy;
 mod prepared;
 mod queries;
+mod recording;
 mod router;
 mod rules;
 mod runner;
