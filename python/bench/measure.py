@@ -81,49 +81,153 @@ def chains() -> None:
 
 
 def peers() -> None:
-    """Measures ten conditions that two other rule engines can express too."""
-    conditions = [(f'ctx.n > {at * 10} and ctx.plan == "p{at}"', f"h{at}") for at in range(10)]
-    rules = Rules.from_text("\n".join(f"route r{at} when {when} -> {to}" for at, (when, to) in enumerate(conditions)) + "\ndefault -> z")
-    message = {"text": "hello", "ctx": {"n": 95, "plan": "p9"}}
-    assert rules.decide(message).target == "h9"
-    own = best(lambda: rules.decide(message).target, 50_000)
-    print("-- ten conditions over a number and a text")
-    print(f"{'rulec':34} {own:8.2f} us")
-    if importlib.util.find_spec("zen"):
-        import zen
+    """Measures conditions that other rule engines can express too, over messages of every rule."""
+    for count in (10, ROUTES):
+        conditions = [(f'ctx.n > {at * 10} and ctx.plan == "p{at}"', f"h{at}") for at in range(count)]
+        messages = [{"text": "hello", "ctx": {"n": at * 10 + 5, "plan": f"p{at}"}} for at in range(count)]
+        expected = [f"h{at}" for at in range(count)]
+        routes = [f"route r{at} when {when} -> {to}" for at, (when, to) in enumerate(conditions)]
+        rules = Rules.from_text("\n".join([*routes, "default -> z"]))
+        print(f"-- {count} conditions over a number and a text; {count} messages, one for each condition")
+        own = timed_answers("rulec", lambda message: rules.decide(message).target, messages, expected)
+        if importlib.util.find_spec("zen"):
+            timed_answers("zen-engine, a decision table", zen_table(count), messages, expected, own)
+        if importlib.util.find_spec("celpy"):
+            timed_answers("cel-python, compiled", cel_python(conditions), messages, expected, own)
+        if importlib.util.find_spec("cel"):
+            timed_answers("common-expression-language", common_expressions(conditions), messages, expected, own)
 
-        table = {
-            "nodes": [
-                {"id": "in", "type": "inputNode", "name": "in", "position": {"x": 0, "y": 0}},
-                {"id": "t", "type": "decisionTableNode", "name": "t", "position": {"x": 0, "y": 0}, "content": {
-                    "hitPolicy": "first",
-                    "inputs": [{"id": "n", "type": "expression", "field": "ctx.n", "name": "n"}, {"id": "p", "type": "expression", "field": "ctx.plan", "name": "p"}],
-                    "outputs": [{"id": "to", "type": "expression", "field": "to", "name": "to"}],
-                    "rules": [{"_id": f"r{at}", "n": f"> {at * 10}", "p": f'"p{at}"', "to": f'"h{at}"'} for at in range(10)],
-                }},
-                {"id": "out", "type": "outputNode", "name": "out", "position": {"x": 0, "y": 0}},
-            ],
-            "edges": [
-                {"id": "1", "sourceId": "in", "targetId": "t", "type": "edge"},
-                {"id": "2", "sourceId": "t", "targetId": "out", "type": "edge"},
-            ],
-        }
-        decision = zen.ZenEngine().create_decision(json.dumps(table))
-        assert decision.evaluate(message)["result"] == {"to": "h9"}, decision.evaluate(message)
-        other = best(lambda: decision.evaluate(message), 5_000)
-        print(f"{'zen-engine, a decision table':34} {other:8.2f} us  {other / own:7.1f} x")
-    if importlib.util.find_spec("cel"):
-        import cel
 
-        said = [(cel.compile(when.replace(" and ", " && ")), to) for when, to in conditions]
+def timed_answers(
+    name: str,
+    answer: Callable[[dict[str, Any]], str],
+    messages: list[dict[str, Any]],
+    expected: list[str],
+    own: float | None = None,
+) -> float:
+    """Prints and returns the time of one answer in microseconds, and its ratio to ``own``."""
+    assert [answer(message) for message in messages] == expected, name
+    rounds = 500 if own is None else 1
+    time_of_one = best(lambda: [answer(message) for message in messages], rounds) / len(messages)
+    print(f"{name:34} {time_of_one:10.2f} us" + ("" if own is None else f"  {time_of_one / own:9.1f} x"))
+    return time_of_one
 
-        def tried() -> str:
-            context = cel.Context(message)
-            return next((to for program, to in said if program.execute(context)), "z")
 
-        assert tried() == "h9"
-        other = best(tried, 2_000)
-        print(f"{'common-expression-language':34} {other:8.2f} us  {other / own:7.1f} x")
+def zen_table(count: int) -> Callable[[dict[str, Any]], str]:
+    import zen
+
+    table = {
+        "nodes": [
+            {"id": "in", "type": "inputNode", "name": "in", "position": {"x": 0, "y": 0}},
+            {"id": "t", "type": "decisionTableNode", "name": "t", "position": {"x": 0, "y": 0}, "content": {
+                "hitPolicy": "first",
+                "inputs": [{"id": "n", "type": "expression", "field": "ctx.n", "name": "n"}, {"id": "p", "type": "expression", "field": "ctx.plan", "name": "p"}],
+                "outputs": [{"id": "to", "type": "expression", "field": "to", "name": "to"}],
+                "rules": [{"_id": f"r{at}", "n": f"> {at * 10}", "p": f'"p{at}"', "to": f'"h{at}"'} for at in range(count)],
+            }},
+            {"id": "out", "type": "outputNode", "name": "out", "position": {"x": 0, "y": 0}},
+        ],
+        "edges": [
+            {"id": "1", "sourceId": "in", "targetId": "t", "type": "edge"},
+            {"id": "2", "sourceId": "t", "targetId": "out", "type": "edge"},
+        ],
+    }
+    decision = zen.ZenEngine().create_decision(json.dumps(table))
+    return lambda message: decision.evaluate(message)["result"].get("to", "z")
+
+
+def cel_python(conditions: list[tuple[str, str]]) -> Callable[[dict[str, Any]], str]:
+    import celpy
+
+    environment = celpy.Environment(runner_class=celpy.CompiledRunner)
+    programs = [(environment.program(environment.compile(when.replace(" and ", " && "))), to) for when, to in conditions]
+
+    def answer(message: dict[str, Any]) -> str:
+        context = {"ctx": celpy.json_to_cel(message["ctx"])}
+        return next((to for program, to in programs if program.evaluate(context)), "z")
+
+    return answer
+
+
+def common_expressions(conditions: list[tuple[str, str]]) -> Callable[[dict[str, Any]], str]:
+    import cel
+
+    programs = [(cel.compile(when.replace(" and ", " && ")), to) for when, to in conditions]
+
+    def answer(message: dict[str, Any]) -> str:
+        context = cel.Context(message)
+        return next((to for program, to in programs if program.execute(context)), "z")
+
+    return answer
+
+
+def bench_of_rust(rules: str, lines: list[str]) -> float:
+    """Returns the time of one decision of JSON text in Rust in microseconds: ``rulec bench``."""
+    import subprocess
+
+    with tempfile.TemporaryDirectory() as folder:
+        file, messages = Path(folder, "desk.rules"), Path(folder, "messages.jsonl")
+        file.write_text(rules)
+        messages.write_text("\n".join(lines) + "\n")
+        command = [sys.executable, "-m", "rulec", "bench", str(file), str(messages), "--format", "json", "--seconds", "2"]
+        measured = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return float(json.loads(measured)["mean_ns"]) / 1e3
+
+
+def single() -> None:
+    """Measures one message and one route: what a call costs."""
+    import asyncio
+
+    from rulec import Request, Router
+
+    text = "route big when n > 9 -> many\ndefault -> few"
+    rules, message = Rules.from_text(text), {"n": 12, "text": "hello", "user": "ann"}
+    line, session = json.dumps(message), rules.session()
+    prepared = rules.prepare(message)
+    print("-- one message, one route")
+    for name, work in [
+        ("decide(dict)", lambda: rules.decide(message)),
+        ("decide(dict).target", lambda: rules.decide(message).target),
+        ("session.decide(dict)", lambda: session.decide(message)),
+        ("decide(prepared)", lambda: rules.decide(prepared)),
+        ("decide_json(text)", lambda: rules.decide_json(line)),
+        ("session.decide_json(text)", lambda: session.decide_json(line)),
+    ]:
+        print(f"{name:34} {best(work, 200_000):8.2f} us")
+    print(f"{'the same text in Rust':34} {bench_of_rust(text, [line]):8.2f} us")
+
+    async def many(request: Request) -> int:
+        return 1
+
+    async def measure() -> tuple[float, float]:
+        router, request, count = Router(rules, {"many": many, "few": many}), Any, 20_000
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(5):
+            start = time.perf_counter()
+            for _ in range(count):
+                await router.route(message)
+            times[0].append((time.perf_counter() - start) / count)
+            start = time.perf_counter()
+            for _ in range(count):
+                await many(request)  # type: ignore[arg-type]
+            times[1].append((time.perf_counter() - start) / count)
+        return min(times[0]) * 1e6, min(times[1]) * 1e6
+
+    whole, handler = asyncio.run(measure())
+    print(f"{'await router.route(dict)':34} {whole:8.2f} us, {whole - handler:.2f} us over the handler's own time")
+
+
+def threads() -> None:
+    """Measures how decisions of JSON text scale with threads."""
+    from generate import RULES, messages
+
+    rules = Rules.from_text(RULES)
+    texts = [json.dumps(row) for row in messages(100_000, seed=3)]
+    alone = best(lambda: rules.decide_json_many(texts), 1)
+    print(f"-- {len(texts):,} JSON texts: {len(texts) / alone:8.2f} million a second on one thread")
+    for count in (2, 4):
+        several = best(lambda: rules.decide_json_many(texts, threads=count), 1)
+        print(f"{count} threads {len(texts) / several:24.2f} million a second  {alone / several:7.2f} x")
 
 
 def forms() -> None:
@@ -143,6 +247,7 @@ def forms() -> None:
         ("decide(prepared)", lambda: [rules.decide(one) for one in ready]),
     ]:
         print(f"{name:34} {best(work, 10) / len(rows):8.2f} us")
+    print(f"{'the same texts in Rust':34} {bench_of_rust(RULES, texts):8.2f} us")
 
 
 def table(count: int) -> Any:
@@ -266,7 +371,7 @@ def memory() -> None:
             print(f"after {at:6} reloads {pages():8.1f} MB")
 
 
-PARTS = {"chains": chains, "peers": peers, "forms": forms, "batches": batches, "rust": rust, "memory": memory, "cluster": cluster}
+PARTS = {"chains": chains, "peers": peers, "single": single, "forms": forms, "threads": threads, "batches": batches, "rust": rust, "memory": memory, "cluster": cluster}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or PARTS:

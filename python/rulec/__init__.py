@@ -29,7 +29,8 @@ diagnostics as data.
 E0304 1
 
 ``rulec.agents`` checks and executes decisions of language models, ``rulec.flows`` finds and
-executes flows, and ``rulec.workflows`` runs graphs of nodes. ``rulec.guard`` checks the tool calls of agents. ``rulec.tools`` defines tools from rules.
+executes flows, and ``rulec.workflows`` runs graphs of nodes. ``rulec.guard`` checks the tool calls
+of agents. ``rulec.tools`` defines tools from rules. ``rulec.history`` keeps earlier messages.
 ``rulec.adapters`` connects agent frameworks, and ``rulec.models`` makes models of pydantic.
 ``%load_ext rulec`` shows rules in notebooks, and ``pytest --rulec`` runs their tests.
 ``rulec.batch`` decides record batches; ``rulec.spark`` and ``rulec.rays`` decide them on clusters.

@@ -10,6 +10,9 @@ from typing import Any
 
 from ._rulec import Outcome, Router, Started
 
+# The usual type of awaitables is compared first, because `isawaitable` takes longer.
+_COROUTINE: type[Any] = CoroutineType
+
 
 class Call:
     """A handler and the request to call it with, which can be cancelled from any thread."""
@@ -46,7 +49,7 @@ async def route(router: Router, message: Any, permissions: Any) -> Outcome | Non
         return begun if isinstance(begun, Outcome) else await begun
     try:
         started = begun.start()
-        reply: Any = await started if type(started) is CoroutineType or isawaitable(started) else started
+        reply: Any = await started if type(started) is _COROUTINE or isawaitable(started) else started
     except asyncio.CancelledError as error:
         if _is_being_cancelled():
             begun.cancel()

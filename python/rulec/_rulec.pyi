@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from asyncio import Future
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from os import PathLike
 from typing import Any, ClassVar, Protocol, TypeAlias, final
+
+from .models import Models
 
 __all__ = [
     "AgentSession",
@@ -39,6 +42,7 @@ __all__ = [
     "Judge",
     "Judgement",
     "LiveRules",
+    "MemoryStore",
     "MessageError",
     "Middleware",
     "ModelRequest",
@@ -72,6 +76,7 @@ __all__ = [
     "Workflow",
     "WorkflowError",
     "WorkflowRun",
+    "__version__",
     "ask_choice",
     "command_line",
     "end",
@@ -86,6 +91,9 @@ class _Dataclass(Protocol):
 
 class _Model(Protocol):
     def model_dump(self, *, mode: str = ...) -> dict[str, Any]: ...
+
+class _Store(Protocol):
+    def with_key(self, key: str) -> AbstractContextManager[list[dict[str, Any]]]: ...
 
 _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
 
@@ -373,7 +381,7 @@ class Rules:
     def decide_json_many(
         self, texts: Iterable[str | bytes], *, entry: str | None = None, threads: int = 1
     ) -> list[Decision]: ...
-    def session(self, *, entry: str | None = None) -> Session: ...
+    def session(self, *, entry: str | None = None, history: MemoryStore | _Store | None = None) -> Session: ...
     def matched(self, message: _Message | Prepared, *, entry: str | None = None) -> list[str]: ...
     def explain(
         self, message: _Message | Prepared, *, entry: str | None = None, show_private: bool = False
@@ -386,6 +394,8 @@ class Rules:
     def targets(self) -> list[str]: ...
     @property
     def warnings(self) -> list[Diagnostic]: ...
+    @property
+    def has_history(self) -> bool: ...
     @property
     def generation(self) -> int: ...
     def required_permissions(self, handler: str) -> list[str]: ...
@@ -400,6 +410,7 @@ class Rules:
         options: Mapping[str, Any] | None = None,
         strict: bool = False,
     ) -> Judge: ...
+    def models(self) -> Models: ...
     def schema(self, kind: str) -> dict[str, Any]: ...
     def draw(self, name: str | None = None, *, format: str = "mermaid") -> str: ...
     def input_schema(self) -> dict[str, Any]: ...
@@ -1583,7 +1594,7 @@ class Session:
     """Rules with their own working memory: the fastest way to decide in one thread.
 
     It holds the interpreter lock while it decides. Decide long texts with ``Rules.decide``, which
-    releases the lock.
+    releases the lock. With a store of earlier messages, its methods decide by what happened before.
 
     >>> session = Rules.from_text("route big when n > 9 -> many default -> few").session()
     >>> session.decide({"n": 12}).target, session.decide_json('{"n": 3}').target
@@ -1592,6 +1603,30 @@ class Session:
 
     def decide(self, message: _Message | Prepared) -> Decision: ...
     def decide_json(self, text: str | bytes) -> Decision: ...
+    def decide_and_record(self, message: _Message | Prepared) -> Decision: ...
+    def decide_with_history(self, message: _Message | Prepared) -> Decision: ...
+    def record(self, message: _Message | Prepared, decision: Decision) -> None: ...
+    def observe(self, message: _Message | Prepared) -> None: ...
+
+@final
+class MemoryStore:
+    """Earlier messages in memory, for `Rules.session`. Sessions and threads may share a store.
+
+    >>> rules = Rules.from_text('''
+    ...     input { tool: string, now: datetime }
+    ...     history keep 1d
+    ...     route again when previous.tool == tool -> deny
+    ...     default -> run
+    ... ''')
+    >>> session = rules.session(history=MemoryStore())
+    >>> message = {"tool": "search", "now": "2026-01-31T12:00:00Z"}
+    >>> [session.decide_and_record(message).target for _ in range(2)]
+    ['run', 'deny']
+    """
+
+    def __new__(cls, max_keys: int | None = None) -> MemoryStore: ...
+    @property
+    def key_count(self) -> int: ...
 
 @final
 class Classifier:

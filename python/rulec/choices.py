@@ -114,6 +114,8 @@ class ChoiceOutput:
     """Whether the output is shown to the user."""
     reasons: list[str] = dataclasses.field(default_factory=list[str])
     """Why, one sentence each."""
+    skipped: list[dict[str, Any]] = dataclasses.field(default_factory=list[dict[str, Any]])
+    """The conditions that were left out, each with its branch and the reason."""
 
 
 class ChoiceCall:
@@ -148,7 +150,7 @@ class ChoiceCall:
         """Makes the choice by the rules."""
         decision = self._rules.decide(input.message, entry=self._name)
         reasons = self._rules.reasons(self._name, input.message)
-        return ChoiceOutput(decision.branch or "", decision.to_user, reasons)
+        return ChoiceOutput(decision.branch or "", decision.to_user, reasons, input.skipped)
 
     async def run(self, input: ChoiceInput) -> AsyncIterator[ChoiceOutput]:
         """Makes the choice, and yields the output once."""

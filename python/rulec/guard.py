@@ -226,15 +226,20 @@ def _field(call: Any, *names: str) -> Any:
     return None
 
 
+def _is_list(value: Any) -> bool:
+    """Returns whether a value is a list or another sequence, but no text."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
 def _calls(answer: Any) -> list[Any]:
     """Returns the tool calls of a model's answer, or the items of a list of calls."""
-    if isinstance(answer, Sequence) and not isinstance(answer, (str, bytes)):
+    if _is_list(answer):
         return list(answer)
     calls = _field(answer, "tool_calls")
     if calls is not None:
         return list(calls)
     content = _field(answer, "content")
-    parts: Sequence[Any] = content if isinstance(content, Sequence) and not isinstance(content, str) else []
+    parts: list[Any] = list(content) if _is_list(content) else []
     return [part for part in parts if _field(part, "type") == "tool_use"]
 
 

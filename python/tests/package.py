@@ -11,11 +11,15 @@ from pathlib import Path
 MOST_BYTES = 12 * 1024 * 1024
 LICENSES = ("LICENSE-APACHE", "LICENSE-MIT")
 # Parts of paths that no package has.
-UNWANTED = (".venv/", "__pycache__/", "/studio/src/", "node_modules/", "/target/")
+UNWANTED = (".venv/", "__pycache__/", "/studio/src/", "/serve/src/", "node_modules/", "/target/")
+# Cargo reads the manifests of these crates, although the package does not compile them.
+OPTIONAL_CRATES = ("crates/serve", "crates/studio")
+MANIFEST_FILES = tuple(f"/{crate}/{file}" for crate in OPTIONAL_CRATES for file in ("Cargo.toml", "src/lib.rs"))
 
 
 def unwanted(names: list[str]) -> list[str]:
     """Returns a problem for each file that does not belong into a package."""
+    names = [name for name in names if not name.endswith(("/", *MANIFEST_FILES))]
     return [f"{name} does not belong into the package" for name in names if any(part in f"/{name}" for part in UNWANTED)]
 
 
@@ -40,19 +44,21 @@ def check_wheel(path: Path) -> list[str]:
         problems.append("the metadata lack the licence or the version of Python")
     if "-abi3-" not in path.name:
         problems.append(f"{path.name} is for one version of Python only")
+    if "-linux_" in path.name:
+        problems.append(f"{path.name} has no manylinux tag, so package indexes refuse it")
     return problems
 
 
 def check_sdist(path: Path) -> list[str]:
     """Returns what is wrong with an sdist."""
     with tarfile.open(path) as sdist:
-        names = sdist.getnames()
+        names = [member.name for member in sdist.getmembers() if member.isfile()]
     problems = unwanted(names)
     size = path.stat().st_size
     if size > MOST_BYTES:
         problems.append(f"{path.name} has {size / 1024 / 1024:.1f} MB; at most 12 MB are allowed")
-    wanted = (*LICENSES, "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi")
-    return problems + [f"the sdist has no {name}" for name in wanted if not any(found.endswith(f"/{name}") for found in names)]
+    wanted = (*LICENSES, "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi", *MANIFEST_FILES)
+    return problems + [f"the sdist has no {name}" for name in wanted if not any(f"/{found}".endswith(f"/{name.lstrip('/')}") for found in names)]
 
 
 def check(folder: Path) -> list[str]:

@@ -83,6 +83,38 @@ def test_columns_that_do_not_fit_are_one_error_before_the_first_row() -> None:
         bound.answer(pa.record_batch({"n": [1]}))
 
 
+def test_an_entry_needs_only_the_columns_that_it_reads() -> None:
+    rules = Rules.from_text("""
+        route big when n > 9 -> many(plan: ctx.plan)
+        default -> goto words
+        table words { route hello when text contains "hello" -> greeter default -> chat }
+        table sizes { route long when size > 3 -> queue(at: started) default -> chat }
+    """)
+    texts = pa.table({"text": ["hello", "good day", None]})
+    assert batch.decide(rules, texts, entry="words").column("target").to_pylist() == ["greeter", "chat", "chat"]
+    # The routes jump to `words`, so they read its columns too.
+    for missing in ("n", "text", "ctx"):
+        whole = pa.table({"n": [10], "text": ["hello"], "ctx": [{"plan": "a"}]})
+        assert batch.decide(rules, whole).column("chosen").to_pylist() == ["big"]
+        with pytest.raises(ColumnsMismatch, match=f"`{missing}"):
+            batch.decide(rules, whole.drop_columns([missing]))
+    with pytest.raises(ColumnsMismatch, match="`started`"):
+        batch.decide(rules, pa.table({"size": [4]}), entry="sizes")
+    # A column that only other entries read may have any type, also one that rules cannot read.
+    rows = [{"text": "hello", "n": "ten", "size": True}]
+    answers = batch.decide(rules, pa.Table.from_pylist(rows), entry="words")
+    expected = rules.decide(rows[0], entry="words").to_json()
+    assert batch.lines(answers) == f'{{"line":1,{expected[1:]}\n'.encode()
+    odd = texts.append_column("n", pa.array([1, 2, 3], pa.duration("s")))
+    assert batch.decide(rules, odd, entry="words").column("target").to_pylist() == ["greeter", "chat", "chat"]
+    with pytest.raises(ColumnsMismatch, match="`n`"):
+        batch.decide(rules, odd)
+    # A declared input is checked as a whole.
+    declared = Rules.from_text("input { n: int, text: string } route a when n > 9 -> h table t { route b when text == 'x' -> h }".replace("'", '"'))
+    with pytest.raises(ColumnsMismatch, match="`n`"):
+        batch.decide(declared, texts, entry="t")
+
+
 def test_an_exception_in_a_stream_is_the_callers() -> None:
     def batches() -> Iterator[pa.RecordBatch]:
         yield table().to_batches()[0]

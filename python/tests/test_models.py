@@ -69,7 +69,7 @@ def test_messages(rules: Rules) -> None:
 
 
 def test_arguments_and_all_models(rules: Rules) -> None:
-    made = models.of(rules)
+    made = rules.models()
     assert set(made.payloads) == {"refund"} and set(made.arguments) == {"files", "chat"}
     arguments: Any = made.arguments["files"](**rules.decide({"text": "x", "ctx": {"message_count": 4}}).args)
     assert (arguments.limit, arguments.name, made.input.__name__) == (4, None, "Message")

@@ -20,10 +20,15 @@ WHEEL = {
     "rulec-1.0.dist-info/licenses/LICENSE-MIT": b"",
 }
 SDIST = ["LICENSE-APACHE", "LICENSE-MIT", "PKG-INFO", "pyproject.toml", "Cargo.lock", "rulec/py.typed", "rulec/_rulec.pyi"]
+SDIST += [f"crates/{crate}/{file}" for crate in ("serve", "studio") for file in ("Cargo.toml", "src/lib.rs")]
 
 
-def packages(folder: Path, wheel: dict[str, bytes], sdist: list[str]) -> list[str]:
-    with zipfile.ZipFile(folder / "rulec-1.0-cp310-abi3-linux_x86_64.whl", "w") as file:
+def packages(
+    folder: Path, wheel: dict[str, bytes], sdist: list[str], tag: str = "cp310-abi3-manylinux_2_28_x86_64"
+) -> list[str]:
+    for old in folder.glob("*.whl"):
+        old.unlink()
+    with zipfile.ZipFile(folder / f"rulec-1.0-{tag}.whl", "w") as file:
         for name, content in wheel.items():
             file.writestr(name, content)
     with tarfile.open(folder / "rulec-1.0.tar.gz", "w:gz") as archive:
@@ -42,7 +47,9 @@ def test_each_fault_is_found(tmp_path: Path) -> None:
         assert packages(tmp_path, {other: text for other, text in WHEEL.items() if other != name}, SDIST), name
     for name in SDIST:
         assert packages(tmp_path, WHEEL, [other for other in SDIST if other != name]), name
-    for name in (".venv/bin/python", "rulec/__pycache__/a.pyc", "studio/src/main.ts"):
+    for name in (".venv/bin/python", "rulec/__pycache__/a.pyc", "studio/src/main.ts", "crates/studio/src/server.rs"):
         assert packages(tmp_path, WHEEL, [*SDIST, name]), name
     assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0"}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec-1.0.dist-info/METADATA": b"Name: rulec\n\n"}, SDIST)
+    for tag in ("cp310-abi3-linux_x86_64", "cp313-cp313-manylinux_2_28_x86_64"):
+        assert len(packages(tmp_path, WHEEL, SDIST, tag)) == 1, tag

@@ -121,14 +121,17 @@ def test_engines_are_chosen_by_name() -> None:
 
 def test_sessions_and_sequences_of_texts() -> None:
     rules = Rules.from_text("table t { route big when n > 3 -> many default -> few }")
-    texts: list[Any] = [json.dumps({"n": n}) for n in range(1000)]
+    texts: list[Any] = [json.dumps({"n": n}) for n in range(3000)]
     texts[1] = texts[1].encode()
     for threads in (1, 2, 3, 2000):
         decisions = rules.decide_json_many(texts, entry="t", threads=threads)
-        assert [decision.target for decision in decisions] == ["few"] * 4 + ["many"] * 996
+        assert [decision.target for decision in decisions] == ["few"] * 4 + ["many"] * 2996
     assert rules.decide_json_many([], threads=2) == []
     with pytest.raises(MessageError, match="message 2: "):
         rules.decide_json_many(["{}", "{}", "{"], threads=2)
+    # Of several invalid messages, the first is named, whichever thread finds it.
+    with pytest.raises(MessageError, match="message 600: "):
+        rules.decide_json_many([*["{}"] * 600, "{", *["{}"] * 1000, "{"], threads=2)
     session = rules.session(entry="t")
     assert session.decide({"n": 4}).target == "many" and session.decide_json(b'{"n": 1}').target == "few"
     assert session.decide(rules.prepare({"n": 4})).target == "many"
@@ -181,3 +184,37 @@ def test_rules_that_do_not_compile_are_data() -> None:
     with pytest.raises(CompileError) as error:
         Rules.from_text("let a = 1 let a = 2")
     assert error.value.diagnostics[0].to_dict()["code"] == "E0203"
+
+
+def test_errors_speak_python() -> None:
+    text = "extern fn score(text: string) -> int\nroute long when score(text) > 3 -> essays\ndefault -> notes"
+    with pytest.raises(CompileError) as error:
+        Rules.from_text(text)
+    advice = 'give the function where you load the rules: `functions={"score": …}`'
+    assert advice in str(error.value) and error.value.diagnostics[0].help == advice and error.value.rendered == str(error.value)
+    wrong: Any = {"score": 3}
+    with pytest.raises(RulecError, match="`score` is no function, but a <class 'int'>"):
+        Rules.from_text(text, functions=wrong)
+    with pytest.raises(RulecError, match="`support.rules` is the name of a file.*`from_path`"):
+        Rules.from_text("support.rules")
+    message: Any = {"text": "x"}
+    with pytest.raises(TypeError, match="JSON text is `str` or `bytes`, and this is a `dict`; give a dict.* to `decide`"):
+        DESK.decide_json(message)
+
+
+def test_a_router_names_what_does_not_fit() -> None:
+    rules, handlers = Rules.from_text("default -> chat"), {"chat": lambda request: "hi"}
+    unfit: Any
+    with pytest.raises(rulec.RouterError, match="lead to `chat`, which has no handler; register one of this name"):
+        Router(rules, {})
+    for unfit, problem in [
+        ({"handlers": {"chat": "hi"}}, "the handler `chat` is no function, but a <class 'str'>"),
+        ({"handlers": handlers, "policies": {"chat": 3}}, "the policy of `chat` is no `Policy`, but a <class 'int'>"),
+    ]:
+        with pytest.raises(rulec.RouterError, match=problem):
+            Router(rules, **unfit)
+    unfit = "support.rules"
+    with pytest.raises(TypeError, match="`Rules` or `LiveRules` are wanted, and not a <class 'str'>"):
+        Router(unfit, handlers)
+    with pytest.raises(rulec.RouterError, match="-1 is no number of seconds; give 0 or more"):
+        Policy(time_limit=-1)

@@ -10,11 +10,12 @@ use crate::history::{Past, RecordError, Store, StoreError};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_eval::decision::Choice;
 use rulec_lang::value::Value;
-use rulec_sema::hir::RuleId;
+use rulec_sema::hir::{RuleId, SlotId};
 use rulec_vm::input::{InputPlan, SlotFiller};
 use rulec_vm::vm::Scratch;
 use serde::Serialize;
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// An entry with the selected engine, its machine code, and its own working memory. A session gives
@@ -228,6 +229,13 @@ impl Session {
     #[doc(hidden)]
     pub fn plan(&self) -> Option<&InputPlan> {
         self.engine_choice.plan(&self.rules)
+    }
+
+    /// Returns the slots (fields that rules read) that a decision of this session may read. Not
+    /// part of the stable API.
+    #[doc(hidden)]
+    pub fn read_slots(&self) -> BTreeSet<SlotId> {
+        self.rules.program.fields_of_decision(self.engine_choice.table)
     }
 
     /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A

@@ -4,6 +4,7 @@
 
 use crate::cell::{TextFormat, TypedColumn, is_json};
 use crate::kinds::{can_be_read_as, possible_kinds};
+use crate::needs::Needs;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
 use rulec::{Language, Message, Session, UnknownEntry};
@@ -199,7 +200,8 @@ impl Binding {
         let Some(plan) = session.plan() else {
             return Ok(Binding { places, ..Binding::bind_all(schema, options) });
         };
-        let mut binder = Binder { plan, schema: &schema, options, problems: Vec::new() };
+        let needs = Needs::new(session, plan);
+        let mut binder = Binder { plan, needs, schema: &schema, options, problems: Vec::new() };
         let columns = binder.map_columns();
         let bound = binder.bind_in(ROOT_PATH, &columns, "");
         let columnar = bound.iter().all(BoundField::is_columnar) && !plan.reads_kind(ROOT_PATH, Kind::Dict);
@@ -294,6 +296,7 @@ impl Options {
 
 struct Binder<'s> {
     plan: &'s InputPlan,
+    needs: Needs<'s>,
     schema: &'s Schema,
     options: &'s Options,
     problems: Vec<Message>,
@@ -338,6 +341,9 @@ impl Binder<'_> {
                 }
                 Some((index, FieldSource::Column(column, text_format))) => {
                     let field = self.schema.field(*column);
+                    if self.needs.can_skip(path_id, field, *text_format) {
+                        continue;
+                    }
                     let inside = self.check_column(path_id, field, *text_format, &path);
                     bound.push(self.bind_field(index, path_id, inside, column_kinds(field, *text_format)));
                 }
@@ -388,7 +394,9 @@ impl Binder<'_> {
         };
         let kinds = possible_kinds(field, text_format);
         if !can_be_read_as(kinds, readable_kinds) {
-            self.problems.push(unfit_column_message(field, text_format, path, readable_kinds));
+            if self.needs.contains(path_id) {
+                self.problems.push(unfit_column_message(field, text_format, path, readable_kinds));
+            }
             return None;
         }
         match field.data_type() {
@@ -397,6 +405,7 @@ impl Binder<'_> {
                 for (name, inner) in self.plan.child_paths(path_id) {
                     let path = join_path(path, name);
                     match fields.find(name) {
+                        Some((_, field)) if self.needs.can_skip(inner, field, TextFormat::Text) => {}
                         Some((index, field)) => {
                             let inside = self.check_column(inner, field, TextFormat::Text, &path);
                             let kinds = column_kinds(field, TextFormat::Text);
@@ -414,7 +423,7 @@ impl Binder<'_> {
     /// Reports that the field `path` has no column, unless the rules or the options allow it to be
     /// missing. `names` are the existing columns, from which a similar name is suggested.
     fn report_missing<'n>(&mut self, path_id: PathId, path: &str, names: impl Iterator<Item = &'n str>) {
-        if self.options.allow_missing || self.plan.is_optional(path_id) {
+        if self.options.allow_missing || self.plan.is_optional(path_id) || !self.needs.contains(path_id) {
             return;
         }
         let names: Vec<&str> = names.collect();

@@ -21,6 +21,7 @@ pub mod formats;
 mod kinds;
 mod lines;
 mod moment;
+mod needs;
 mod rows;
 mod scale;
 mod typed_columns;

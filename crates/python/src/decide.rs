@@ -2,6 +2,7 @@
 
 use super::decision::Decision;
 use super::error::{is_message_error, message_error};
+use super::history::store_of;
 use super::message::{DirectValue, as_dict, object, text_bytes};
 use super::pace::Pace;
 use super::prepared::{Prepared, Resolved, message_to_json};
@@ -11,7 +12,9 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use rulec::Entry;
-use std::sync::{Mutex, PoisonError};
+use rulec_base::json::JsonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
 
 /// Decides one message, given as any supported Python value. The message is read with the GIL and
 /// decided without the GIL if that takes long; see [`Pace`].
@@ -81,8 +84,8 @@ impl Rules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
-    /// Decides a sequence of messages given as JSON text, on `threads` threads. The interpreter
-    /// lock is released for the whole sequence. The error for an invalid message contains the index
+    /// Decides a sequence of messages given as JSON text, on `threads` threads, which do not hold
+    /// the interpreter lock. The error for an invalid message contains the index
     /// of the message.
     #[pyo3(signature = (texts, *, entry = None, threads = 1))]
     fn decide_json_many(
@@ -91,35 +94,24 @@ impl Rules {
         texts: &Bound<'_, PyAny>,
         entry: Option<&str>,
         threads: usize,
-    ) -> PyResult<Vec<Decision>> {
+    ) -> PyResult<Vec<Py<Decision>>> {
         let entry = self.entry(entry)?;
         let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         let lines = texts.iter().map(text_bytes).collect::<PyResult<Vec<_>>>()?;
-        let size = lines.len().div_ceil(threads.max(1)).max(1);
-        let decide = |lines: &[&[u8]]| {
-            let mut session = entry.session();
-            lines.iter().map(|line| session.decide_line(line)).collect::<Vec<_>>()
-        };
-        let results: Vec<_> = without_gil(py, || match threads {
-            0 | 1 => decide(&lines),
-            _ => std::thread::scope(|scope| {
-                let parts: Vec<_> =
-                    lines.chunks(size).map(|part| scope.spawn(move || decide(part))).collect();
-                parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
-            }),
-        });
-        let decided = results.into_iter().enumerate().map(|(index, decision)| match decision {
-            Ok(decision) => Ok(Decision::new(decision)),
-            Err(error) => Err(message_error(format!("message {index}: {error}"))),
-        });
-        decided.collect()
+        decide_lines(py, entry, &lines, threads)
     }
 
     /// Returns a session: the fastest way to decide many messages, one after another, in one
-    /// thread.
-    #[pyo3(signature = (*, entry = None))]
-    fn session(&self, entry: Option<&str>) -> PyResult<Session> {
-        Ok(Session(Mutex::new(self.entry(entry)?.session())))
+    /// thread. `history` is a store of earlier messages, which the session reads and extends.
+    #[pyo3(signature = (*, entry = None, history = None))]
+    fn session(&self, entry: Option<&str>, history: Option<&Bound<'_, PyAny>>) -> PyResult<Session> {
+        let session = self.entry(entry)?.session();
+        let session = match history {
+            Some(store) => session.with_history(store_of(&self.rules, store)?),
+            None => session,
+        };
+        let (session, has_store) = (Mutex::new(session), history.is_some());
+        Ok(Session { session, rules: self.rules.clone(), has_store })
     }
 
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
@@ -130,15 +122,88 @@ impl Rules {
     }
 }
 
+/// The number of texts that a thread decides at a time. It is large enough that passing the GIL on
+/// costs little, and small enough that the decisions of a block fit into the cache.
+const BLOCK: usize = 512;
+
+/// Decides JSON texts on `threads` threads. The calling thread converts the decisions of the blocks
+/// that are ready to Python objects.
+fn decide_lines(
+    py: Python<'_>,
+    entry: Entry<'_>,
+    lines: &[&[u8]],
+    threads: usize,
+) -> PyResult<Vec<Py<Decision>>> {
+    let blocks: Vec<&[&[u8]]> = lines.chunks(BLOCK).collect();
+    let decide = |session: &mut rulec::Session, block: &[&[u8]]| -> DecidedBlock {
+        block.iter().map(|line| session.decide_line(line)).collect()
+    };
+    let mut converted = Vec::with_capacity(lines.len());
+    if threads <= 1 {
+        let mut session = entry.session();
+        for (index, block) in blocks.iter().enumerate() {
+            let decided = without_gil(py, || decide(&mut session, block));
+            converted.extend(convert_block(py, index * BLOCK, decided)?);
+        }
+        return Ok(converted);
+    }
+    let mut converted_blocks: Vec<_> = blocks.iter().map(|_| Ok(Vec::new())).collect();
+    let (next, blocks, decide) = (AtomicUsize::new(0), &blocks, &decide);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(2 * threads);
+        // The lock allows `without_gil` to borrow the receiver; no other thread takes it.
+        let receiver = Mutex::new(receiver);
+        let receive = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        for _ in 0..threads.min(blocks.len()) {
+            let (sender, next) = (sender.clone(), &next);
+            scope.spawn(move || {
+                let mut session = entry.session();
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(block) = blocks.get(index) else { break };
+                    if sender.send((index, decide(&mut session, block))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        while let Ok((index, decided)) = without_gil(py, receive) {
+            converted_blocks[index] = convert_block(py, index * BLOCK, decided);
+        }
+    });
+    for block in converted_blocks {
+        converted.extend(block?);
+    }
+    Ok(converted)
+}
+
+/// The results for the texts of a block, in order.
+type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
+
+/// Converts the decisions of a block to Python objects. `start` is the index of its first message.
+fn convert_block(py: Python<'_>, start: usize, decided: DecidedBlock) -> PyResult<Vec<Py<Decision>>> {
+    let decided = decided.into_iter().enumerate().map(|(index, decision)| match decision {
+        Ok(decision) => Py::new(py, Decision::new(decision)),
+        Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
+    });
+    decided.collect()
+}
+
 /// Rules with their own working memory, for the decisions of one thread.
 #[pyclass(frozen, module = "rulec")]
-pub struct Session(Mutex<rulec::Session>);
+pub struct Session {
+    pub session: Mutex<rulec::Session>,
+    pub rules: rulec::Rules,
+    /// Whether the session has a store of earlier messages.
+    pub has_store: bool,
+}
 
 #[pymethods]
 impl Session {
     /// Decides a message. The interpreter lock is not released.
     fn decide(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let mut session = self.0.lock_py_attached(message.py()).unwrap_or_else(PoisonError::into_inner);
+        let mut session = self.session.lock_py_attached(message.py()).unwrap_or_else(PoisonError::into_inner);
         if message.cast::<PyDict>().is_ok()
             && let Ok(decision) = session.decide_value(&DirectValue::new(message))
         {
@@ -150,7 +215,7 @@ impl Session {
 
     /// Decides a message given as JSON text. The interpreter lock is not released.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
-        let mut session = self.0.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
+        let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
         let decision = session.decide_line(text_bytes(text)?);
         decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
     }

@@ -55,6 +55,16 @@ impl Decision {
         Decision(Source::Made(decision))
     }
 
+    /// Returns the decision of the library; an error if the decision was pickled.
+    pub fn made(&self) -> PyResult<&rulec::Decision> {
+        match &self.0 {
+            Source::Made(decision) => Ok(decision),
+            Source::Pickled(_) => {
+                Err(library_error("a pickled decision cannot be recorded; record it where it was made"))
+            }
+        }
+    }
+
     /// Returns an attribute: what `read` returns for a decision, or the pickled value.
     fn read<'d, 'py, T: IntoPyObject<'py>>(
         &'d self,

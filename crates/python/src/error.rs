@@ -7,9 +7,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{IntoPyDict, PyType};
 use pythonize::pythonize;
-use rulec::{Applicability, Severity, SourceMap, Span};
-use rulec_base::diag::visible_offset;
+use rulec::{Applicability, Message, Severity, SourceMap, Span};
+use rulec_base::diag::{Code, visible_offset};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fmt::Display;
 
 create_exception!(rulec, RulecError, PyException, "An error of this package.");
@@ -141,8 +142,22 @@ pub struct Diagnostic {
     fixes: Vec<Fix>,
 }
 
+/// Returns the advice about a diagnostic where this package needs other words than Rust; otherwise
+/// `None`.
+fn python_help(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Option<Message> {
+    let span = diagnostic.span().filter(|_| diagnostic.code == Code::HostFunction)?;
+    diagnostic.help.as_ref().filter(|help| help.to_string().contains("Compiler::new()"))?;
+    let name = sources.get(span.file)?.text.get(span.start as usize..span.end as usize)?;
+    let help = format!("give the function where you load the rules: `functions={{\"{name}\": …}}`");
+    Some(Message::verbatim(help))
+}
+
 impl Diagnostic {
     pub fn new(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Diagnostic {
+        let mut diagnostic = Cow::Borrowed(diagnostic);
+        if let Some(help) = python_help(&diagnostic, sources) {
+            diagnostic.to_mut().help = Some(help);
+        }
         let labels = diagnostic.labels.iter();
         let fixes = diagnostic.fixes.iter().map(|fix| Fix {
             place: TextRange::from_span(fix.span, sources),
@@ -215,7 +230,8 @@ impl Diagnostic {
 /// Its attribute `diagnostics` contains the diagnostics as data.
 pub fn compile_error(py: Python<'_>, error: &rulec::CompileError) -> PyErr {
     let diagnostics = Diagnostic::all(error.diagnostics(), error.sources());
-    let rendered = error.render();
+    let rendered: Vec<&str> = diagnostics.iter().map(|diagnostic| &*diagnostic.rendered).collect();
+    let rendered = rendered.join("\n");
     let exception = CompileError::new_err((rendered.clone(),));
     let value = exception.value(py);
     match value.setattr("diagnostics", diagnostics).and_then(|()| value.setattr("rendered", rendered)) {

@@ -17,6 +17,9 @@ pub fn register_functions(
     functions: Option<&Bound<'_, PyMapping>>,
 ) -> PyResult<Compiler> {
     for (name, function) in mapping_entries(functions)? {
+        if !function.is_callable() {
+            return Err(library_error(format!("`{name}` is no function, but a {}", function.get_type())));
+        }
         let inspect = function.py().import(intern!(function.py(), "inspect"))?;
         if inspect.call_method1(intern!(function.py(), "iscoroutinefunction"), (&function,))?.is_truthy()? {
             let help = "rules await nothing; give a function that is no `async def`, or put its result into the message";

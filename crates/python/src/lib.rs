@@ -11,6 +11,7 @@
 //! | `host` | Python functions that rules call |
 //! | `rules` | rule sets and their queries |
 //! | `decide` | how rules decide messages |
+//! | `history`, `recording` | stores of earlier messages, and sessions that record in them |
 //! | `decision` | decisions and explanations |
 //! | `queries` | analysis, tests and comparisons of rules |
 //! | `live` | rules that change while they decide |
@@ -45,6 +46,7 @@ mod document;
 mod error;
 mod events;
 mod flows;
+mod history;
 mod host;
 mod http;
 mod judge;
@@ -56,6 +58,7 @@ mod pace;
 mod policy;
 mod prepared;
 mod queries;
+mod recording;
 mod router;
 mod rules;
 mod runner;
@@ -100,6 +103,8 @@ mod _rulec {
     use super::events::{DecisionMade, DecisionRejected, DecisionValidated, NodeExecutionFailed};
     #[pymodule_export]
     use super::flows::{FlowHit, Flows, Question};
+    #[pymodule_export]
+    use super::history::MemoryStore;
     #[pymodule_export]
     use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
     #[pymodule_export]

@@ -8,6 +8,7 @@ use super::log::decision_log;
 use super::message::{as_dict, object, text_bytes};
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
 use pythonize::pythonize;
@@ -243,7 +244,15 @@ impl LiveRules {
 pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
     match rules.cast::<LiveRules>() {
         Ok(live) => Ok(live.get().rules.clone()),
-        Err(_) => Ok(rules.cast::<Rules>()?.get().rules.clone().into()),
+        Err(_) => match rules.cast::<Rules>() {
+            Ok(rules) => Ok(rules.get().rules.clone().into()),
+            Err(_) => {
+                let (found, help) = (rules.get_type(), "`Rules.from_path` reads a file");
+                Err(PyTypeError::new_err(format!(
+                    "`Rules` or `LiveRules` are wanted, and not a {found}; {help}"
+                )))
+            }
+        },
     }
 }
 

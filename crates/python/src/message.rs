@@ -3,6 +3,7 @@
 //! values that represent JSON (models, dataclasses, times, enumerations) become a tree first.
 
 use super::error::message_error;
+use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
@@ -52,11 +53,13 @@ impl Serialize for DirectValue<'_, '_> {
             return serializer.serialize_bool(value.is_true());
         }
         if let Ok(int) = value.cast::<PyInt>() {
-            return match (int.extract::<i64>(), int.extract::<u64>()) {
-                (Ok(int), _) => serializer.serialize_i64(int),
-                (_, Ok(int)) => serializer.serialize_u64(int),
+            if let Ok(int) = int.extract::<i64>() {
+                return serializer.serialize_i64(int);
+            }
+            return match int.extract::<u64>() {
+                Ok(int) => serializer.serialize_u64(int),
                 // The JSON reader also converts larger integers to floats.
-                _ => serializer.serialize_f64(int.extract::<f64>().map_err(|_| not_direct_error())?),
+                Err(_) => serializer.serialize_f64(int.extract::<f64>().map_err(|_| not_direct_error())?),
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
@@ -117,9 +120,15 @@ fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 
 /// Returns the bytes of JSON text, which Python gives as `str` or `bytes`.
 pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
-    match text.cast::<PyString>() {
-        Ok(text) => Ok(text.to_str()?.as_bytes()),
-        Err(_) => Ok(text.cast::<PyBytes>()?.as_bytes()),
+    match (text.cast::<PyString>(), text.cast::<PyBytes>()) {
+        (Ok(text), _) => Ok(text.to_str()?.as_bytes()),
+        (_, Ok(bytes)) => Ok(bytes.as_bytes()),
+        _ => {
+            let (found, help) = (type_name(text), "give a dict, a dataclass or a pydantic model to `decide`");
+            Err(PyTypeError::new_err(format!(
+                "JSON text is `str` or `bytes`, and this is a `{found}`; {help}"
+            )))
+        }
     }
 }
 
@@ -221,10 +230,12 @@ impl TreeConverter<'_> {
             return Ok(value.is_true().into());
         }
         if let Ok(int) = value.cast::<PyInt>() {
-            return match (int.extract::<i64>(), int.extract::<u64>()) {
-                (Ok(int), _) => Ok(int.into()),
-                (_, Ok(int)) => Ok(int.into()),
-                _ => match int.extract::<f64>() {
+            if let Ok(int) = int.extract::<i64>() {
+                return Ok(int.into());
+            }
+            return match int.extract::<u64>() {
+                Ok(int) => Ok(int.into()),
+                Err(_) => match int.extract::<f64>() {
                     Ok(float) => Ok(float.into()),
                     Err(_) => Err(self.error_at_path("is a number beyond the range of a 64-bit float")),
                 },

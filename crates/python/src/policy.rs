@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// Converts a number of seconds to a duration.
 pub fn seconds(seconds: f64) -> PyResult<Duration> {
-    let to_error = |error| RouterError::new_err(format!("{seconds} is no number of seconds: {error}"));
+    let to_error = |_| RouterError::new_err(format!("{seconds} is no number of seconds; give 0 or more"));
     Duration::try_from_secs_f64(seconds).map_err(to_error)
 }
 

@@ -289,13 +289,21 @@ impl Router {
         let mut builder = route::Router::builder(live_rules(rules)?);
         let mut functions = HashMap::new();
         for (name, function) in mapping_entries(Some(handlers))? {
+            if !function.is_callable() {
+                let found = function.get_type();
+                return Err(router_error(format!("the handler `{name}` is no function, but a {found}")));
+            }
             functions.insert(name.clone(), function.clone().unbind());
             let (function, calls) = (Arc::new(function.unbind()), calls.clone());
             let handler = move |request| call_handler(function.clone(), calls.clone(), request);
             builder = builder.handler(name, handler);
         }
         for (name, policy) in mapping_entries(policies)? {
-            builder = builder.policy(name, policy.cast::<Policy>()?.get().0.clone());
+            let Ok(policy) = policy.cast::<Policy>() else {
+                let found = policy.get_type();
+                return Err(router_error(format!("the policy of `{name}` is no `Policy`, but a {found}")));
+            };
+            builder = builder.policy(name, policy.get().0.clone());
         }
         if let Some(entry) = entry {
             builder = builder.entry(entry);

@@ -141,6 +141,10 @@ impl Rules {
         tier: Option<&str>,
         index: Option<&str>,
     ) -> PyResult<Rules> {
+        if text.ends_with(".rules") && !text.contains(char::is_whitespace) {
+            let help = "read it with `from_path`";
+            return Err(library_error(format!("`{text}` is the name of a file, and not rules; {help}")));
+        }
         let main_loader = MemoryLoader::new().with(UNNAMED_TEXT, text);
         let loader =
             imports.into_iter().flatten().fold(main_loader, |loader, (path, text)| loader.with(path, text));
@@ -308,6 +312,12 @@ impl Rules {
         self.rules.warnings().iter().chain(found).map(|warning| Diagnostic::new(warning, sources)).collect()
     }
 
+    /// True if the rules have a `history` statement.
+    #[getter]
+    fn has_history(&self) -> bool {
+        self.rules.has_history()
+    }
+
     #[getter]
     fn generation(&self) -> u64 {
         self.rules.generation()
@@ -357,6 +367,11 @@ impl Rules {
             judge = judge.options(tree(options, "options")?).map_err(library_error)?;
         }
         Ok(Judge(if strict { judge.strict() } else { judge }))
+    }
+
+    /// Returns models of pydantic: of the message, of the payloads and of the handlers' arguments.
+    fn models<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.models")?.call_method1("of", (slf,))
     }
 
     /// Returns the JSON Schema of a payload kind.

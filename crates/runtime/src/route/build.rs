@@ -436,7 +436,7 @@ impl Problem {
             Problem::Entry(error) => error.to_message(),
             Problem::NoHandler { target, near } => message!(
                 "the rules lead to `{target}`, which has no handler; {}",
-                handler_hint(near.as_deref(), target)
+                handler_hint(near.as_deref())
             ),
             Problem::RegisteredTwice { name } => {
                 message!("the handler `{name}` is registered twice; remove one, or give it a name of its own")
@@ -445,11 +445,11 @@ impl Problem {
             Problem::Args { error, .. } => error.to_message(),
             Problem::PolicyWithoutHandler { name, near } => message!(
                 "a policy or time limit is set for `{name}`, which has no handler; {}",
-                handler_hint(near.as_deref(), name)
+                handler_hint(near.as_deref())
             ),
             Problem::NoFallback { name, fallback, near } => message!(
                 "`{name}` falls back to `{fallback}`, which has no handler; {}",
-                handler_hint(near.as_deref(), fallback)
+                handler_hint(near.as_deref())
             ),
             Problem::OwnFallback { name } => {
                 message!("`{name}` falls back to itself; name another handler, or set retries")
@@ -458,10 +458,10 @@ impl Problem {
     }
 }
 
-fn handler_hint(near: Option<&str>, name: &str) -> Message {
+fn handler_hint(near: Option<&str>) -> Message {
     match near {
         Some(near) => message!("did you mean `{near}`, which is registered?"),
-        None => message!("register one: `.handler(\"{name}\", …)`"),
+        None => message!("register one of this name"),
     }
 }
 

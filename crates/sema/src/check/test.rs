@@ -7,7 +7,7 @@ mod then;
 
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{self, Expect, FLOWS_TABLE, FlowId, Program, RuleId, TableId, TableKind, Trigger};
-use rulec_base::diag::{Code, Diagnostic, Message, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
 use rulec_base::span::{Span, Spanned};
 use rulec_base::{broken_invariant, message};
 use rulec_lang::ty::{Kind, KindSet, RecordType, Ty};
@@ -210,8 +210,15 @@ impl<'a> Checker<'a> {
             _ => {
                 let name = &payload.name;
                 let message = message!("a test of a payload expects an outcome of `{name}`");
-                let help =
+                let outcomes =
                     message!("write `expect {name}.accept`, `{name}.accept_corrected` or `{name}.reject`");
+                let help = match self.expectations_of_rule(name) {
+                    routes if routes.is_empty() => outcomes,
+                    routes => {
+                        let routes = list_alternatives(routes);
+                        message!("{outcomes}; to expect the route, write {routes}")
+                    }
+                };
                 return self.fail(Code::UnknownExpectation, outcome_span, message, help);
             }
         };
@@ -341,12 +348,22 @@ impl<'a> Checker<'a> {
             Some((route, table)) => Ok((entry_table(table), Expect::Rule(route))),
             None if candidates.len() > 1 => {
                 let message = message!("several tables have a route `{}`", name.node);
-                let help = message!("name the table: `expect TABLE.{}`", name.node);
+                let routes = list_alternatives(self.expectations_of_rule(&name.node));
+                let help = message!("name the table: write {routes}");
                 self.fail(Code::UnknownExpectation, path_span, message, help)
             }
             None if self.failed_routes.contains(name.node.as_str()) => Err(AlreadyReported),
             None => self.report_no_such_choice(table, name),
         }
+    }
+
+    /// Returns `expect TABLE.NAME`, in backticks, for each table with a rule of this name.
+    fn expectations_of_rule(&self, name: &str) -> Vec<String> {
+        let rules = self.program.rules.iter().filter(|rule| *rule.name == *name);
+        let tables: BTreeSet<TableId> = rules.map(|rule| rule.table).collect();
+        let tables = tables.iter().map(|table| &self.program.tables[table.index()]);
+        let decides = tables.filter(|table| table.kind != TableKind::Requirements);
+        decides.map(|table| format!("`expect {}.{name}`", table.name)).collect()
     }
 
     /// True for the name of a rule, and for `default` and `none`. Any other name that a test

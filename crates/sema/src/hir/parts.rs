@@ -1,8 +1,12 @@
 //! Direct children of conditions and values, for code that traverses whole trees.
 
-use super::{Cond, CondKind, Expr, ExprKind, LetId, Operand, Predicate, Program, SlotId, Term};
+use super::{
+    Cond, CondKind, Destination, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, SlotId,
+    TableId, Term, ValueId,
+};
 use rulec_base::span::Span;
 use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeSet;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
@@ -120,6 +124,48 @@ impl Program {
             }
             Part::Let(id) => self.add_reads(self.let_body(id).part(), reads),
             part => part.parts().into_iter().for_each(|part| self.add_reads(part, reads)),
+        }
+    }
+
+    /// Returns the fields that a decision by a table may read: in the conditions and the outcomes
+    /// of its rules, and in the tables to which it jumps.
+    pub fn fields_of_decision(&self, table: TableId) -> BTreeSet<SlotId> {
+        let (mut tables, mut visited) = (vec![table], BTreeSet::from([table]));
+        let mut reads = Vec::new();
+        while let Some(table) = tables.pop() {
+            let table = &self.tables[table.index()];
+            let rules = table.order.iter().map(|id| &self.rules[id.index()]);
+            for rule in rules.clone() {
+                self.add_reads(Part::Cond(&rule.condition), &mut reads);
+            }
+            for outcome in rules.map(|rule| &rule.outcome).chain(&table.default) {
+                if let Outcome::Goto(next) = outcome
+                    && visited.insert(*next)
+                {
+                    tables.push(*next);
+                }
+                for value in outcome.values() {
+                    self.add_reads(Part::Expr(&self.values[value.index()]), &mut reads);
+                }
+            }
+        }
+        reads.into_iter().map(|(slot, _)| slot).collect()
+    }
+}
+
+impl Outcome {
+    /// Returns the values that are computed after the outcome was selected.
+    fn values(&self) -> Vec<ValueId> {
+        match self {
+            Outcome::Handler { args, .. } => args.iter().map(|argument| argument.value).collect(),
+            Outcome::Next { destinations, next, .. } => {
+                let named = destinations.iter().filter_map(|destination| match destination {
+                    Destination::Named(value) => Some(*value),
+                    _ => None,
+                });
+                named.chain([*next]).collect()
+            }
+            _ => Vec::new(),
         }
     }
 }

@@ -239,6 +239,11 @@ impl InputPlan {
         self.node(path).map_or(KindSet::EMPTY, |node| node.slot_kinds.union(contract_kinds(node)))
     }
 
+    /// True if the author declared the types of message fields with `input`.
+    pub fn is_declared(&self) -> bool {
+        self.declared
+    }
+
     /// True if the author's `input` declaration has an optional field at this path. A message may
     /// then lack the field.
     pub fn is_optional(&self, path: PathId) -> bool {

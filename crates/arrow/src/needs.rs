@@ -1,0 +1,41 @@
+//! Which fields of a message the deciding entry needs. Other entries of the same rules may read
+//! more fields, whose columns may be missing.
+
+use crate::cell::TextFormat;
+use crate::kinds::possible_kinds;
+use arrow_schema::Field;
+use rulec::Session;
+use rulec_sema::hir::SlotId;
+use rulec_vm::input::{InputPlan, PathId};
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
+/// The fields that the entry of a session needs.
+pub(crate) struct Needs<'s> {
+    session: &'s Session,
+    plan: &'s InputPlan,
+    /// The slots (fields that rules read) of the entry. Computed only if some column is missing or
+    /// unusable, because the computation decodes the conditions of all its rules.
+    read_slots: OnceCell<BTreeSet<SlotId>>,
+}
+
+impl<'s> Needs<'s> {
+    pub fn new(session: &'s Session, plan: &'s InputPlan) -> Needs<'s> {
+        Needs { session, plan, read_slots: OnceCell::new() }
+    }
+
+    /// True if the entry reads the field or a field inside it, or if the author declared the
+    /// `input`, which every message must satisfy.
+    pub fn contains(&self, path_id: PathId) -> bool {
+        let read_slots = || self.read_slots.get_or_init(|| self.session.read_slots());
+        self.plan.is_declared()
+            || self.plan.slots_at(path_id).any(|(slot, _)| read_slots().contains(&SlotId(slot)))
+            || self.plan.child_paths(path_id).any(|(_, child)| self.contains(child))
+    }
+
+    /// True for a column that is not bound: the entry does not need the field, and rules cannot
+    /// read any value of the column.
+    pub fn can_skip(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
+        possible_kinds(field, text_format).is_empty() && !self.contains(path_id)
+    }
+}

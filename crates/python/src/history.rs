@@ -1,0 +1,88 @@
+//! Stores of the earlier messages that rules read as `history`.
+
+use super::error::{exception_text, library_error};
+use super::message::tree;
+use super::shutdown::with_gil;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PySlice;
+use pythonize::pythonize;
+use rulec::history::{self, Events, RecordError, Store, StoreError};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// Keeps the earlier messages of each key in memory. Threads and sessions may share a store. If
+/// there are more than `max_keys` keys, the key that was used least recently is removed.
+#[pyclass(frozen, module = "rulec")]
+pub struct MemoryStore(Arc<history::MemoryStore>);
+
+#[pymethods]
+impl MemoryStore {
+    #[new]
+    #[pyo3(signature = (max_keys = None))]
+    fn new(max_keys: Option<usize>) -> MemoryStore {
+        let max_keys = max_keys.unwrap_or(history::MemoryStore::DEFAULT_KEYS);
+        MemoryStore(Arc::new(history::MemoryStore::new(max_keys)))
+    }
+
+    /// The number of keys with messages.
+    #[getter]
+    fn key_count(&self) -> usize {
+        self.0.key_count()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<{:?}>", self.0)
+    }
+}
+
+/// A store in Python. Its method `with_key` returns a context manager, which gives the list of the
+/// earlier messages of a key. The store keeps the list that the `with` block leaves.
+struct PythonStore(Py<PyAny>);
+
+impl PythonStore {
+    fn change(&self, py: Python<'_>, key: &str, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
+        let context = self.0.bind(py).call_method1(intern!(py, "with_key"), (key,))?;
+        let messages = context.call_method0(intern!(py, "__enter__"))?;
+        let changed = change_messages(&messages, work);
+        let none = py.None();
+        let exit = intern!(py, "__exit__");
+        match &changed {
+            Ok(()) => context.call_method1(exit, (&none, &none, &none))?,
+            Err(error) => context.call_method1(exit, (error.get_type(py), error.value(py), &none))?,
+        };
+        changed
+    }
+}
+
+/// Calls `work` with the messages in a Python list, and writes its changes into the list.
+fn change_messages(messages: &Bound<'_, PyAny>, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
+    let Json::Array(elements) = tree(messages, "the history")? else {
+        return Err(library_error("the context manager of `with_key` gives a list of dicts"));
+    };
+    let mut events = Events::from_elements(elements);
+    work(&mut events);
+    let py = messages.py();
+    messages.set_item(PySlice::full(py), pythonize(py, events.elements())?)
+}
+
+impl Store for PythonStore {
+    fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
+        with_gil(|py| self.change(py, key, work).map_err(|error| StoreError(exception_text(py, &error))))
+    }
+}
+
+/// Returns the store that a program gives for sessions of these rules.
+pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
+    if !rules.has_history() {
+        return Err(library_error(RecordError::NoHistory));
+    }
+    if let Ok(memory) = store.cast::<MemoryStore>() {
+        return Ok(memory.get().0.clone());
+    }
+    if !store.hasattr(intern!(store.py(), "with_key"))? {
+        let help = "give a `MemoryStore`, or an object with the method `with_key`";
+        return Err(library_error(format!("{} keeps no messages; {help}", store.get_type())));
+    }
+    Ok(Arc::new(PythonStore(store.clone().unbind())))
+}

@@ -1,0 +1,187 @@
+"""Rules that read earlier messages: sessions with a store."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rulec import MessageError, RulecError, Rules, UnknownName
+from rulec.history import MemoryStore, Store
+
+RULES = Rules.from_text("""
+input { tool: string, user?: string, cents?: int, now: datetime }
+history by user keep 1d at most 100
+route leak priority 10 when tool == "send" and any p in history within 1h: p.tool == "read_secret" -> deny
+route budget when tool == "pay" and (sum p.cents for p in history: p.decision.target == "pay") + cents > 1000 -> ask
+route pay when tool == "pay" -> pay
+default -> run
+table calm { route repeated when previous.tool == tool -> deny default -> run }
+""")
+NOON = datetime(2026, 1, 31, 12, tzinfo=timezone.utc)
+
+
+def call(tool: str, user: str = "ann", minutes: int = 0, **fields: Any) -> dict[str, Any]:
+    return {"tool": tool, "user": user, "now": NOON + timedelta(minutes=minutes), **fields}
+
+
+def test_a_session_decides_by_what_happened_before() -> None:
+    store = MemoryStore()
+    session = RULES.session(history=store)
+    assert RULES.has_history and not Rules.from_text("default -> chat").has_history
+    assert session.decide_and_record(call("read_secret")).target == "run"
+    assert session.decide_with_history(call("send", minutes=5)).target == "deny"
+    assert session.decide_with_history(call("send", minutes=61)).target == "run"
+    assert session.decide_with_history(call("send", "bob")).target == "run"
+    assert session.decide(call("send", minutes=5)).target == "run"
+    assert RULES.session(history=store).decide_with_history(call("send")).target == "deny"
+    assert store.key_count == 1 and repr(store) == "<MemoryStore(1 keys)>"
+
+
+def test_messages_are_observed_and_recorded_later() -> None:
+    session = RULES.session(history=MemoryStore())
+    session.observe(call("pay", cents=900))
+    decision = session.decide_with_history(call("pay", cents=900))
+    # A message without a decision was not paid.
+    assert decision.target == "pay"
+    session.record(call("pay", cents=900), decision)
+    assert session.decide_with_history(call("pay", cents=200)).target == "ask"
+    assert session.decide_with_history(call("pay", cents=100)).target == "pay"
+    with pytest.raises(RulecError, match="a pickled decision cannot be recorded"):
+        session.record(call("pay"), pickle.loads(pickle.dumps(decision)))
+
+
+def test_entries_and_prepared_messages() -> None:
+    session = RULES.session(entry="calm", history=MemoryStore())
+    prepared = RULES.prepare(call("search"))
+    assert [session.decide_and_record(prepared).target for _ in range(2)] == ["run", "deny"]
+    with pytest.raises(UnknownName, match="calm"):
+        RULES.session(entry="clam", history=MemoryStore())
+
+
+def test_threads_never_spend_a_budget_twice() -> None:
+    store = MemoryStore()
+    paid: list[str | None] = []
+
+    def spend() -> None:
+        session = RULES.session(history=store)
+        for _ in range(20):
+            paid.append(session.decide_and_record(call("pay", cents=100)).target)
+
+    threads = [threading.Thread(target=spend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert paid.count("pay") == 10 and paid.count("ask") == 70
+
+
+def test_functions_of_python_are_called_while_histories_are_locked() -> None:
+    rules = Rules.from_text(
+        """
+        extern fn limit(user: string) -> int
+        input { user: string, now: datetime }
+        history by user keep 1d
+        route full when (count p in history: p.user == user) >= limit(user) -> stop
+        default -> go
+        """,
+        functions={"limit": lambda user: len(user)},
+    )
+    store = MemoryStore()
+    targets: list[str | None] = []
+
+    def decide() -> None:
+        session = rules.session(history=store)
+        targets.extend(session.decide_and_record({"user": "ann", "now": NOON}).target for _ in range(200))
+
+    threads = [threading.Thread(target=decide) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert targets.count("go") == 3 and len(targets) == 600
+
+
+def test_errors_name_the_remedy() -> None:
+    session = RULES.session(history=MemoryStore())
+    with pytest.raises(MessageError, match="no `user`, which separates histories"):
+        session.decide_and_record({"tool": "send", "now": NOON})
+    with pytest.raises(MessageError, match="no time `now`"):
+        session.observe({"tool": "send", "user": "ann"})
+    with pytest.raises(MessageError, match="a message has fields"):
+        session.observe("send")  # type: ignore[arg-type]
+    with pytest.raises(RulecError, match=r"no store of earlier messages; give it one: `rules.session\(history=MemoryStore\(\)\)`"):
+        RULES.session().decide_and_record(call("send"))
+    with pytest.raises(RulecError, match="keep no history; declare one"):
+        Rules.from_text("default -> chat").session(history=MemoryStore())
+    with pytest.raises(RulecError, match="give a `MemoryStore`, or an object with the method `with_key`"):
+        RULES.session(history={})  # type: ignore[arg-type]
+
+
+class FileStore:
+    """Keeps each key in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.lock = threading.Lock()
+
+    @contextmanager
+    def with_key(self, key: str) -> Iterator[list[dict[str, Any]]]:
+        path = self.folder / f"{key.encode().hex()}.json"
+        with self.lock:
+            messages: list[dict[str, Any]] = json.loads(path.read_text()) if path.exists() else []
+            yield messages
+            path.write_text(json.dumps(messages))
+
+
+def test_a_store_in_python(tmp_path: Path) -> None:
+    store: Store = FileStore(tmp_path)
+    first = RULES.session(history=store)
+    targets = [first.decide_and_record(call("pay", cents=400, minutes=at)).target for at in range(4)]
+    assert targets == ["pay", "pay", "ask", "ask"]
+    memory = RULES.session(history=MemoryStore())
+    assert [memory.decide_and_record(call("pay", cents=400, minutes=at)).target for at in range(4)] == targets
+    # The messages are there for the session of another process.
+    later = RULES.session(history=FileStore(tmp_path))
+    assert later.decide_with_history(call("pay", cents=200, minutes=9)).target == "pay"
+    assert later.decide_with_history(call("pay", cents=201, minutes=9)).target == "ask"
+    [file] = tmp_path.iterdir()
+    assert [message["decision"]["target"] for message in json.loads(file.read_text())] == targets
+
+
+def test_a_store_that_fails(tmp_path: Path) -> None:
+    class Broken:
+        @contextmanager
+        def with_key(self, key: str) -> Iterator[Any]:
+            if key.endswith("ann"):
+                raise OSError("the disk is full")
+            yield "no list"
+
+    session = RULES.session(history=Broken())
+    with pytest.raises(RulecError, match="cannot be kept: OSError: the disk is full"):
+        session.decide_and_record(call("pay", cents=1))
+    with pytest.raises(RulecError, match="gives a list of dicts"):
+        session.decide_and_record(call("pay", "bob", cents=1))
+    assert session.decide(call("pay", cents=1)).target == "pay"
+
+
+def test_a_store_outlives_its_rules_and_is_bounded() -> None:
+    store = MemoryStore(max_keys=64)
+    RULES.session(history=store).observe(call("read_secret"))
+    changed = Rules.from_text("""
+        input { tool: string, user?: string, now: datetime }
+        history by user keep 1d
+        route careful when any p in history: p.tool == "read_secret" -> ask
+        default -> run
+    """)
+    assert changed.session(history=store).decide_with_history(call("send")).target == "ask"
+    for at in range(1000):
+        RULES.session(history=store).observe(call("send", f"user {at}"))
+    assert 0 < store.key_count <= 64
