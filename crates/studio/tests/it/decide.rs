@@ -265,6 +265,13 @@ fn what_can_be_asked_has_a_form() {
         .filter_map(|entry| entry["name"].as_str())
         .collect();
     assert_eq!(names, ["routes", "billing", "tone", "rounds", "flows", "respond", "review"]);
+    // What a test can expect: what can be chosen, also in a table that is jumped to, and no jump.
+    let outcomes = |entry: usize| &overview["entries"][entry]["outcomes"];
+    let of_routes = ["refunds", "billing.late", "billing.default", "admins", "hidden", "default"];
+    assert_eq!(outcomes(0), &json!(of_routes));
+    assert_eq!(outcomes(2), &json!(["tone.calm", "tone.neutral"]));
+    assert_eq!(outcomes(4), &json!(["flows.refund_flow", "flows.opening_flow", "flows.none"]));
+    assert_eq!(outcomes(5), &json!(["respond.accept", "respond.accept_corrected", "respond.reject"]));
     let fields = &overview["entries"][0]["fields"];
     assert_eq!((&fields[0]["name"], &fields[0]["control"]), (&json!("text"), &json!("text")));
     let user = &fields[1]["fields"][1];
