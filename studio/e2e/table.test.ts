@@ -131,7 +131,7 @@ test('rows are added, moved and disabled', async () => {
     'it is enabled',
     async () => (await page.locator('.is-disabled', { hasText: /small$/ }).count()) === 0,
   );
-  await tool('↑ Up');
+  await tool('Up');
   await until('small is first', async () =>
     (await page.locator('.grid-row').first().innerText()).includes('small'),
   );

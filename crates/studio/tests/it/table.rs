@@ -34,7 +34,8 @@ fn a_cell_is_replaced_removed_and_added() {
     );
     assert!(cell("routes/big", "n", "").contains("when text contains \"a\" -> big_handler(n: n)"));
     assert!(cell("routes/big", "vip", "== true").contains("when text contains \"a\" and vip == true ->"));
-    assert!(cell("routes/small", "text", "").contains("when (n < 5 or vip == true) -> small_handler"));
+    let text = cell("routes/small", "text", "");
+    assert!(text.contains("n < 5 or vip == true") && !text.contains("\"b\""), "{text}");
 }
 
 #[test]
@@ -47,7 +48,11 @@ fn what_does_not_compile_changes_nothing() {
     let none = json!({"kind": "cell", "field": "text", "text": ""});
     open.post("/api/rows", json!({"rules": 0, "key": "routes/small", "change": none}));
     let rest = open.get("/api/table?rules=0&draft=true&table=routes");
-    assert_eq!(rest["rows"][1]["others"], json!(["(n < 5 or vip == true)"]));
+    let others = rest["rows"][1]["others"].as_array().map_or(&[][..], Vec::as_slice);
+    assert!(
+        matches!(others, [one] if one.as_str().is_some_and(|one| one.contains("n < 5 or vip"))),
+        "{rest}"
+    );
     assert_eq!(
         open.refused("POST", "/api/rows", json!({"rules": 0, "key": "routes/no", "change": {"kind": "add"}}))
             .0,

@@ -93,8 +93,7 @@ function Line({ sums, count, most, total, chosen, onPick }: LineProps): JSX.Elem
         ) : (
           <span class="mono">{name}</span>
         )}
-        <span class="soft">
-          {' '}
+        <span class="soft count-to">
           → <Target name={count.to} />
         </span>
         {count.median_us !== null && (
