@@ -46,8 +46,8 @@ pub struct TableTrace {
     pub table: String,
     /// The kind of the table: `choice`, `flows` or `router`; left out for a table of routes.
     /// Generated texts name the rules by this kind: routes, branches, patterns or cases.
-    #[serde(serialize_with = "serialize_kind", skip_serializing_if = "is_table_of_routes")]
-    #[cfg_attr(test, ts(optional, as = "Option<String>"))]
+    #[serde(default, with = "kind_name", skip_serializing_if = "is_table_of_routes")]
+    #[cfg_attr(test, ts(as = "String"))]
     pub kind: TableKind,
     /// Whether the search chose a statement.
     pub chose: bool,
@@ -72,15 +72,20 @@ fn is_table_of_routes(kind: &TableKind) -> bool {
     *kind == TableKind::Routes
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn serialize_kind<S: serde::Serializer>(kind: &TableKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(match kind {
-        TableKind::Routes => "routes",
-        TableKind::Choice => "choice",
-        TableKind::Flows => "flows",
-        TableKind::Router => "router",
-        TableKind::Requirements => "payload",
-    })
+/// Writes the kind of a table as its name.
+mod kind_name {
+    use super::TableKind;
+    use serde::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(kind: &TableKind, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match kind {
+            TableKind::Routes => "routes",
+            TableKind::Choice => "choice",
+            TableKind::Flows => "flows",
+            TableKind::Router => "router",
+            TableKind::Requirements => "payload",
+        })
+    }
 }
 
 /// Trace of a route that was tried.

@@ -85,7 +85,7 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the compiler's diagnostics, and those of `findings`, whose span lies inside `span`, the
+/// Returns the diagnostics of the compiler, and of `findings`, whose span lies inside `span`, the
 /// span of a rule.
 pub(crate) fn findings_in_span(
     snapshot: &ProjectSnapshot,
