@@ -459,8 +459,8 @@ entry: string,
  */
 message: string,
 /**
- * Name of the statement that the changed message should select; null requests the nearest
- * statements.
+ * Name of the statement that the changed message should select, also as a test writes it
+ * after `expect`; null requests the nearest statements.
  */
 route: string | null,
 /**

@@ -118,7 +118,7 @@ fn collect_outcomes<'p>(
     if !searched.insert(&table.name) {
         return;
     }
-    let rules = table.order.iter().map(|id| &program.rules[id.index()]);
+    let rules = table.order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.disabled);
     let rules = rules.map(|rule| (&*rule.name, &rule.outcome));
     for (name, outcome) in rules.chain(table.default.iter().map(|outcome| ("default", outcome))) {
         match outcome {

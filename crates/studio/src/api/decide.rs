@@ -147,8 +147,8 @@ pub struct AskNear {
     pub entry: String,
     /// The message, as JSON text.
     pub message: String,
-    /// Name of the statement that the changed message should select; null requests the nearest
-    /// statements.
+    /// Name of the statement that the changed message should select, also as a test writes it
+    /// after `expect`; null requests the nearest statements.
     #[serde(default)]
     pub route: Option<String>,
     /// Row of a replay whose message is used in place of `message`.

@@ -255,6 +255,18 @@ fn hostile_rules_and_messages_are_texts() {
 }
 
 #[test]
+fn a_near_miss_is_asked_for_by_the_name_that_a_test_has() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    for route in ["refunds", "billing.late", "billing.default", "default"] {
+        let near = open.post(
+            "/api/near",
+            json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"x\"}", "route": route}),
+        );
+        assert_eq!(near.as_array().map(Vec::len), Some(1), "{route}: {near}");
+    }
+}
+
+#[test]
 fn what_can_be_asked_has_a_form() {
     let open = Open::new(&[("desk.rules", DESK)]);
     let overview = open.get("/api/overview?rules=0");

@@ -12,7 +12,7 @@ import { entryInfo, message, question, take } from './state';
 export function NearMisses(): JSX.Element {
   const [route, setRoute] = useState('');
   const asked = question.value;
-  const statements = (entryInfo.value?.outcomes ?? []).filter((name) => !name.endsWith('none'));
+  const statements = (entryInfo.value?.outcomes ?? []).filter((name) => !/(^|\.)none$/.test(name));
   const wanted = statements.includes(route) ? route : null;
   const near = useResource<Near[]>(
     JSON.stringify([asked, wanted, revision.value]),
