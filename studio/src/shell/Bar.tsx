@@ -30,7 +30,7 @@ export function Bar({
 export function Preferences(): JSX.Element {
   const words = t().shell;
   return (
-    <div class="bar-tools">
+    <div class="bar-tools preferences">
       <select
         aria-label={words.theme}
         value={theme.value}
