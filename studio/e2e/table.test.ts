@@ -84,7 +84,10 @@ test('a cell is changed in place, the compiler behind it; undo restores the text
   await cell(page, 'small', 'n').fill('< 7');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Edited' }).waitFor();
-  await until('the new cell', async () => (await cell(page, 'small', 'n').inputValue()) === '< 7');
+  // The table itself has the new cell, not only the input.
+  await page.locator('.grid-row', { hasText: 'big' }).click();
+  await page.locator('.grid-row', { hasText: 'small' }).getByText('< 7', { exact: true }).waitFor();
+  await page.locator('.grid-row', { hasText: 'small' }).click();
   // What does not compile is refused, with the error.
   await cell(page, 'small', 'n').fill('contains "x"');
   await page.keyboard.press('Enter');

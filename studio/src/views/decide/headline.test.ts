@@ -52,7 +52,9 @@ test('a choice, a router and flows are called by their own names', () => {
 
 test('the words that decided are found in keywords, in patterns and in quotes, but not behind `not`', () => {
   const operands = [{ text: 'text', value: 'I want my Money Back' }];
-  const body = node({ text: 'text contains word any words', found: 'money back', operands });
+  const words = { text: 'words', value: ['refund', 'money back'] };
+  const found = { found: 'money back', operands: [...operands, words] };
+  const body = node({ text: 'text contains word any words', ...found });
   const call = node({ kind: 'call', name: 'mentions', text: 'mentions(refund_words)', children: [body] });
   expect(foundWords([call])).toEqual(['money back']);
   expect(searched(call)).toEqual({ field: 'text', text: 'I want my Money Back' });

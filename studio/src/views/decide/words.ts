@@ -31,16 +31,21 @@ export function distinct(nodes: readonly TraceNode[]): TraceNode[] {
   return [...new Map(nodes.map((node) => [meaning(node), node])).values()];
 }
 
-/** Returns the value of the field that a condition searched, if it is a text. */
+/**
+ * Returns the text that a condition searched, and its field; null if the condition reads no text or
+ * several. The keywords, such as the argument of a `def`, are no text but a list.
+ */
 export function searched(node: TraceNode): { field: string; text: string } | null {
-  const [operand, ...others] = [
+  const operands = [
     ...(node.operands ?? []),
-    ...(node.children ?? []).flatMap((c) => c.operands ?? []),
+    ...(node.children ?? []).flatMap((child) => child.operands ?? []),
   ];
-  if (!operand || others.some((other) => other.text !== operand.text)) return null;
-  return typeof operand.value === 'string' && !operand.masked
-    ? { field: operand.text, text: operand.value }
-    : null;
+  const texts = new Map<string, string>();
+  for (const { text: field, value, masked } of operands) {
+    if (typeof value === 'string' && !masked) texts.set(field, value);
+  }
+  const [only, ...others] = texts;
+  return only && others.length === 0 ? { field: only[0], text: only[1] } : null;
 }
 
 /** Returns the places of words in a text, in any case. */

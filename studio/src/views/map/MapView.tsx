@@ -45,7 +45,6 @@ export function MapView(): JSX.Element {
   const key = JSON.stringify([version.value, revision.value, language.value]);
   const map = useResource(key, (abort) => api.map(version.value, abort));
   useEffect(() => {
-    asked.clear();
     latest.generation += 1;
     // The tables stay visible until the new ones are there.
     for (const name of asked) void load(name);
