@@ -115,6 +115,11 @@ export type TableTrace = {
  */
 table: string,
 /**
+ * The kind of the table: `choice`, `flows` or `router`; left out for a table of routes.
+ * Generated texts name the rules by this kind: routes, branches, patterns or cases.
+ */
+kind?: string,
+/**
  * Whether the search chose a statement.
  */
 chose: boolean,

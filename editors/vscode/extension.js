@@ -3,12 +3,15 @@
 
 const vscode = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+const { find } = require("./program.js");
 
 let client;
 
 /** Starts the server; says what to do when it cannot be started. */
 async function start() {
-  const command = vscode.workspace.getConfiguration("rulec").get("path") || "rulec";
+  const wanted = vscode.workspace.getConfiguration("rulec").get("path") || "rulec";
+  // If it is not found, the error of the operating system says why.
+  const command = find(wanted) ?? wanted;
   const server = { command, args: ["lsp"], transport: TransportKind.stdio };
   client = new LanguageClient("rulec", "Rules", server, {
     documentSelector: [{ language: "rules" }],
@@ -17,12 +20,15 @@ async function start() {
   try {
     await client.start();
   } catch (error) {
-    const settings = "Open settings";
+    const [settings, install] = ["Open settings", "How to install"];
     // The client tells some faults as texts.
     const why = error?.message ?? error;
     const message = `\`${command} lsp\` cannot be started: ${why}. Install rulec, or name it in \`rulec.path\`.`;
-    if ((await vscode.window.showErrorMessage(message, settings)) === settings) {
+    const picked = await vscode.window.showErrorMessage(message, settings, install);
+    if (picked === settings) {
       vscode.commands.executeCommand("workbench.action.openSettings", "rulec.path");
+    } else if (picked === install) {
+      vscode.commands.executeCommand("workbench.action.openWalkthrough", "rulec.rulec-rules#start");
     }
   }
 }

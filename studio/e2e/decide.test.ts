@@ -42,20 +42,16 @@ async function look(args: string[], files: Record<string, string> = {}): Promise
 }
 
 async function leadsTo(page: Page, name: string): Promise<void> {
-  await until(`a way to ${name}`, async () =>
-    (await page.locator('.way-stop').last().innerText()).includes(name),
-  );
+  await page.locator('.headline-target', { hasText: name }).waitFor();
 }
 
 test('a form decides as one types; values, near misses and the way are shown', async () => {
   const { page, end } = await look(['helpdesk.rules']);
   await page.locator('textarea[name=text]').fill('permission denied again');
   await leadsTo(page, 'default_handler');
-  // Checking the box adds the record; its fields then affect the decision.
-  await page
-    .getByRole('group', { name: /last_error/ })
-    .getByRole('checkbox')
-    .check();
+  // An optional record is behind a button; its fields then affect the decision.
+  expect(await page.locator('[name="ctx.last_error.type"]').count()).toBe(0);
+  await page.getByRole('button', { name: 'Add ctx.last_error' }).click();
   await page.locator('[name="ctx.last_error.type"]').fill('PermissionError');
   await page.locator('[name="ctx.last_error.count"]').fill('1');
   await until('the actual value', async () => {
@@ -71,6 +67,48 @@ test('a form decides as one types; values, near misses and the way are shown', a
   await near.getByRole('button', { name: 'Try it' }).click();
   await leadsTo(page, 'error_recovery_handler');
   expect(await page.locator('[name="ctx.last_error.count"]').inputValue()).toBe('2');
+  await end();
+});
+
+test('the answer comes first: one sentence, one large name, and the words that decided', async () => {
+  const { page, end } = await look(['helpdesk.rules']);
+  await page.locator('textarea[name=text]').fill('I want my money back');
+  await leadsTo(page, 'refund_handler');
+  const headline = page.locator('.headline');
+  expect((await headline.innerText()).replace(/\s+/g, ' ')).toContain(
+    'Goes to refund_handler because the text mentions money back',
+  );
+  expect(await headline.locator('.quote mark').allInnerTexts()).toEqual(['money back']);
+  const size = (selector: string): Promise<number> =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => parseFloat(getComputedStyle(element).fontSize));
+  expect(await size('.headline-target')).toBeGreaterThan(1.5 * (await size('body')));
+  expect(await size('.way')).toBeLessThan(await size('body'));
+  // Failed routes are one line each, with the arguments of the definition that they use.
+  const lines = await page.locator('.stop:not(.chosen) .deciding').allInnerTexts();
+  expect(lines).toEqual(expect.arrayContaining(['mentions(show_verbs)', 'mentions(run_verbs)']));
+  // The colour of the handler is the same in the search, in the map and in the replay.
+  const colour = (selector: string): Promise<string> =>
+    page
+      .locator(selector)
+      .first()
+      .evaluate((element) => getComputedStyle(element).borderLeftColor);
+  const decided = await colour('.headline');
+  await show(page, 'Map');
+  await page.locator('.map-target', { hasText: 'refund_handler' }).waitFor();
+  expect(await colour('.map-target[title=refund_handler]')).toBe(decided);
+  await end();
+});
+
+test('a choice is called a choice, with a branch, in both languages', async () => {
+  const { page, end } = await look(['orders.rules']);
+  await page.locator('.headline-verb', { hasText: 'Takes the branch' }).waitFor();
+  await page.locator('.way-stop', { hasText: /^choice/ }).waitFor();
+  await page.getByRole('button', { name: '中文' }).click();
+  await page.locator('.headline-verb', { hasText: '走分支' }).waitFor();
+  await page.locator('.way-stop', { hasText: /^选择/ }).waitFor();
   await end();
 });
 

@@ -147,7 +147,7 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
   await click(page.locator('.replay-setup button.primary'));
   await click(page.locator('.grid-row', { hasText: 'the shop is down' }));
   // The explanation: one value kept the message from the handler `pager`.
-  await page.locator('.way-stop.handler', { hasText: 'inbox' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'inbox' }).waitFor();
   const near = page.locator('.near').filter({ has: page.getByText('urgent', { exact: true }) });
   await near.getByText('one value').waitFor();
   await click(page.getByRole('button', { name: /urgent/ }).first());
@@ -173,6 +173,55 @@ test('the journey: it went to the wrong place; why; mend it; what else flips: un
     Promise.resolve(readFileSync(file, 'utf8').includes('ctx.count > 2')),
   );
   expect(clicks).toBeLessThan(10);
+  await end();
+});
+
+test('the journey of a test: open, decide, see why, change a rule, see what flips, save, all green', async () => {
+  const { page, file, end } = await look();
+  await page.locator('textarea[name=text]').fill('urgent: the shop is down');
+  await page.locator('[name="ctx.count"]').fill('3');
+  await page.locator('.headline-target', { hasText: 'inbox' }).waitFor();
+  await page
+    .locator('.stop', { hasText: 'urgent' })
+    .locator('.deciding', { hasText: 'ctx.count > 3' })
+    .waitFor();
+  // The dialog offers exactly what can be chosen.
+  await page.getByRole('button', { name: 'Test with another outcome' }).click();
+  const expects = page.getByRole('combobox', { name: 'Expects' });
+  expect(await expects.locator('option').allInnerTexts()).toEqual([
+    'what was decided',
+    'urgent',
+    'refund',
+    'default',
+  ]);
+  await expects.selectOption('urgent');
+  await page.locator('.note.warn', { hasText: 'fails' }).waitFor();
+  await page.getByRole('button', { name: 'Add and open the editor' }).click();
+  // The editor opens at the new test, which is red.
+  await page.locator('.cm-activeLine', { hasText: 'test "urgent: the shop is down' }).waitFor();
+  await page.getByText('1 of 2 fail').waitFor();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('dialog').getByText('save anyway?').waitFor();
+  await page.getByRole('button', { name: 'Keep editing' }).click();
+  expect(readFileSync(file, 'utf8')).toBe(RULES);
+  // Change the rule: the test turns green.
+  await behind(page, 'ctx.count > ');
+  await page.keyboard.press('Delete');
+  await page.keyboard.type('2');
+  await page.getByText('all 2 pass').waitFor();
+  await until('the change is checked', () =>
+    page.getByRole('button', { name: 'See what flips' }).isEnabled(),
+  );
+  await page.getByRole('button', { name: 'See what flips' }).click();
+  // The message at hand is among what flips, and two messages of the file.
+  expect((await page.locator('.at-hand-way').innerText()).replace(/\s+/g, ' ')).toBe('inbox → pager');
+  await page.locator('.chip.warn', { hasText: 'it flips' }).waitFor();
+  await page.locator('.sankey .sankey-node').first().waitFor();
+  await show(page, 'Edit');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.locator('.chip', { hasText: 'as on disk' }).waitFor();
+  await page.getByText('all 2 pass').waitFor();
+  expect(readFileSync(file, 'utf8')).toContain('ctx.count > 2');
   await end();
 });
 

@@ -82,6 +82,17 @@ await show(page, 'Map');
 await page.locator('.map-card').first().waitFor();
 console.log(`map of ${ROUTES} routes: ${Date.now() - begun} ms`);
 
+const large = await studio(['large.rules'], { 'large.rules': manyRoutes(10_000) });
+const table = await open(browser, large.address);
+await show(table.page, 'Map');
+await table.page.locator('.map-card').first().waitFor();
+begun = Date.now();
+await table.page.getByRole('button', { name: 'Decision table' }).click();
+await table.page.locator('.grid-row').first().waitFor();
+console.log(`decision table of 10,000 routes: ${Date.now() - begun} ms`);
+await table.context.close();
+large.end();
+
 /** Types twenty letters into the focused element. */
 async function typeHere(of: Page, where: string): Promise<void> {
   await watch(of);

@@ -13,7 +13,7 @@ const browser = await launch();
 const desk = await studio(['helpdesk.rules', '--input', 'helpdesk_messages.jsonl']);
 const light = await open(browser, desk.address, { viewport: SIZE, colorScheme: 'light' });
 await light.page.locator('textarea[name=text]').fill('I want my money back');
-await light.page.locator('.way-stop.handler', { hasText: 'refund_handler' }).waitFor();
+await light.page.locator('.headline-target', { hasText: 'refund_handler' }).waitFor();
 await light.page.screenshot({ path: join(FOLDER, 'studio-decide.png') });
 const dark = await open(browser, desk.address, { viewport: SIZE, colorScheme: 'dark' });
 await show(dark.page, 'Edit');

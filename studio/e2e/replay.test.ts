@@ -87,7 +87,7 @@ test('a file that is dropped is replayed: counts, what never fires, a table to f
   await page.getByRole('grid').focus();
   await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
-  await page.locator('.way-stop.handler', { hasText: 'deep_handler' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'deep_handler' }).waitFor();
   await page.getByText('of the replay').waitFor();
   // The map shows how many messages chose each statement.
   await show(page, 'Map');
@@ -229,7 +229,7 @@ test('a row of the decision table that holds together with another says with whi
   await page.getByRole('heading', { name: 'Messages that no row takes' }).waitFor();
   await page.locator('.grid-row', { hasText: 'a' }).first().click();
   await page.getByRole('button', { name: 'Decide on it' }).first().click();
-  await page.locator('.way-stop.handler', { hasText: 'one' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'one' }).waitFor();
   await end();
 });
 
@@ -250,7 +250,7 @@ test('private values are masked; a message is decided as it stands in the file, 
   await row.waitFor();
   expect(await row.innerText()).toContain('•••');
   await row.click();
-  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'caller' }).waitFor();
   expect(await page.locator('[name="user.phone"]').inputValue()).toBe('•••');
   expect(await page.getByText('•••').first().isVisible()).toBe(true);
   const warning = page.getByText('••• is decided on as it stands here');
@@ -258,9 +258,9 @@ test('private values are masked; a message is decided as it stands in the file, 
   expect(await page.locator('main').innerText()).not.toContain('0171 555 ');
   await page.locator('textarea[name=text]').fill('call me back');
   await warning.waitFor();
-  await page.locator('.way-stop.handler', { hasText: 'nobody' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'nobody' }).waitFor();
   await page.locator('[name="user.phone"]').fill('0171 555');
-  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'caller' }).waitFor();
   expect(await warning.count()).toBe(0);
   await end();
 });
@@ -272,7 +272,7 @@ test('with --show-private the values are shown, and the page says so', async () 
   await page.locator('.replay-setup button.primary').click();
   await replayed(page);
   await page.locator('.grid-row', { hasText: '0171 555' }).click();
-  await page.locator('.way-stop.handler', { hasText: 'caller' }).waitFor();
+  await page.locator('.headline-target', { hasText: 'caller' }).waitFor();
   expect(await page.locator('[name="user.phone"]').inputValue()).toBe('0171 555');
   await end();
 });

@@ -74,6 +74,8 @@ const WIDTHS = [
   { width: 1360, height: 860 },
   { width: 390, height: 800 },
 ];
+/** Further widths, at which only the layout is tested. */
+const MORE_WIDTHS = [360, 480, 768, 900, 999, 1000, 1180, 1600];
 
 const looks = LANGUAGES.flatMap((language) =>
   THEMES.flatMap((colorScheme) => WIDTHS.map((viewport) => ({ ...language, colorScheme, viewport }))),
@@ -105,6 +107,59 @@ test.each(looks)(
     await context.close();
   },
 );
+
+test('at every width the views are reached, and on a phone the outcome is pinned', async () => {
+  const { page, context } = await open(browser, served.address);
+  for (const width of MORE_WIDTHS) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const [index, view] of VIEWS.entries()) {
+      await show(page, view);
+      await page
+        .locator(STANDS[index] ?? '')
+        .first()
+        .waitFor();
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      expect(wide, `${view} at ${width} px`).toBeLessThanOrEqual(width);
+    }
+    // Each tab is on the page, or there is the menu.
+    const tabs = await page.getByRole('navigation').getByRole('link').all();
+    expect(await page.locator('.tabs-menu').isVisible()).toBe(width < 1000);
+    for (const tab of width < 1000 ? [] : tabs) {
+      const box = await tab.boundingBox();
+      expect((box?.x ?? 0) + (box?.width ?? Infinity)).toBeLessThanOrEqual(width);
+    }
+    await show(page, 'Decide');
+    const pin = page.locator('.pin');
+    await page.locator('.headline').waitFor();
+    expect(await pin.isVisible()).toBe(width <= 720);
+    if (width <= 720) {
+      const box = await pin.boundingBox();
+      expect((box?.y ?? 0) + (box?.height ?? 0)).toBeCloseTo(800, 0);
+    }
+  }
+  await context.close();
+});
+
+test('a short message covers nothing, and goes with its view', async () => {
+  const { page, context } = await open(browser, served.address);
+  await page.locator('.search').first().waitFor();
+  await page.getByRole('button', { name: 'Make it a test' }).click();
+  const toast = page.locator('.toast');
+  await toast.waitFor();
+  const [low, top] = await Promise.all([
+    toast.boundingBox().then((box) => (box?.y ?? 0) + (box?.height ?? 0)),
+    page
+      .locator('main')
+      .boundingBox()
+      .then((box) => box?.y ?? 0),
+  ]);
+  expect(low).toBeLessThanOrEqual(top);
+  await show(page, 'Map');
+  expect(await toast.count()).toBe(0);
+  await show(page, 'Edit');
+  await page.getByRole('button', { name: 'Undo all' }).click();
+  await context.close();
+});
 
 test('language and theme are chosen in the bar and kept', async () => {
   const { page, context } = await open(browser, served.address);

@@ -165,7 +165,9 @@ export async function until(what: string, seen: () => Promise<boolean>): Promise
   throw new Error(`never seen: ${what}`);
 }
 
-/** Opens a view by its name. */
+/** Opens a view by its name, with its tab or, on a narrow page, with the menu. */
 export async function show(page: Page, view: string): Promise<void> {
-  await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click();
+  const link = page.getByRole('navigation').getByRole('link', { name: view, exact: true });
+  if (await link.isVisible()) await link.click();
+  else await page.locator('.tabs-menu').selectOption({ label: view });
 }

@@ -12,6 +12,8 @@ import type {
   Decide,
   Decided,
   DecisionTable,
+  EditedRow,
+  EditRow,
   FileText,
   Formatted,
   Hover,
@@ -130,8 +132,9 @@ export const api = {
   rows: (id: number, body: AskRows, signal?: AbortSignal) => post<Rows>(`replays/${id}/rows`, body, signal),
   row: (id: number, line: number) => ask<RowMessage>(`replays/${id}/rows/${line}`),
   map: (version: Version, signal?: AbortSignal) => ask<RulesMap>(`map?${versioned(version)}`, { signal }),
-  table: (version: Version, table: string, signal?: AbortSignal) =>
-    ask<DecisionTable>(`table?${versioned(version, { table })}`, { signal }),
+  table: (version: Version, table: string, analysed: boolean) =>
+    ask<DecisionTable>(`table?${versioned(version, { table, analysed: String(analysed) })}`),
+  editRow: (body: EditRow) => post<EditedRow>('rows', body),
   file: (rules: number, file: string) => ask<FileText>(`file?${query({ rules, file })}`),
   check: (body: Check, signal?: AbortSignal) => post<Checked>('check', body, signal),
   complete: (body: At, signal?: AbortSignal) => post<Completions>('complete', body, signal),

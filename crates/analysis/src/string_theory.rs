@@ -140,7 +140,8 @@ pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
         HirKind::Empty | HirKind::Look(_) => String::new(),
         HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
         HirKind::Class(Class::Unicode(class)) => {
-            let preferred = ['a', '1', ' ', '-', 'x', 'A'].into_iter();
+            // Of a letter in any case, the small one: `charge` is easier to read than `CHaRGE`.
+            let preferred = ['a', '1', ' ', '-'].into_iter().chain('b'..='z').chain(['A']);
             let is_in_class = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
             let sample = preferred
                 .clone()
@@ -394,6 +395,13 @@ mod tests {
             (none, true),
         ]);
         assert!(found != TextSolution::Text(String::new()));
+    }
+
+    #[test]
+    fn a_sample_of_letters_in_any_case_is_in_small_letters() {
+        let sample = |pattern: &str| sample_text(&parse_language(pattern).expect("it parses").0, 0);
+        assert_eq!(sample("(?i)charge[ds]?"), "charge");
+        assert_eq!(sample("[0-9]{2}-[A-Z]"), "11-A");
     }
 
     #[test]

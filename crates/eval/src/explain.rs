@@ -177,6 +177,12 @@ impl Explanation {
         summary::summarize(self, language)
     }
 
+    /// Returns the conditions that were true and that led to the chosen statement, in the order of
+    /// the search. Empty if a default was chosen without a condition, or nothing.
+    pub fn deciding_conditions(&self) -> Vec<&crate::trace::TraceNode> {
+        summary::deciding_conditions(&self.trace)
+    }
+
     /// Translates the explanation's sentences. Texts that are quoted from the rules are not
     /// translated.
     #[must_use]

@@ -9,6 +9,7 @@ pub(crate) mod message;
 pub(crate) mod near;
 pub(crate) mod overview;
 pub(crate) mod replays;
+pub(crate) mod row_edit;
 pub(crate) mod table;
 pub(crate) mod test_block;
 pub(crate) mod workflow;

@@ -144,7 +144,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
         .tables
         .iter()
         .filter(|table| !table.routes.is_empty())
-        .map(|one| table::build_table(&snapshot, &one.name));
+        .map(|one| table::build_table(&snapshot, &one.name, true));
     let mut slowest: Vec<Slow> = map
         .tables
         .iter()
@@ -268,6 +268,7 @@ fn sample_decisions(
             message: if studio.show_private { message } else { rules.masked_message(&message) },
             key: key.unwrap_or_else(|| crate::keys::key(entry.name(), crate::keys::NO_STATEMENT)),
             summary: explanation.summary_in(language()),
+            because: explanation.deciding_conditions().into_iter().cloned().collect(),
             explanation,
         })
     };

@@ -1,6 +1,6 @@
 //! The HTTP listener, and the mapping of request paths to handlers.
 
-use crate::answers::{decide, edit, map, near, overview, replays, table, test_block};
+use crate::answers::{decide, edit, map, near, overview, replays, row_edit, table, test_block};
 use crate::error::RequestError;
 use crate::guard::{AccessGate, guard_request};
 use crate::handle::{ApiRoute, get_handler, post_handler, put_handler};
@@ -144,6 +144,7 @@ fn api_routes() -> Vec<ApiRoute> {
         ("POST", "/api/test", post_handler(test_block::make_test)),
         ("GET", "/api/map", get_handler(map::map)),
         ("GET", "/api/table", get_handler(table::table)),
+        ("POST", "/api/rows", post_handler(row_edit::edit_row)),
         ("GET", "/api/file", get_handler(edit::file)),
         ("POST", "/api/check", post_handler(edit::check)),
         ("POST", "/api/complete", post_handler(edit::complete)),

@@ -110,6 +110,11 @@ errors: number,
  */
 first_error: string | null,
 /**
+ * Names of the targets of the rules, such as handlers, in source order. The page gives each of
+ * them a colour by its position.
+ */
+targets: Array<string>,
+/**
  * Example message, with which the input form is initially filled.
  */
 example: unknown, };
@@ -139,6 +144,11 @@ docs: string,
  * Names of the entry's statements (such as routes) in evaluation order, `default` last.
  */
 statements: Array<string>,
+/**
+ * What a test of the entry can expect, as written after `expect`: the statements that can be
+ * chosen, also in tables that the entry jumps to, but never a jump.
+ */
+outcomes: Array<string>,
 /**
  * Form fields for the entry's input message.
  */
@@ -335,6 +345,10 @@ explanation: Explanation,
  */
 summary: string,
 /**
+ * The true conditions that led to the chosen statement, in the order of the search.
+ */
+because: Array<TraceNode>,
+/**
  * Fields of the message that break the declared input.
  */
 breaches: Array<InputViolation>,
@@ -445,8 +459,8 @@ entry: string,
  */
 message: string,
 /**
- * Name of the statement that the changed message should select; null requests the nearest
- * statements.
+ * Name of the statement that the changed message should select, also as a test writes it
+ * after `expect`; null requests the nearest statements.
  */
 route: string | null,
 /**
@@ -766,8 +780,8 @@ message: string,
  */
 name: string | null,
 /**
- * Name of the statement that the test should expect; null means the statement that the rules
- * choose now.
+ * What the test should expect, as written after `expect`; null means the statement that the
+ * rules choose now.
  */
 expect: string | null,
 /**
@@ -791,6 +805,10 @@ file: string,
  * Text of the main file in the requested version, with the block appended.
  */
 text: string,
+/**
+ * Line of the block in `text`, from 1.
+ */
+line: number,
 /**
  * Whether the test passes with these rules, according to a run on the server.
  */
@@ -1128,9 +1146,13 @@ flipped: boolean,
  */
 elapsed_us: number | null,
 /**
- * Start of the message as text, with private values masked.
+ * Start of the message's field `text`, with private values masked; empty if it has none.
  */
-preview: string, };
+text: string,
+/**
+ * Start of the message's other fields as readable text, such as `ctx.count 3 · ctx.vip true`.
+ */
+fields: string, };
 
 /**
  * The message of a replay row, for opening the row as a decision.
@@ -1159,6 +1181,11 @@ export type Map = {
  * first.
  */
 tables: Array<MapTable>,
+/**
+ * Names of the targets of the rules, such as handlers, in source order. The page gives each of
+ * them a colour by its position.
+ */
+targets: Array<string>,
 /**
  * Workflows of the rules.
  */
@@ -1407,7 +1434,11 @@ overlaps: Array<Overlap>,
 /**
  * Whether there may be further overlaps, because not all pairs of rows were checked.
  */
-more_overlaps: boolean, };
+more_overlaps: boolean,
+/**
+ * Whether the rules were analysed. Otherwise, overlaps and gaps are not known yet.
+ */
+analysed: boolean, };
 
 /**
  * A column of a decision table: one message field.
@@ -1448,6 +1479,14 @@ others: Array<string>,
  */
 to: string,
 /**
+ * Whether the row is disabled. Disabled rows follow the others.
+ */
+disabled: boolean,
+/**
+ * Whether the row can be changed in the table.
+ */
+editable: boolean,
+/**
  * Findings of the analysis about the row's statement.
  */
 findings: Array<MapFinding>, };
@@ -1485,6 +1524,65 @@ example: string,
  * Whether the rows lead to different targets, so that the order matters.
  */
 differs: boolean, };
+
+/**
+ * Request to change a row of a decision table in the editor's text.
+ */
+export type EditRow = {
+/**
+ * Id of the rule set.
+ */
+rules: number,
+/**
+ * Key of the row's statement, such as `routes/refunds`.
+ */
+key: string,
+/**
+ * What to change.
+ */
+change: RowChange, };
+
+/**
+ * A change of a row of a decision table.
+ */
+export type RowChange = { "kind": "cell",
+/**
+ * Path of the field, which names the column.
+ */
+field: string,
+/**
+ * The conditions, with or without the field; an empty text removes them.
+ */
+text: string, } | { "kind": "target",
+/**
+ * A handler, optionally with arguments, or `goto TABLE`.
+ */
+text: string, } | { "kind": "disable",
+/**
+ * Whether the row should be disabled.
+ */
+disabled: boolean, } | { "kind": "add", } | { "kind": "move",
+/**
+ * Key of the other row's statement, in the same table.
+ */
+before: string, };
+
+/**
+ * Response to [`EditRow`]: the editor's text of the changed file.
+ */
+export type EditedRow = {
+/**
+ * Name of the changed file.
+ */
+file: string,
+/**
+ * Text before the change, for undoing it.
+ */
+before: string,
+/**
+ * Text after the change.
+ */
+text: string, };
 
 /**
  * The text of a rules file, on disk and in the editor.
@@ -2085,6 +2183,10 @@ key: string,
  */
 summary: string,
 /**
+ * The true conditions that led to the chosen statement, in the order of the search.
+ */
+because: Array<TraceNode>,
+/**
  * Step-by-step explanation of the decision.
  */
 explanation: Explanation, };
@@ -2203,6 +2305,11 @@ export type TableTrace = {
  * The name of the table.
  */
 table: string,
+/**
+ * The kind of the table: `choice`, `flows` or `router`; left out for a table of routes.
+ * Generated texts name the rules by this kind: routes, branches, patterns or cases.
+ */
+kind?: string,
 /**
  * Whether the search chose a statement.
  */

@@ -74,11 +74,13 @@ export function App(): JSX.Element {
             </a>
           ))}
         </nav>
+        <ViewMenu name={name} />
         <Versions />
         <Preferences />
         <button type="button" aria-label={words.help} title={words.help} onClick={() => setHelp(true)}>
           ?
         </button>
+        <Toast />
       </Bar>
       <main id="main" tabIndex={-1}>
         {failure.value !== null && (
@@ -95,8 +97,25 @@ export function App(): JSX.Element {
         )}
       </main>
       {help && <Help onClose={() => setHelp(false)} />}
-      <Toast />
     </LinksContext.Provider>
+  );
+}
+
+/** The views as a menu, where the page is too narrow for tabs. */
+function ViewMenu({ name }: { name: View }): JSX.Element {
+  return (
+    <select
+      class="tabs-menu"
+      aria-label={t().shell.views}
+      value={name}
+      onChange={(event) => go(event.currentTarget.value as View)}
+    >
+      {VIEWS.map((each) => (
+        <option key={each} value={each}>
+          {t().views[each]}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -1,6 +1,7 @@
 // The navigation bar, with the title and the preferences. Reports use it too.
 import type { ComponentChildren, JSX } from 'preact';
 import { t } from '../i18n';
+import { Brand } from '../ui/Brand';
 import { language, theme, type Theme } from '../state/prefs';
 
 export function Bar({
@@ -15,6 +16,7 @@ export function Bar({
   return (
     <header class="bar">
       <div class="brand">
+        <Brand />
         <h1>{title}</h1>
         <span class="file mono" title={name}>
           {name}
@@ -28,7 +30,7 @@ export function Bar({
 export function Preferences(): JSX.Element {
   const words = t().shell;
   return (
-    <div class="bar-tools">
+    <div class="bar-tools preferences">
       <select
         aria-label={words.theme}
         value={theme.value}

@@ -4,6 +4,7 @@ import { t } from '../i18n';
 import { shortcuts } from '../state/prefs';
 import { session } from '../state/studio';
 import { Dialog } from '../ui/Dialog';
+import { Preferences } from './Bar';
 
 const KEYS = [
   '1 – 5',
@@ -44,6 +45,7 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
         />
         {words.single}
       </label>
+      <Preferences />
       <p class="soft small">rulec {session.value?.version}</p>
     </Dialog>
   );

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { EntryInfo, Overview, RuleSet, Session, Version } from '../api/types';
 import { api, isAborted, type RequestError } from '../client';
+import { targets } from '../ui/handlers';
 import { begin as beginIn, language } from './prefs';
 
 export const session = signal<Session | null>(null);
@@ -65,7 +66,10 @@ function follow(): void {
     asked?.abort();
     asked = new AbortController();
     api.overview(of, asked.signal).then(
-      (known) => (overview.value = known),
+      (known) => {
+        overview.value = known;
+        targets.value = known.targets;
+      },
       (error: unknown) => {
         if (!isAborted(error)) failure.value = (error as RequestError).message;
       },

@@ -10,6 +10,8 @@ export interface Column<Row> {
   /** Width for `grid-template-columns`. */
   width: string;
   number?: boolean;
+  /** Edge at which the column stays visible while the others scroll. */
+  frozen?: 'left' | 'right';
   cell: (row: Row, index: number) => ComponentChildren;
   /** Tooltip text of truncated cells. */
   hint?: (row: Row) => string | undefined;
@@ -129,6 +131,8 @@ function useKeys<Row>(
     if (top > low) element.scrollTop += top - low;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
+    // Keys in an input of a cell belong to the input.
+    if (event.target instanceof HTMLInputElement) return;
     const page = Math.floor(height / rowHeight) - 2;
     const steps: Record<string, number> = {
       ArrowDown: current + 1,
@@ -162,7 +166,7 @@ function Head<Row>(props: Props<Row> & { template: CSSProperties }): JSX.Element
               key={column.key}
               role="columnheader"
               aria-sort={order}
-              class={column.number ? 'number' : undefined}
+              class={`${column.number ? 'number' : ''} ${frozen(column)}`}
               title={column.title}
             >
               {props.sortable?.includes(column.key) ? (
@@ -179,6 +183,10 @@ function Head<Row>(props: Props<Row> & { template: CSSProperties }): JSX.Element
       </div>
     </div>
   );
+}
+
+function frozen<Row>(column: Column<Row>): string {
+  return column.frozen === undefined ? '' : `frozen-${column.frozen}`;
 }
 
 interface RowProps<Row> {
@@ -213,7 +221,7 @@ function GridRow<Row>(props: RowProps<Row>): JSX.Element {
         <div
           key={column.key}
           role="gridcell"
-          class={`${column.number ? 'number' : ''} ${(row !== undefined && column.className?.(row)) || ''}`}
+          class={`${column.number ? 'number' : ''} ${frozen(column)} ${(row !== undefined && column.className?.(row)) || ''}`}
           title={row === undefined ? undefined : column.hint?.(row)}
         >
           {row === undefined ? '…' : column.cell(row, index)}

@@ -1,7 +1,8 @@
-// A short message about a finished action. It disappears after a few seconds, and screen readers
-// read it.
+// A short message about a finished action, above the view. It covers nothing, disappears after a
+// few seconds or with its view, and screen readers read it.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { view } from '../state/place';
 
 const words = signal('');
 let timer: ReturnType<typeof setTimeout> | undefined;
@@ -13,9 +14,12 @@ export function say(text: string): void {
   timer = setTimeout(() => (words.value = ''), 5000);
 }
 
+// A message belongs to the view in which the action was taken.
+view.subscribe(() => (words.value = ''));
+
 export function Toast(): JSX.Element {
   return (
-    <div role="status" aria-live="polite">
+    <div role="status" aria-live="polite" class="toast-line">
       {words.value && <div class="toast">{words.value}</div>}
     </div>
   );

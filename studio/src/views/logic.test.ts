@@ -111,6 +111,7 @@ function rules(count: number): RulesMap {
       { ...table, name: 'routes', routes: [...routes, route('jump', { goto: 'inner' })] },
       { ...table, name: 'inner', entered: true, routes: [route('deep', { to: 'special' })] },
     ],
+    targets: [],
     workflows: [],
     payloads: [],
   };
@@ -118,17 +119,34 @@ function rules(count: number): RulesMap {
 
 test('a card shows its first rows and all that jump; arrows begin at their rows', () => {
   const look = { search: '', show: 'all' as const, limit: () => 10, counts: null };
-  const { cards, jumps } = arrange(rules(500), look);
+  const { cards, targets, arrows } = arrange(rules(500), look);
   expect(cards[0]?.rows.length).toBe(11);
   expect(cards[0]?.hidden).toBe(490);
-  expect(jumps.map((jump) => [jump.from.table.name, jump.row, jump.to.table.name])).toEqual([
-    ['routes', 10, 'inner'],
-  ]);
+  const jumps = arrows.filter((arrow) => arrow.jump);
+  expect(jumps.map((jump) => [jump.from.table.name, jump.row, jump.to])).toEqual([['routes', 10, 'inner']]);
+  // Each handler is one node, and each arrow ends level with its middle.
+  expect(targets.map((target) => target.name)).toEqual(['h', 'special']);
+  const first = arrows.find((arrow) => arrow.to === 'h');
+  const end = first?.path.split(' ').at(-1)?.split(',').map(Number);
+  expect(end).toEqual([(targets[0]?.x ?? 0) - 8, (targets[0]?.y ?? 0) + 20]);
   const [from, to] = cards;
   expect((from?.x ?? 0) + (from?.width ?? 0)).toBeLessThanOrEqual(to?.x ?? 0);
   const folded = arrange(rules(500), { ...look, limit: () => 0 });
   expect(folded.cards.every((card) => card.rows.length === 0)).toBe(true);
-  expect(folded.jumps.length).toBe(1);
+  expect(folded.arrows.length).toBe(1);
+});
+
+test('the width of an arrow is by the number of messages', () => {
+  const counts = new Map([
+    ['t/r0', 90],
+    ['t/r1', 45],
+  ]);
+  const { arrows, targets } = arrange(rules(3), { search: '', show: 'all', limit: () => 10, counts });
+  const [r0, r1, r2] = arrows;
+  expect(r0?.width).toBeCloseTo(2 * (r1?.width ?? 0));
+  expect(r2?.width).toBeGreaterThan(0);
+  expect(r2?.width).toBeLessThan(r1?.width ?? 0);
+  expect(targets[0]?.count).toBe(135);
 });
 
 test('what is looked for is found by name, handler and condition, and by standing', () => {

@@ -81,17 +81,12 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
             message!("`{name}` is chosen through `{way}`{target}")
         }
     };
-    let mut conditions: Vec<Message> = Vec::new();
-    let mut count = 0;
-    for route in chosen_routes(&explanation.trace) {
-        let mut true_conditions = Vec::new();
-        collect_conditions_with_result(&route.when, Mark::True, &mut true_conditions);
-        count += true_conditions.len();
-        conditions.extend(true_conditions.iter().map(|node| true_condition_message(node, language)));
-    }
+    let deciding = deciding_conditions(&explanation.trace);
+    let count = deciding.len();
+    let shown = deciding.iter().take(MAX_LISTED_ITEMS);
+    let conditions = shown.map(|node| true_condition_message(node, language));
     let skipped = skipped_conditions(&explanation.trace, language);
-    conditions.truncate(MAX_LISTED_ITEMS);
-    let sentence = match conditions.into_iter().reduce(|one, other| message!("{one} and {other}")) {
+    let sentence = match conditions.reduce(|one, other| message!("{one} and {other}")) {
         _ if intent.is_some() => message!("{start}, because it is the most similar to the text"),
         None if explanation.trace.routes.is_empty() => start,
         None => message!("{start}, because nothing before it holds"),
@@ -104,6 +99,16 @@ fn choice_sentence(explanation: &Explanation, language: Language) -> Message {
         Some(skipped) => message!("{sentence}; {skipped}"),
         None => sentence,
     }
+}
+
+/// Returns the conditions that were true and that led to the chosen statement, in the order of the
+/// search.
+pub(super) fn deciding_conditions(trace: &TableTrace) -> Vec<&TraceNode> {
+    let mut conditions = Vec::new();
+    for route in chosen_routes(trace) {
+        collect_conditions_with_result(&route.when, Mark::True, &mut conditions);
+    }
+    conditions
 }
 
 /// Describes the conditions of the chosen branch that the choice skipped because of missing values.

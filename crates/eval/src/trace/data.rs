@@ -44,9 +44,10 @@ impl From<Tri> for Mark {
 pub struct TableTrace {
     /// The name of the table.
     pub table: String,
-    /// The kind of the table. Generated texts name the rules by this kind: routes, branches,
-    /// patterns or cases.
-    #[serde(skip)]
+    /// The kind of the table: `choice`, `flows` or `router`; left out for a table of routes.
+    /// Generated texts name the rules by this kind: routes, branches, patterns or cases.
+    #[serde(default, with = "kind_name", skip_serializing_if = "is_table_of_routes")]
+    #[cfg_attr(test, ts(as = "String"))]
     pub kind: TableKind,
     /// Whether the search chose a statement.
     pub chose: bool,
@@ -65,6 +66,26 @@ pub struct TableTrace {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub default: Option<DefaultTrace>,
+}
+
+fn is_table_of_routes(kind: &TableKind) -> bool {
+    *kind == TableKind::Routes
+}
+
+/// Writes the kind of a table as its name.
+mod kind_name {
+    use super::TableKind;
+    use serde::Serializer;
+
+    pub(super) fn serialize<S: Serializer>(kind: &TableKind, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(match kind {
+            TableKind::Routes => "routes",
+            TableKind::Choice => "choice",
+            TableKind::Flows => "flows",
+            TableKind::Router => "router",
+            TableKind::Requirements => "payload",
+        })
+    }
 }
 
 /// Trace of a route that was tried.

@@ -102,6 +102,7 @@ fn build_decision(
         decision: decision_json,
         key: explained_key(snapshot, rules, &explanation),
         summary: explanation.summary_in(language()),
+        because: explanation.deciding_conditions().into_iter().cloned().collect(),
         breaches: breaches.collect(),
         left_out: skipped_conditions.collect(),
         question: question.as_ref().map(|question| question.text().to_owned()),

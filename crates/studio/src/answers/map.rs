@@ -45,9 +45,30 @@ pub(crate) fn build(snapshot: &ProjectSnapshot) -> Answer<Map> {
     tables.sort_by_key(|table| table.entered);
     Ok(Map {
         tables,
+        targets: target_names(rules),
         workflows: program.workflows.iter().map(|workflow| map_workflow(rules, workflow)).collect(),
         payloads: program.payloads.iter().map(|payload| builder.map_payload(payload)).collect(),
     })
+}
+
+/// Returns the names of the targets of the rules in source order: handlers, branches of choices,
+/// ids of flows and nodes. The map names the targets of its statements in the same way.
+pub(crate) fn target_names(rules: &Rules) -> Vec<String> {
+    let program = rules.program();
+    let declared = program.handlers.iter().flatten().map(|handler| handler.name.to_string());
+    let of_rules = program.rules.iter().filter_map(|rule| match rule.outcome {
+        Outcome::Goto(_) => None,
+        _ if program.tables[rule.table.index()].kind == TableKind::Requirements => None,
+        _ => Some(drawing::describe_target(program, &rule.outcome, &rule.name)),
+    });
+    let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+    let of_defaults = defaults
+        .filter(|outcome| !matches!(outcome, Outcome::Goto(_)))
+        .map(|outcome| drawing::describe_target(program, outcome, "default"));
+    let of_flows = program.flows.iter().map(|flow| flow.id.to_string());
+    let mut distinct = BTreeSet::new();
+    let names = declared.chain(of_rules).chain(of_defaults).chain(of_flows);
+    names.filter(|name| distinct.insert(name.clone())).collect()
 }
 
 fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkflow {
@@ -64,18 +85,20 @@ fn map_workflow(rules: &Rules, workflow: &rulec_sema::hir::Workflow) -> MapWorkf
     MapWorkflow { name: workflow.name.to_string(), nodes: nodes.collect(), edges: edges.collect() }
 }
 
-/// Returns the findings whose span lies inside `span`, the span of a rule.
-pub(crate) fn findings_in_span(snapshot: &ProjectSnapshot, span: Span) -> Vec<MapFinding> {
+/// Returns the diagnostics of the compiler, and of `findings`, whose span lies inside `span`, the
+/// span of a rule.
+pub(crate) fn findings_in_span(
+    snapshot: &ProjectSnapshot,
+    findings: &[rulec::Finding],
+    span: Span,
+) -> Vec<MapFinding> {
     let is_inside = |diagnostic_span: Span| {
         diagnostic_span.file == span.file
             && span.start <= diagnostic_span.start
             && diagnostic_span.end <= span.end
     };
-    let diagnostics = snapshot
-        .analysis
-        .diagnostics
-        .iter()
-        .chain(snapshot.findings().iter().map(|finding| &finding.diagnostic));
+    let diagnostics =
+        snapshot.analysis.diagnostics.iter().chain(findings.iter().map(|finding| &finding.diagnostic));
     let rule_diagnostics = diagnostics.filter(|diagnostic| diagnostic.span().is_some_and(is_inside));
     let to_finding = |diagnostic: &rulec::Diagnostic| {
         let diagnostic = localized_diagnostic(diagnostic);
@@ -186,7 +209,7 @@ impl<'k> MapBuilder<'k> {
             goto,
             found: self.access_paths.get(&id).cloned(),
             steps: steps.copied().unwrap_or_default(),
-            findings: findings_in_span(self.snapshot, rule.span),
+            findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
             place: self.snapshot.source_range(rule.span),
         }
     }
@@ -218,7 +241,7 @@ impl<'k> MapBuilder<'k> {
             Some(MapRoute {
                 condition: examples.join(", "),
                 docs: flow.description.to_string(),
-                findings: findings_in_span(self.snapshot, flow.span),
+                findings: findings_in_span(self.snapshot, self.snapshot.findings(), flow.span),
                 place: self.snapshot.source_range(flow.span),
                 ..plain_route(keys::key(FLOWS_TABLE, &flow.name), &flow.name, flow.id.to_string())
             })
@@ -235,7 +258,7 @@ impl<'k> MapBuilder<'k> {
         let routes = rules.filter(|rule| distinct_names.insert(rule.name.clone())).map(|rule| MapRoute {
             condition: drawing::one_line(self.rules.sources().slice(rule.span)),
             docs: rule.docs.to_string(),
-            findings: findings_in_span(self.snapshot, rule.span),
+            findings: findings_in_span(self.snapshot, self.snapshot.findings(), rule.span),
             place: self.snapshot.source_range(rule.span),
             ..plain_route(keys::key(&payload.name, &rule.name), &rule.name, String::new())
         });

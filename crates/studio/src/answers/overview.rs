@@ -11,9 +11,12 @@ use crate::error::{Answer, RequestError, verbatim_message};
 use crate::project::{Project, lock_saving, text_fingerprint};
 use crate::state::Studio;
 use rulec::TableKind;
+use rulec::payload::Outcome;
 use rulec_base::message;
-use rulec_sema::hir::{Program, Table};
+use rulec_sema::hir::{self, Program, ROUTES_TABLE, Table};
+use rulec_syntax::write;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,7 +37,8 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     let snapshot = studio.snapshot(version)?;
     let (errors, first_error) = (snapshot.error_count(), snapshot.first_error());
     let Some(rules) = snapshot.analysis.rules.as_ref() else {
-        return Ok(Overview { entries: Vec::new(), errors, first_error, example: serde_json::json!({}) });
+        let (entries, targets, example) = (Vec::new(), Vec::new(), serde_json::json!({}));
+        return Ok(Overview { entries, errors, first_error, targets, example });
     };
     let program = rules.program();
     let compared_texts = ComparedTexts::new(program);
@@ -52,6 +56,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             kind: to_entry_kind(table.kind),
             docs: table.docs.to_string(),
             statements: statement_names(program, table),
+            outcomes: outcome_names(program, table),
             // All tables get the same form fields, because a `goto` passes the message on from one
             // table to another.
             fields: fields.clone(),
@@ -62,6 +67,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         kind: EntryKind::Payload,
         docs: payload.docs.to_string(),
         statements: payload.rule_names(program).into_iter().map(str::to_owned).collect(),
+        outcomes: payload_outcomes(&payload.name),
         fields: form::payload_fields(payload),
     }));
     entries.extend(program.workflows.iter().map(|workflow| EntryInfo {
@@ -69,9 +75,75 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         kind: EntryKind::Workflow,
         docs: workflow.docs.to_string(),
         statements: workflow.nodes.iter().map(|node| node.id.to_string()).collect(),
+        outcomes: Vec::new(),
         fields: Vec::new(),
     }));
-    Ok(Overview { entries, errors, first_error, example })
+    let targets = super::map::target_names(rules);
+    Ok(Overview { entries, errors, first_error, targets, example })
+}
+
+/// Returns what a test of a payload kind can expect, as written after `expect`.
+fn payload_outcomes(name: &str) -> Vec<String> {
+    let name = write::quote_name(name);
+    [Outcome::Accept, Outcome::AcceptCorrected, Outcome::Reject]
+        .map(|outcome| format!("{name}.{}", outcome.name()))
+        .to_vec()
+}
+
+/// Returns what a test of a table can expect, as written after `expect`: the statements that the
+/// search can choose. A jump is replaced by the statements of its table.
+fn outcome_names(program: &Program, table: &Table) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut searched = BTreeSet::new();
+    collect_outcomes(program, table, &mut names, &mut searched);
+    let always_holds = |rule: &hir::Rule| {
+        matches!(rule.outcome, hir::Outcome::Branch { default: true })
+            || matches!(rule.condition.kind, hir::CondKind::Const(true))
+    };
+    let mut rules = table.order.iter().map(|id| &program.rules[id.index()]);
+    if table.default.is_none() && !rules.any(always_holds) {
+        names.push(expected_name(table, "none"));
+    }
+    let mut distinct = BTreeSet::new();
+    names.retain(|name| distinct.insert(name.clone()));
+    names
+}
+
+fn collect_outcomes<'p>(
+    program: &'p Program,
+    table: &'p Table,
+    names: &mut Vec<String>,
+    searched: &mut BTreeSet<&'p str>,
+) {
+    if !searched.insert(&table.name) {
+        return;
+    }
+    let rules = table.order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.disabled);
+    let rules = rules.map(|rule| (&*rule.name, &rule.outcome));
+    for (name, outcome) in rules.chain(table.default.iter().map(|outcome| ("default", outcome))) {
+        match outcome {
+            hir::Outcome::Goto(inner) => {
+                collect_outcomes(program, &program.tables[inner.index()], names, searched);
+            }
+            _ => names.push(expected_name(table, name)),
+        }
+    }
+    if table.kind == TableKind::Flows {
+        names.extend(program.flows.iter().map(|flow| expected_name(table, &flow.name)));
+    }
+}
+
+/// Returns the name of a statement as a test writes it after `expect`, such as `billing.refund`.
+pub(crate) fn expected_name(table: &Table, name: &str) -> String {
+    // As the expected statement, these three words are keywords, which must not be quoted.
+    let name = match name {
+        "default" | "none" | "otherwise" => name.to_owned(),
+        _ => write::quote_name(name),
+    };
+    match (&*table.name, table.kind) {
+        (ROUTES_TABLE, TableKind::Routes) => name,
+        (table, _) => format!("{}.{name}", write::quote_name(table)),
+    }
 }
 
 fn statement_names(program: &Program, table: &Table) -> Vec<String> {

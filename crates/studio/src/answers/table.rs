@@ -9,7 +9,7 @@ use crate::keys;
 use crate::language::{localized, localized_diagnostic};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
-use rulec::{Code, Rules};
+use rulec::{Code, Rules, Span};
 use rulec_base::message;
 use rulec_report::drawing::{describe_target, one_line};
 use rulec_sema::hir::{Cond, CondKind, Part, ROUTES_TABLE, Rule, TableKind};
@@ -27,29 +27,43 @@ pub(crate) struct TableQuery {
     #[serde(default)]
     draft: bool,
     table: String,
+    /// Whether to wait for the analysis of the rules, which finds overlaps and gaps.
+    #[serde(default)]
+    analysed: bool,
 }
 
 pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<DecisionTable> {
     let snapshot = studio.snapshot(crate::api::Version { rules: request.rules, draft: request.draft })?;
-    build_table(&snapshot, &request.table)
+    build_table(&snapshot, &request.table, request.analysed)
 }
 
 /// A conjunct, one of the parts that `and` joins in a route's condition: the fields that the part
 /// reads, and its text.
-struct Conjunct {
-    fields: Vec<String>,
+pub(super) struct Conjunct {
+    pub fields: Vec<String>,
     text: String,
+    /// Where the part is in its file; for an exception, without the word `unless`.
+    pub span: Span,
+    /// Whether the part is an exception, after `unless`.
+    pub is_exception: bool,
+    /// Whether the part must be in parentheses before an `and`.
+    pub needs_parentheses: bool,
 }
 
-/// Builds the decision table for the table, choice or router of this name.
-pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<DecisionTable> {
+/// Builds the decision table for the table, choice or router of this name. Only if `analysed`, it
+/// has overlaps, gaps and findings of the analysis, which take longer than the rows.
+pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool) -> Answer<DecisionTable> {
     let rules = snapshot.rules()?;
     let program = rules.program();
     let named_table = program.table_named(name).map(|id| &program.tables[id.index()]);
     let table = named_table
         .filter(|table| table.kind != TableKind::Requirements)
         .ok_or_else(|| RequestError::missing(message!("there is no table `{name}`")))?;
-    let rows: Vec<&Rule> = table.order.iter().map(|id| &program.rules[id.index()]).collect();
+    let id = program.table_named(name);
+    let disabled = program.rules.iter().filter(|rule| rule.disabled && Some(rule.table) == id);
+    let enabled = table.order.iter().map(|id| &program.rules[id.index()]).filter(|rule| !rule.disabled);
+    let rows: Vec<&Rule> = enabled.chain(disabled).collect();
+    let findings = if analysed { snapshot.findings() } else { snapshot.findings_so_far() };
     let conjuncts: Vec<Vec<Conjunct>> = rows.iter().map(|rule| rule_conjuncts(rules, rule)).collect();
     let columns = choose_columns(&conjuncts);
     let column_indexes: HashMap<&str, usize> =
@@ -65,7 +79,9 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<Deci
                 cells,
                 others,
                 to: describe_target(program, &rule.outcome, &rule.name),
-                findings: findings_in_span(snapshot, rule.span),
+                disabled: rule.disabled,
+                editable: table.kind == TableKind::Routes,
+                findings: findings_in_span(snapshot, findings, rule.span),
             }
         })
         .collect();
@@ -75,10 +91,13 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<Deci
         cells: vec![None; columns.len()],
         others: Vec::new(),
         to: describe_target(program, outcome, "default"),
+        disabled: false,
+        editable: false,
         findings: Vec::new(),
     }));
     let overlaps = match table.kind {
         TableKind::Flows | TableKind::Requirements => Default::default(),
+        _ if !analysed => Default::default(),
         _ => rules.overlaps(name).map_err(|error| RequestError::missing(error.to_message()))?,
     };
     let uncovered = overlaps.untaken.iter().map(|message| Gap {
@@ -86,7 +105,7 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<Deci
         example: Some(message.to_string()),
     });
     let uncovered = uncovered.collect();
-    let more_overlaps = !overlaps.all && table.kind != TableKind::Flows;
+    let more_overlaps = analysed && !overlaps.all && table.kind != TableKind::Flows;
     let overlaps = overlaps.pairs.into_iter().map(|pair| Overlap {
         first: keys::key(&table.name, &pair.first),
         second: keys::key(&table.name, &pair.second),
@@ -94,12 +113,13 @@ pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str) -> Answer<Deci
         differs: pair.differs,
     });
     let overlaps = overlaps.collect();
-    let gaps = if name == ROUTES_TABLE { find_gaps(snapshot) } else { uncovered };
-    Ok(DecisionTable { table: name.to_owned(), columns, rows: table_rows, gaps, overlaps, more_overlaps })
+    let gaps = if name == ROUTES_TABLE { find_gaps(findings) } else { uncovered };
+    let table = name.to_owned();
+    Ok(DecisionTable { table, columns, rows: table_rows, gaps, overlaps, more_overlaps, analysed })
 }
 
 /// Returns the conjuncts of a rule's condition (its parts joined by `and`).
-fn rule_conjuncts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
+pub(super) fn rule_conjuncts(rules: &Rules, rule: &Rule) -> Vec<Conjunct> {
     let mut conjuncts = Vec::new();
     collect_conjuncts(rules, &rule.condition, &mut conjuncts);
     conjuncts
@@ -122,8 +142,10 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
             fields.sort();
             fields.dedup();
             let text = one_line(rules.sources().slice(cond.span));
-            let text = if matches!(kind, CondKind::NotTrue(_)) { format!("unless {text}") } else { text };
-            conjuncts.push(Conjunct { fields, text });
+            let is_exception = matches!(kind, CondKind::NotTrue(_));
+            let text = if is_exception { format!("unless {text}") } else { text };
+            let needs_parentheses = matches!(kind, CondKind::Or(_) | CondKind::Quantifier { .. });
+            conjuncts.push(Conjunct { fields, text, span: cond.span, is_exception, needs_parentheses });
         }
     }
 }
@@ -132,6 +154,7 @@ fn collect_conjuncts(rules: &Rules, cond: &Cond, conjuncts: &mut Vec<Conjunct>) 
 /// `and`) reads only this field. Fields that the most rows test come first.
 fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
+    let mut indexes: HashMap<&str, usize> = HashMap::new();
     for row in rows {
         let mut row_fields: Vec<&str> = Vec::new();
         for conjunct in row {
@@ -140,10 +163,11 @@ fn choose_columns(rows: &[Vec<Conjunct>]) -> Vec<Column> {
                 continue;
             }
             row_fields.push(field);
-            match columns.iter_mut().find(|column| column.field == *field) {
-                Some(column) => column.rows += 1,
-                None => columns.push(Column { field: field.clone(), rows: 1 }),
-            }
+            let index = *indexes.entry(field).or_insert_with(|| {
+                columns.push(Column { field: field.clone(), rows: 0 });
+                columns.len() - 1
+            });
+            columns[index].rows += 1;
         }
     }
     columns.sort_by_key(|column| std::cmp::Reverse(column.rows));
@@ -160,7 +184,7 @@ fn row_cells(
     columns: usize,
 ) -> (Vec<Option<String>>, Vec<String>) {
     let (mut cells, mut others) = (vec![None; columns], Vec::new());
-    for Conjunct { fields, text } in conjuncts {
+    for Conjunct { fields, text, .. } in conjuncts {
         let column = match fields.as_slice() {
             [field] => column_indexes.get(field.as_str()).map(|index| (*index, field)),
             _ => None,
@@ -171,20 +195,20 @@ fn row_cells(
         };
         // The column header already names the field, so the cell omits it.
         let after_field = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
-        let text = after_field.map_or(text.as_str(), str::trim_start);
         let cell: &mut Option<String> = &mut cells[index];
+        // Only the first condition of a cell leaves the field out, so that the cell is valid after
+        // the name of its column.
         *cell = Some(match cell.take() {
             Some(earlier_text) => format!("{earlier_text} and {text}"),
-            None => text.to_owned(),
+            None => after_field.map_or(text.as_str(), str::trim_start).to_owned(),
         });
     }
     (cells, others)
 }
 
 /// Returns messages that no route matches, for the routes outside any table.
-fn find_gaps(snapshot: &ProjectSnapshot) -> Vec<Gap> {
-    let no_default_findings = snapshot
-        .findings()
+fn find_gaps(findings: &[rulec::Finding]) -> Vec<Gap> {
+    let no_default_findings = findings
         .iter()
         .filter(|finding| matches!(finding.diagnostic.code, Code::NoDefault | Code::NoDefaultUnpromised));
     let to_gap = |finding: &rulec::Finding| Gap {

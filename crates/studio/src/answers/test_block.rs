@@ -4,6 +4,7 @@
 use super::decide::explain;
 use super::find_entry;
 use super::message::request_message;
+use super::overview::expected_name;
 use crate::api::{MadeTest, MakeTest};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::state::Studio;
@@ -12,7 +13,7 @@ use rulec::{Entry, Explanation, Rules, run_tests};
 use rulec_base::message;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
-use rulec_sema::hir::{ROUTES_TABLE, TableKind};
+use rulec_sema::hir::{Program, TableKind};
 use rulec_syntax::write;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
@@ -52,7 +53,8 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
         let changed_snapshot = project.snapshot_with_text(&file, &text, request.version.draft);
         let outcomes = changed_snapshot.analysis.rules.as_ref().map(run_tests).unwrap_or_default();
         let Some(outcome) = outcomes.iter().find(|outcome| outcome.name == name) else { continue };
-        let made_test = MadeTest { block, file: file.clone(), text, passes: outcome.passed };
+        let line = text[..text.len() - block.len()].matches('\n').count() + 1;
+        let made_test = MadeTest { block, file: file.clone(), text, line, passes: outcome.passed };
         if made_test.passes {
             return Ok(made_test);
         }
@@ -81,20 +83,22 @@ fn candidate_messages(
         let judge =
             Judge::new(rules, &request.entry).map_err(|error| RequestError::missing(error.to_message()))?;
         let judgement = judge.judge(message);
-        let outcome = request.expect.as_deref().unwrap_or(judgement.outcome().name());
-        let mut expected = format!("{}.{outcome}", write::quote_name(&request.entry));
-        let mut violated_rules: Vec<&str> =
-            judgement.violations().iter().map(|violation| &*violation.rule).collect();
-        violated_rules.dedup();
-        violated_rules.iter().for_each(|rule| {
-            let _ = write!(expected, " {}", write::quote_string(rule));
-        });
+        let actual = format!("{}.{}", write::quote_name(&request.entry), judgement.outcome().name());
+        let mut expected = request.expect.clone().unwrap_or_else(|| actual.clone());
+        if expected == actual {
+            let mut violated_rules: Vec<&str> =
+                judgement.violations().iter().map(|violation| &*violation.rule).collect();
+            violated_rules.dedup();
+            violated_rules.iter().for_each(|rule| {
+                let _ = write!(expected, " {}", write::quote_string(rule));
+            });
+        }
         let test_message = Json::Object(Map::from_iter([("payload".to_owned(), message.clone())]));
         return Ok(vec![(test_message, expected)]);
     }
     let entry = find_entry(rules, &request.entry)?;
     let explanation = explain(snapshot, rules, entry, message, true);
-    let expected = expected_statement(entry, &explanation, request.expect.as_deref());
+    let expected = request.expect.clone().unwrap_or_else(|| decided_statement(program, entry, &explanation));
     // A router reads fields that `input` does not declare, so its message is not reduced to the
     // input.
     let fitting = match &program.input {
@@ -122,26 +126,12 @@ fn reads_field(explanation: &Explanation, name: &str) -> bool {
         .any(|field| field.text == name || field.text.split(['.', '[']).next() == Some(name))
 }
 
-/// Returns the statement that the test expects, in rule syntax: the one named `requested_name`, or
-/// the chosen one if this is `None`.
-fn expected_statement(entry: Entry<'_>, explanation: &Explanation, requested_name: Option<&str>) -> String {
+/// Returns the statement that a decision chose, as a test writes it after `expect`.
+fn decided_statement(program: &Program, entry: Entry<'_>, explanation: &Explanation) -> String {
     let intent = explanation.intents.iter().flat_map(|intents| &intents.ranked).find(|intent| intent.chosen);
-    let chosen_name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name));
-    let table = match (requested_name, explanation.tables.last()) {
-        (None, Some(table)) => table.as_str(),
-        _ => entry.name(),
-    };
-    let name = requested_name.or(chosen_name).unwrap_or("none");
-    // As the expected statement, these three words are keywords, which must not be quoted.
-    let name = if matches!(name, "default" | "none" | "otherwise") {
-        name.to_owned()
-    } else {
-        write::quote_name(name)
-    };
-    match (table, entry.kind()) {
-        (ROUTES_TABLE, TableKind::Routes) => name,
-        _ => format!("{}.{name}", write::quote_name(table)),
-    }
+    let name = explanation.chosen.as_deref().or(intent.map(|intent| &*intent.name)).unwrap_or("none");
+    let table = explanation.tables.last().and_then(|table| program.table_named(table));
+    expected_name(&program.tables[table.unwrap_or(entry.id()).index()], name)
 }
 
 /// Keeps only the values of a message that fit the declared type. Values that do not fit count as

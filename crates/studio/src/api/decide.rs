@@ -74,6 +74,9 @@ pub struct Decision {
     pub explanation: rulec::Explanation,
     /// Summary of the explanation, in a few lines of text.
     pub summary: String,
+    /// The true conditions that led to the chosen statement, in the order of the search.
+    #[cfg_attr(test, ts(type = "Array<TraceNode>"))]
+    pub because: Vec<rulec_eval::trace::TraceNode>,
     /// Fields of the message that break the declared input.
     pub breaches: Vec<InputViolation>,
     /// Conditions that a choice skipped, because values that they read are missing.
@@ -144,8 +147,8 @@ pub struct AskNear {
     pub entry: String,
     /// The message, as JSON text.
     pub message: String,
-    /// Name of the statement that the changed message should select; null requests the nearest
-    /// statements.
+    /// Name of the statement that the changed message should select, also as a test writes it
+    /// after `expect`; null requests the nearest statements.
     #[serde(default)]
     pub route: Option<String>,
     /// Row of a replay whose message is used in place of `message`.
@@ -385,8 +388,8 @@ pub struct MakeTest {
     /// Name of the test; null lets the server choose a name.
     #[serde(default)]
     pub name: Option<String>,
-    /// Name of the statement that the test should expect; null means the statement that the rules
-    /// choose now.
+    /// What the test should expect, as written after `expect`; null means the statement that the
+    /// rules choose now.
     #[serde(default)]
     pub expect: Option<String>,
     /// Row of a replay whose message is used in place of `message`.
@@ -404,6 +407,8 @@ pub struct MadeTest {
     pub file: String,
     /// Text of the main file in the requested version, with the block appended.
     pub text: String,
+    /// Line of the block in `text`, from 1.
+    pub line: usize,
     /// Whether the test passes with these rules, according to a run on the server.
     pub passes: bool,
 }

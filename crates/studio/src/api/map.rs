@@ -11,6 +11,9 @@ pub struct Map {
     /// Tables of the rules: routes, choices, routers and flows. Tables that no `goto` enters come
     /// first.
     pub tables: Vec<MapTable>,
+    /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
+    /// them a colour by its position.
+    pub targets: Vec<String>,
     /// Workflows of the rules.
     pub workflows: Vec<MapWorkflow>,
     /// Payload kinds of the rules. The rules of each kind are listed like routes.
@@ -181,6 +184,8 @@ pub struct DecisionTable {
     pub overlaps: Vec<Overlap>,
     /// Whether there may be further overlaps, because not all pairs of rows were checked.
     pub more_overlaps: bool,
+    /// Whether the rules were analysed. Otherwise, overlaps and gaps are not known yet.
+    pub analysed: bool,
 }
 
 /// A column of a decision table: one message field.
@@ -208,6 +213,10 @@ pub struct TableRow {
     pub others: Vec<String>,
     /// Target of the row's statement.
     pub to: String,
+    /// Whether the row is disabled. Disabled rows follow the others.
+    pub disabled: bool,
+    /// Whether the row can be changed in the table.
+    pub editable: bool,
     /// Findings of the analysis about the row's statement.
     pub findings: Vec<MapFinding>,
 }
@@ -234,4 +243,59 @@ pub struct Overlap {
     pub example: String,
     /// Whether the rows lead to different targets, so that the order matters.
     pub differs: bool,
+}
+
+/// Request to change a row of a decision table in the editor's text.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct EditRow {
+    /// Id of the rule set.
+    pub rules: usize,
+    /// Key of the row's statement, such as `routes/refunds`.
+    pub key: String,
+    /// What to change.
+    pub change: RowChange,
+}
+
+/// A change of a row of a decision table.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RowChange {
+    /// Replaces the conditions on one field.
+    Cell {
+        /// Path of the field, which names the column.
+        field: String,
+        /// The conditions, with or without the field; an empty text removes them.
+        text: String,
+    },
+    /// Replaces the target.
+    Target {
+        /// A handler, optionally with arguments, or `goto TABLE`.
+        text: String,
+    },
+    /// Disables or enables the row.
+    Disable {
+        /// Whether the row should be disabled.
+        disabled: bool,
+    },
+    /// Adds a disabled copy of the row after it.
+    Add {},
+    /// Moves the row in front of another row.
+    Move {
+        /// Key of the other row's statement, in the same table.
+        before: String,
+    },
+}
+
+/// Response to [`EditRow`]: the editor's text of the changed file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(TS))]
+pub struct EditedRow {
+    /// Name of the changed file.
+    pub file: String,
+    /// Text before the change, for undoing it.
+    pub before: String,
+    /// Text after the change.
+    pub text: String,
 }

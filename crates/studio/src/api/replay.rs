@@ -255,8 +255,10 @@ pub struct Row {
     /// Duration of the handler according to the log, in microseconds.
     #[cfg_attr(test, ts(type = "number | null"))]
     pub elapsed_us: Option<u64>,
-    /// Start of the message as text, with private values masked.
-    pub preview: String,
+    /// Start of the message's field `text`, with private values masked; empty if it has none.
+    pub text: String,
+    /// Start of the message's other fields as readable text, such as `ctx.count 3 · ctx.vip true`.
+    pub fields: String,
 }
 
 /// The message of a replay row, for opening the row as a decision.

@@ -127,6 +127,9 @@ pub struct Sample {
     pub key: String,
     /// Summary of the explanation, in a few lines of text.
     pub summary: String,
+    /// The true conditions that led to the chosen statement, in the order of the search.
+    #[cfg_attr(test, ts(type = "Array<TraceNode>"))]
+    pub because: Vec<rulec_eval::trace::TraceNode>,
     /// Step-by-step explanation of the decision.
     #[cfg_attr(test, ts(type = "Explanation"))]
     pub explanation: rulec::Explanation,

@@ -78,6 +78,9 @@ pub struct Overview {
     pub errors: usize,
     /// First compile error of the rules, as text.
     pub first_error: Option<String>,
+    /// Names of the targets of the rules, such as handlers, in source order. The page gives each of
+    /// them a colour by its position.
+    pub targets: Vec<String>,
     /// Example message, with which the input form is initially filled.
     #[cfg_attr(test, ts(type = "unknown"))]
     pub example: serde_json::Value,
@@ -114,6 +117,9 @@ pub struct EntryInfo {
     pub docs: String,
     /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
     pub statements: Vec<String>,
+    /// What a test of the entry can expect, as written after `expect`: the statements that can be
+    /// chosen, also in tables that the entry jumps to, but never a jump.
+    pub outcomes: Vec<String>,
     /// Form fields for the entry's input message.
     pub fields: Vec<FormField>,
 }

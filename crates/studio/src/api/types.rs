@@ -26,7 +26,7 @@ fn all_declarations() -> String {
         Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep RouterDecision WorkflowDelivery NodeFailure MakeTest MadeTest
         StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
         Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind SourceRange
-        MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap FileText Check Checked Diagnostic
+        MapWorkflow MapNode MapEdge DecisionTable Column TableRow Gap Overlap EditRow RowChange EditedRow FileText Check Checked Diagnostic
         DiagnosticLabel Fix TextEdit Fold Hint TestRun OutlineItem At Completions CompletionItem Hover Format Formatted Save
         Saved CodePage AskReport Report ReportSummary CoverageItem Slow Sample
     );

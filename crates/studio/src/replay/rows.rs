@@ -224,8 +224,7 @@ impl Replay {
 
     fn to_api_row(&self, row: Row, file: &mut BufReader<File>) -> Answer<api::Row> {
         let (logged, message) = self.mask_line(self.parse_line(file, row.place)?);
-        let preview_json = message.unwrap_or(logged);
-        let preview: String = preview_json.to_string().chars().take(MAX_PREVIEW_CHARS).collect();
+        let (text, fields) = preview(&message.unwrap_or(logged));
         let results = self.lock_results();
         Ok(api::Row {
             line: row.place.number,
@@ -236,7 +235,8 @@ impl Replay {
                 .then(|| results.name_at_index(row.older_key).to_owned()),
             flipped: row.flipped,
             elapsed_us: (row.elapsed != UNKNOWN_NUMBER).then_some(u64::from(row.elapsed)),
-            preview,
+            text,
+            fields,
         })
     }
 
@@ -288,6 +288,43 @@ impl Replay {
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
         Ok(RowMessage { entry, message, logged })
+    }
+}
+
+/// Returns the start of a message as readable text: its field `text`, and its other fields with
+/// their paths and values.
+fn preview(message: &Json) -> (String, String) {
+    let truncated = |text: &str| text.chars().take(MAX_PREVIEW_CHARS).collect::<String>();
+    let fields = message.as_object().into_iter().flatten();
+    let (mut text, mut others) = (String::new(), String::new());
+    for (name, value) in fields {
+        match value {
+            Json::String(value) if name == "text" => text = truncated(value),
+            _ => write_fields(name, value, &mut others),
+        }
+    }
+    (text, truncated(&others))
+}
+
+/// Adds the value at `path` to `out`, and values inside a record by their own paths. Stops when
+/// `out` is longer than a preview.
+fn write_fields(path: &str, value: &Json, out: &mut String) {
+    if out.len() > 4 * MAX_PREVIEW_CHARS {
+        return;
+    }
+    if let Json::Object(fields) = value
+        && !fields.is_empty()
+    {
+        return fields.iter().for_each(|(name, inner)| write_fields(&format!("{path}.{name}"), inner, out));
+    }
+    if !out.is_empty() {
+        out.push_str(" · ");
+    }
+    out.push_str(path);
+    out.push(' ');
+    match value {
+        Json::String(text) => out.extend(text.chars().take(MAX_PREVIEW_CHARS)),
+        other => out.extend(other.to_string().chars().take(MAX_PREVIEW_CHARS)),
     }
 }
 

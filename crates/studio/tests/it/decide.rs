@@ -255,6 +255,18 @@ fn hostile_rules_and_messages_are_texts() {
 }
 
 #[test]
+fn a_near_miss_is_asked_for_by_the_name_that_a_test_has() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    for route in ["refunds", "billing.late", "billing.default", "default"] {
+        let near = open.post(
+            "/api/near",
+            json!({"version": {"rules": 0}, "entry": "routes", "message": "{\"text\": \"x\"}", "route": route}),
+        );
+        assert_eq!(near.as_array().map(Vec::len), Some(1), "{route}: {near}");
+    }
+}
+
+#[test]
 fn what_can_be_asked_has_a_form() {
     let open = Open::new(&[("desk.rules", DESK)]);
     let overview = open.get("/api/overview?rules=0");
@@ -265,6 +277,13 @@ fn what_can_be_asked_has_a_form() {
         .filter_map(|entry| entry["name"].as_str())
         .collect();
     assert_eq!(names, ["routes", "billing", "tone", "rounds", "flows", "respond", "review"]);
+    // What a test can expect: what can be chosen, also in a table that is jumped to, and no jump.
+    let outcomes = |entry: usize| &overview["entries"][entry]["outcomes"];
+    let of_routes = ["refunds", "billing.late", "billing.default", "admins", "hidden", "default"];
+    assert_eq!(outcomes(0), &json!(of_routes));
+    assert_eq!(outcomes(2), &json!(["tone.calm", "tone.neutral"]));
+    assert_eq!(outcomes(4), &json!(["flows.refund_flow", "flows.opening_flow", "flows.none"]));
+    assert_eq!(outcomes(5), &json!(["respond.accept", "respond.accept_corrected", "respond.reject"]));
     let fields = &overview["entries"][0]["fields"];
     assert_eq!((&fields[0]["name"], &fields[0]["control"]), (&json!("text"), &json!("text")));
     let user = &fields[1]["fields"][1];

@@ -7,3 +7,4 @@ mod language;
 mod private;
 mod replay;
 mod support;
+mod table;

@@ -68,6 +68,8 @@ fn drive_editor(driver: &mut Driver) {
     // The text of the file is the author's own, and so are the texts that answer these requests.
     let file = "/api/file?rules=0&file=desk.rules";
     let stamp = driver.unchecked(("GET", "/api/file"), file, None).json()["stamp"].clone();
+    let row = json!({"rules": 0, "key": "routes/none", "change": {"kind": "add"}});
+    driver.unchecked(("POST", "/api/rows"), "/api/rows", Some(&row));
     driver.unchecked(("POST", "/api/format"), "/api/format", Some(&json!({"text": RULES})));
     driver.post("/api/save", &json!({"rules": 0, "file": "desk.rules", "text": RULES, "stamp": stamp}));
     driver.post("/api/rules", &json!({"name": "b.rules", "text": RULES}));
@@ -93,7 +95,10 @@ fn drive_views(driver: &mut Driver) {
         driver.get("/api/overview", &format!("/api/overview?rules=0{draft}"));
         driver.get("/api/map", &format!("/api/map?rules=0{draft}"));
         for table in ["routes", "tone", "mood", "flows", "rounds"] {
-            driver.get("/api/table", &format!("/api/table?rules=0{draft}&table={table}"));
+            for analysed in [true, false] {
+                let asked = format!("/api/table?rules=0{draft}&table={table}&analysed={analysed}");
+                driver.get("/api/table", &asked);
+            }
         }
     }
 }

@@ -237,7 +237,7 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
     );
     assert!(named("refunds")["found"]["by"].is_string() && named("default")["place"]["line"].is_u64());
     assert_eq!(map["workflows"][0]["edges"].as_array().map(Vec::len), Some(3));
-    let table = open.get("/api/table?rules=0&table=routes");
+    let table = open.get("/api/table?rules=0&table=routes&analysed=true");
     assert_eq!(table["columns"][0]["field"], "text");
     let row = &table["rows"][0];
     assert_eq!(row["cells"][0], "contains word \"refund\"");
@@ -256,7 +256,7 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
     assert_eq!((&report["covered_by_tests"], &report["replay"]), (&json!(true), &Json::Null));
     // A gap is a message that no row matches.
     let open = Open::new(&[("a.rules", "route a when n > 3 -> h\nroute b when n < 3 -> i")]);
-    let table = open.get("/api/table?rules=0&table=routes");
+    let table = open.get("/api/table?rules=0&table=routes&analysed=true");
     assert!(table["gaps"][0]["example"].is_string() && table["overlaps"] == json!([]), "{table}");
     // Other tables have gaps too, unless they have a default.
     let open = Open::new(&[(
@@ -266,7 +266,8 @@ fn the_map_the_table_and_the_report_say_what_is_known() {
          table t { route a when n == 3 -> h }\n\
          route x when n > 0 -> goto t\ndefault -> h",
     )]);
-    let gaps = |table: &str| open.get(&format!("/api/table?rules=0&table={table}"))["gaps"].clone();
+    let gaps =
+        |table: &str| open.get(&format!("/api/table?rules=0&analysed=true&table={table}"))["gaps"].clone();
     assert_eq!(gaps("size")[0]["message"], "no row matches this message");
     let example = gaps("size")[0]["example"].as_str().map(|text| serde_json::from_str::<Json>(text).unwrap());
     assert!(example.is_some_and(|example| example["n"] == 3 || example["n"].is_null()));

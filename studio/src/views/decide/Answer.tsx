@@ -9,11 +9,13 @@ import { go } from '../../state/place';
 import { useResource } from '../../state/resource';
 import { revision, version } from '../../state/studio';
 import { useLinks } from '../../ui/links';
-import { Legend } from '../../ui/Mark';
 import { NearMisses } from './NearMisses';
 import { Payload } from './Payload';
-import { Reasons, Verdict } from './Reasons';
+import { colourOf, Headline } from './Headline';
+import { parse } from './message';
+import { Reasons, Warnings, Way } from './Reasons';
 import { decided, deciding, message, trouble } from './state';
+import { answerOf } from './trace';
 import { OneClickTest } from './OneClickTest';
 import { TestDialog } from './TestDialog';
 import { Workflow } from './Workflow';
@@ -24,8 +26,28 @@ export function Answer(): JSX.Element {
     <div class="stack" aria-busy={deciding.value}>
       {trouble.value !== null && <p class="note bad">{trouble.value}</p>}
       {answer && <Form answer={answer} />}
+      {answer?.kind === 'decision' && <Pin decision={answer} />}
       {answer?.kind === 'decision' && <NearMisses />}
     </div>
+  );
+}
+
+/** The answer in one line, pinned to the lower edge of narrow pages. */
+function Pin({ decision }: { decision: Decision }): JSX.Element {
+  const answer = answerOf(decision.explanation);
+  const words = t().decide.headline;
+  const show = (): void => document.getElementById('answer')?.scrollIntoView({ block: 'start' });
+  return (
+    <button
+      type="button"
+      class="pin"
+      style={{ '--hue': colourOf(decision.explanation, answer) }}
+      title={words.pinned}
+      onClick={show}
+    >
+      <span class="soft">{answer.kind === 'nothing' ? words.nothing[answer.of] : words.goes[answer.of]}</span>
+      {answer.name !== '' && <b class="mono">{answer.name}</b>}
+    </button>
   );
 }
 
@@ -90,24 +112,26 @@ function DecisionPanel({ decision }: { decision: Decision }): JSX.Element {
   const words = t().decide;
   const key = decision.key;
   return (
-    <section class="panel">
-      <header>
-        <h2>{words.decision}</h2>
-        <div class="row">
-          <OneClickTest />
-          <button type="button" onClick={() => (dialog.value = true)}>
-            {words.otherTest}
+    <section class="panel answer" id="answer" aria-label={words.decision}>
+      <Headline
+        explanation={decision.explanation}
+        because={decision.because}
+        message={parse(message.value)}
+      />
+      <div class="row answer-tools">
+        <OneClickTest />
+        <button type="button" onClick={() => (dialog.value = true)}>
+          {words.otherTest}
+        </button>
+        {key !== null && (
+          <button type="button" onClick={() => links.map?.(key)}>
+            {words.inMap}
           </button>
-          {key !== null && (
-            <button type="button" onClick={() => links.map?.(key)}>
-              {words.inMap}
-            </button>
-          )}
-        </div>
-      </header>
-      <Verdict explanation={decision.explanation} />
+        )}
+      </div>
+      <Warnings explanation={decision.explanation} />
       <Notes decision={decision} />
-      <Legend />
+      <Way explanation={decision.explanation} />
       <Reasons explanation={decision.explanation} />
       <details>
         <summary>{words.asJson}</summary>

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { FormField } from '../../api/types';
 import { t } from '../../i18n';
-import { at, isObject, type Json, type JsonObject, type Path, typed, withValue, write } from './message';
+import { at, type Json, type JsonObject, type Path, typed, withValue, write } from './message';
 
 interface Props {
   fields: readonly FormField[];
@@ -16,10 +16,58 @@ export function Form({ fields, message, onChange }: Props): JSX.Element {
   const set = (path: Path, value: Json | undefined): void => onChange(withValue(message, path, value));
   return (
     <div class="form">
-      {fields.map((field) => (
-        <Field key={field.name} field={field} path={[field.name]} message={message} set={set} />
-      ))}
+      <Fields fields={fields} path={[]} message={message} set={set} />
     </div>
+  );
+}
+
+/** The fields of a record, then a button for each optional field that the message does not have. */
+function Fields({
+  fields,
+  path,
+  message,
+  set,
+}: Omit<FieldProps, 'field'> & Pick<Props, 'fields'>): JSX.Element {
+  const [added, setAdded] = useState<readonly string[]>([]);
+  const words = t().decide;
+  const isAbsent = (field: FormField): boolean =>
+    field.optional && !added.includes(field.name) && at(message, [...path, field.name]) === undefined;
+  const absent = fields.filter(isAbsent);
+  const add = (field: FormField): void => {
+    setAdded([...added, field.name]);
+    if (field.control === 'record') set([...path, field.name], {});
+  };
+  return (
+    <>
+      {fields
+        .filter((field) => !isAbsent(field))
+        .map((field) => (
+          <Field
+            key={field.name}
+            field={field}
+            path={[...path, field.name]}
+            message={message}
+            set={set}
+            onRemove={() => setAdded(added.filter((name) => name !== field.name))}
+          />
+        ))}
+      {absent.length > 0 && (
+        <div class="row add-fields" role="group" aria-label={words.absent}>
+          {absent.map((field) => (
+            <button
+              key={field.name}
+              type="button"
+              class="add-field"
+              aria-label={words.addFieldLabel([...path, field.name].join('.'))}
+              title={field.ty}
+              onClick={() => add(field)}
+            >
+              {words.addField(field.name)}
+            </button>
+          ))}
+        </div>
+      )}
+    </>
   );
 }
 
@@ -28,58 +76,56 @@ interface FieldProps {
   path: Path;
   message: JsonObject;
   set: (path: Path, value: Json | undefined) => void;
+  /** Called when an optional field is removed from the message. */
+  onRemove?: () => void;
 }
 
 function Field(props: FieldProps): JSX.Element {
-  const { field, path, message, set } = props;
+  const { field, path, message, set, onRemove } = props;
   if (field.control === 'record') return <Group {...props} />;
   const value = at(message, path);
   return (
     <div class="form-field">
       <label class="field">
         <span>
-          <b class="mono">{field.name}</b> <span class="mono">{field.ty}</span>
-          {field.optional && <> · {t().decide.optional}</>}
+          <b class="mono">{field.name}</b> <span class="mono field-type">{field.ty}</span>
           {field.private && <> · {t().decide.private}</>}
         </span>
         <ControlOf field={field} value={value} name={path.join('.')} set={(next) => set(path, next)} />
       </label>
-      {value !== undefined && field.optional && (
-        <button
-          type="button"
-          class="plain small"
-          aria-label={t().decide.clearField(path.join('.'))}
-          onClick={() => set(path, undefined)}
-        >
-          {t().decide.clear}
-        </button>
+      {field.optional && (
+        <Remove
+          name={path.join('.')}
+          onClick={() => {
+            set(path, undefined);
+            onRemove?.();
+          }}
+        />
       )}
     </div>
   );
 }
 
-function Group({ field, path, message, set }: FieldProps): JSX.Element {
-  const value = at(message, path);
-  const present = isObject(value);
+function Remove({ name, onClick }: { name: string; onClick: () => void }): JSX.Element {
+  return (
+    <button type="button" class="plain remove" aria-label={t().decide.clearField(name)} onClick={onClick}>
+      <span aria-hidden="true">✕</span>
+    </button>
+  );
+}
+
+function Group({ field, path, message, set, onRemove }: FieldProps): JSX.Element {
+  const remove = (): void => {
+    set(path, undefined);
+    onRemove?.();
+  };
   return (
     <fieldset class="form-group">
       <legend>
         <b class="mono">{field.name}</b>
-        {field.optional && (
-          <label class="row small">
-            <input
-              type="checkbox"
-              checked={present}
-              onChange={(event) => set(path, event.currentTarget.checked ? {} : undefined)}
-            />
-            {t().decide.present}
-          </label>
-        )}
+        {field.optional && <Remove name={path.join('.')} onClick={remove} />}
       </legend>
-      {(present || !field.optional) &&
-        field.fields.map((inner) => (
-          <Field key={inner.name} field={inner} path={[...path, inner.name]} message={message} set={set} />
-        ))}
+      <Fields fields={field.fields} path={path} message={message} set={set} />
     </fieldset>
   );
 }

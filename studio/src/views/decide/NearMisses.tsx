@@ -12,7 +12,7 @@ import { entryInfo, message, question, take } from './state';
 export function NearMisses(): JSX.Element {
   const [route, setRoute] = useState('');
   const asked = question.value;
-  const statements = entryInfo.value?.statements ?? [];
+  const statements = (entryInfo.value?.outcomes ?? []).filter((name) => !/(^|\.)none$/.test(name));
   const wanted = statements.includes(route) ? route : null;
   const near = useResource<Near[]>(
     JSON.stringify([asked, wanted, revision.value]),
@@ -42,7 +42,14 @@ export function NearMisses(): JSX.Element {
         </label>
       </header>
       {near.error && <p class="note warn">{near.error}</p>}
-      {near.value && shown.length === 0 && <p class="soft">{words.noNear}</p>}
+      {near.loading && shown.length === 0 && (
+        <p class="soft" role="status">
+          {words.searching}
+        </p>
+      )}
+      {!near.loading && !near.error && shown.length === 0 && (
+        <p class="soft">{entryInfo.value?.kind === 'flows' ? words.notHere : words.noNear}</p>
+      )}
       <ul class="near-list">
         {shown.map((each) => (
           <NearOne key={each.route} near={each} />

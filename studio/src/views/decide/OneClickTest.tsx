@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import type { MadeTest } from '../../api/types';
 import type { RequestError } from '../../client';
 import { t } from '../../i18n';
-import { go } from '../../state/place';
+import { openInEditor } from '../../state/place';
 import { say } from '../../ui/toast';
 import { addTest, makeTest, type Tested } from './tests';
 
@@ -30,7 +30,7 @@ export function OneClickTest({ of, label }: { of?: Tested; label?: string }): JS
         {t().decide.makeTest}
       </button>
       {made.value && (
-        <button type="button" class="plain" onClick={() => go('edit')}>
+        <button type="button" class="plain" onClick={() => made.value && openInEditor(made.value)}>
           {t().decide.seeTest}
         </button>
       )}

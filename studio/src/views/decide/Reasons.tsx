@@ -3,63 +3,66 @@
 import type { JSX } from 'preact';
 import type { Explanation, IntentTrace } from '../../api/types';
 import { t } from '../../i18n';
+import { Legend } from '../../ui/Mark';
+import { Target } from '../../ui/Target';
 import { Search } from './Search';
-import { tally, way } from './trace';
+import { type Stop, tally, way } from './trace';
 
-/** The path from the message to the handler, with the handler's arguments. */
-export function Verdict({ explanation }: { explanation: Explanation }): JSX.Element {
+/** The path from the message to its target, in one small line. */
+export function Way({ explanation }: { explanation: Explanation }): JSX.Element {
   const words = t().decide;
-  const args = Object.entries(explanation.args);
-  const metadata = Object.entries(explanation.metadata);
   return (
-    <div class="verdict" role="status">
-      <ol class="way" aria-label={words.way}>
-        <li class="way-stop">{words.message}</li>
-        {way(explanation).map((stop, index) => (
-          <li key={index} class={`way-stop ${stop.kind}`}>
-            <span class="way-kind">{words.stops[stop.kind]}</span>
-            {stop.name && <b class="mono">{stop.name}</b>}
-          </li>
-        ))}
-      </ol>
-      {(args.length > 0 || metadata.length > 0) && (
-        <p class="row small">
-          {args.map(([name, value]) => (
-            <span key={name} class="chip mono">
-              {name}: {JSON.stringify(value)}
-            </span>
-          ))}
-          {metadata.map(([name, value]) => (
-            <span key={name} class="chip mono soft">
-              {name}: {JSON.stringify(value)}
-            </span>
-          ))}
-        </p>
-      )}
-      {(explanation.requires ?? []).length > 0 && (
-        <p class="small soft">{words.requires((explanation.requires ?? []).join(', '))}</p>
-      )}
-      {(explanation.missing_args ?? []).length > 0 && (
-        <p class="note warn">{words.missingArgs((explanation.missing_args ?? []).join(', '))}</p>
-      )}
+    <ol class="way" aria-label={words.way}>
+      <li class="way-stop">{words.message}</li>
+      {way(explanation).map((stop, index) => (
+        <li key={index} class={`way-stop is-${stop.kind}`}>
+          {stop.kind === 'target' ? (
+            <Target name={stop.name} />
+          ) : (
+            <>
+              <span class="way-kind">{wordOf(stop)}</span>
+              {stop.name && <b class="mono">{stop.name}</b>}
+            </>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function wordOf(stop: Stop): string {
+  const words = t().decide.parts[stop.of];
+  if (stop.kind === 'nothing') return t().decide.headline.nothing[stop.of];
+  return stop.kind === 'table' ? words.table : words.statement;
+}
+
+/** What went wrong while the handler was called: missing arguments, failed functions. */
+export function Warnings({ explanation }: { explanation: Explanation }): JSX.Element {
+  const words = t().decide;
+  const missing = explanation.missing_args ?? [];
+  return (
+    <>
+      {missing.length > 0 && <p class="note warn">{words.missingArgs(missing.join(', '))}</p>}
       {(explanation.host_failures ?? []).map((failure) => (
         <p key={failure.function} class="note warn">
           <code>{failure.function}</code>: {failure.message}
         </p>
       ))}
-    </div>
+    </>
   );
 }
 
 export function Reasons({ explanation }: { explanation: Explanation }): JSX.Element {
-  const counts = tally(explanation.trace);
   return (
     <>
-      <p class="soft small">{t().decide.tally(counts)}</p>
       {explanation.intents && explanation.intents.ranked.length > 0 && (
         <Intents intents={explanation.intents} />
       )}
       <Search trace={explanation.trace} />
+      <footer class="reasons-foot">
+        <p class="soft small">{t().decide.tally(tally(explanation.trace))}</p>
+        <Legend />
+      </footer>
     </>
   );
 }

@@ -6,15 +6,22 @@ import type { DefaultTrace, RouteTrace, TableTrace } from '../../api/types';
 import { t } from '../../i18n';
 import { useLinks } from '../../ui/links';
 import { Mark } from '../../ui/Mark';
+import { Target } from '../../ui/Target';
 import { Condition } from './Condition';
-import { leaves, runs } from './trace';
+import { decisive, kindOf, runs, targetOf } from './trace';
 
 export function Search({ trace, depth = 0 }: { trace: TableTrace; depth?: number }): JSX.Element {
   const words = t().decide;
   return (
-    <section class={`search ${trace.chose ? 'chose' : ''}`} aria-label={words.table(trace.table)}>
+    <section
+      class={`search ${trace.chose ? 'chose' : ''}`}
+      aria-label={`${words.parts[kindOf(trace)].table} ${trace.table}`}
+    >
       <header class="search-head">
-        <span class="search-name mono">{trace.table}</span>
+        <span>
+          <span class="soft">{words.parts[kindOf(trace)].table}</span>{' '}
+          <span class="search-name mono">{trace.table}</span>
+        </span>
         <span class="soft small">
           {trace.searched_before ? words.searchedBefore : words.tried(trace.routes.length, trace.not_tried)}
         </span>
@@ -59,7 +66,7 @@ function Folded({ routes, depth }: { routes: RouteTrace[]; depth: number }): JSX
 function Route({ route, depth }: { route: RouteTrace; depth: number }): JSX.Element {
   const [open, setOpen] = useState<boolean | null>(null);
   const expanded = open ?? route.chosen;
-  const deciding = leaves(route.when).find((leaf) => leaf.result === route.result && leaf.result !== 'true');
+  const deciding = decisive(route.when);
   return (
     <li class={`stop ${route.chosen ? 'chosen' : ''}`} aria-current={route.chosen ? 'step' : undefined}>
       <div class="stop-line">
@@ -70,15 +77,22 @@ function Route({ route, depth }: { route: RouteTrace; depth: number }): JSX.Elem
           <Mark truth={route.result} />
           <b class="mono">{route.route}</b>
         </button>
-        <span class="to mono">→ {route.to}</span>
+        {!expanded && deciding && <code class="deciding">{deciding.text}</code>}
+        <To to={route.to} />
         {route.priority !== 0 && <span class="soft small">{t().decide.priority(route.priority)}</span>}
         {route.chosen && <span class="chip good">{t().decide.chosen}</span>}
-        {!expanded && deciding && <code class="deciding">{deciding.text}</code>}
       </div>
       {expanded && <Inside route={route} />}
       {route.table && <Search trace={route.table} depth={depth + 1} />}
     </li>
   );
+}
+
+/** The target of a statement with its colour; nothing for a branch, which is its own target. */
+function To({ to }: { to: string }): JSX.Element | null {
+  if (to === '') return null;
+  const jump = to.startsWith('goto ');
+  return <span class="to">→ {jump ? <span class="mono">{to}</span> : <Target name={targetOf(to)} />}</span>;
 }
 
 function Inside({ route }: { route: RouteTrace }): JSX.Element {
@@ -112,7 +126,7 @@ function Default({ branch, depth }: { branch: DefaultTrace; depth: number }): JS
         <span class="turn" aria-hidden="true" />
         <Mark truth={branch.result} />
         <b class="mono">default</b>
-        <span class="to mono">→ {branch.to}</span>
+        <To to={branch.to} />
         {reached && <span class="chip good">{t().decide.chosen}</span>}
       </div>
       {branch.table && <Search trace={branch.table} depth={depth + 1} />}

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RequestError } from '../../client';
 import { t } from '../../i18n';
-import { go } from '../../state/place';
+import { openInEditor } from '../../state/place';
 import { useResource } from '../../state/resource';
 import { Dialog } from '../../ui/Dialog';
 import { say } from '../../ui/toast';
@@ -21,12 +21,13 @@ export function TestDialog({ onClose }: { onClose: () => void }): JSX.Element {
     120,
   );
   const words = t().test;
-  const add = async (): Promise<void> => {
+  const add = async (andOpen: boolean): Promise<void> => {
     if (!made.value) return;
     try {
       await addTest(made.value);
-      say(words.added(made.value.file));
       onClose();
+      if (andOpen) openInEditor(made.value);
+      else say(words.added(made.value.file));
     } catch (error) {
       say((error as RequestError).message);
     }
@@ -48,7 +49,7 @@ export function TestDialog({ onClose }: { onClose: () => void }): JSX.Element {
           <span>{words.expect}</span>
           <select value={expect} onChange={(event) => setExpect(event.currentTarget.value)}>
             <option value="">{words.asDecided}</option>
-            {(entryInfo.value?.statements ?? []).map((statement) => (
+            {(entryInfo.value?.outcomes ?? []).map((statement) => (
               <option key={statement} value={statement}>
                 {statement}
               </option>
@@ -66,10 +67,10 @@ export function TestDialog({ onClose }: { onClose: () => void }): JSX.Element {
         </>
       )}
       <div class="row">
-        <button type="button" class="primary" disabled={!made.value} onClick={() => void add()}>
+        <button type="button" class="primary" disabled={!made.value} onClick={() => void add(false)}>
           {words.add}
         </button>
-        <button type="button" disabled={!made.value} onClick={() => void add().then(() => go('edit'))}>
+        <button type="button" disabled={!made.value} onClick={() => void add(true)}>
           {words.addAndOpen}
         </button>
         <button type="button" disabled={!made.value} onClick={copy}>

@@ -32,29 +32,78 @@ export function leaves(node: TraceNode): TraceNode[] {
   return children.length === 0 ? [node] : children.flatMap(leaves);
 }
 
-/** A step on the path from a message to its handler. */
+/**
+ * Returns the predicate that decided a condition which does not hold. A use of a `let` or `def` is
+ * one predicate, because its own text has the arguments: `mentions(verbs)`.
+ */
+export function decisive(node: TraceNode): TraceNode | undefined {
+  if (node.result === 'true' || node.result === 'skipped') return undefined;
+  const joins = node.kind === 'and' || node.kind === 'or' || node.kind.endsWith('_usable');
+  if (!joins) return node;
+  for (const child of node.children ?? []) {
+    const found = child.result === node.result ? decisive(child) : undefined;
+    if (found) return found;
+  }
+  return node;
+}
+
+/** Returns the name of a target in a trace: of a flow, its id without the pattern. */
+export function targetOf(to: string): string {
+  return to.replace(/ \(".*$/s, '');
+}
+
+/** The kind of a table in a trace. */
+export type TableKind = 'routes' | 'choice' | 'flows' | 'router' | 'payload';
+
+export function kindOf(table: Pick<TableTrace, 'kind'>): TableKind {
+  return (table.kind ?? 'routes') as TableKind;
+}
+
+/** A step on the path from a message to its target. */
 export interface Stop {
-  kind: 'table' | 'route' | 'handler' | 'nothing';
+  kind: 'table' | 'statement' | 'target' | 'nothing';
+  /** Kind of the table that the step is in. */
+  of: TableKind;
   name: string;
 }
 
-/** Returns the path of a decision: the tables and routes taken, and the final handler. */
+/** Returns the path of a decision: the tables and statements taken, and the target. */
 export function way(explanation: Explanation): Stop[] {
   const stops: Stop[] = [];
-  walk(explanation.trace, stops);
-  if (explanation.target) stops.push({ kind: 'handler', name: explanation.target });
-  else if (explanation.chosen === null) stops.push({ kind: 'nothing', name: '' });
+  walk(explanation, explanation.trace, stops);
   return stops;
 }
 
-function walk(table: TableTrace, stops: Stop[]): void {
-  stops.push({ kind: 'table', name: table.table });
+function walk(explanation: Explanation, table: TableTrace, stops: Stop[]): void {
+  const of = kindOf(table);
+  stops.push({ kind: 'table', of, name: table.table });
   const chosen = table.routes.find((route) => route.chosen);
   const fallback = table.default?.result === 'true' ? table.default : undefined;
+  const intent = explanation.intents?.ranked.find((flow) => flow.chosen);
   const inner = chosen?.table ?? fallback?.table;
-  if (chosen) stops.push({ kind: 'route', name: chosen.route });
-  else if (fallback) stops.push({ kind: 'route', name: 'default' });
-  if (inner) walk(inner, stops);
+  if (chosen) stops.push({ kind: 'statement', of, name: chosen.route });
+  else if (fallback) stops.push({ kind: 'statement', of, name: explanation.chosen ?? 'default' });
+  else if (intent) stops.push({ kind: 'statement', of, name: intent.name });
+  if (inner) return walk(explanation, inner, stops);
+  // The branch of a choice is its own target.
+  if (of === 'choice' && (chosen ?? fallback)) return;
+  if (of === 'flows' && (chosen ?? intent)) {
+    const id = intent?.id ?? targetOf(chosen?.to ?? '');
+    if (id !== (intent?.name ?? chosen?.route)) stops.push({ kind: 'target', of, name: id });
+    return;
+  }
+  const target = explanation.target ?? (of === 'router' ? (chosen?.to ?? fallback?.to ?? '') : '');
+  stops.push({ kind: target ? 'target' : 'nothing', of, name: target });
+}
+
+/** Returns the step of a path that names the answer: the target, or the branch of a choice. */
+export function answerOf(explanation: Explanation): Stop {
+  const stops = way(explanation);
+  const last = stops.at(-1) ?? { kind: 'nothing', of: 'routes', name: '' };
+  // A flow is called by its name; its id is for the program.
+  const statement = stops.findLast((stop) => stop.kind === 'statement');
+  if (last.of === 'flows' && statement) return statement;
+  return last.kind === 'table' ? { ...last, kind: 'nothing', name: '' } : last;
 }
 
 /** Counts the results of all predicates in a trace. */

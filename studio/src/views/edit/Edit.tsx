@@ -9,6 +9,7 @@ import { ruleSet, rules, session } from '../../state/studio';
 import { Dialog } from '../../ui/Dialog';
 import { Diff } from '../../ui/Diff';
 import { say } from '../../ui/toast';
+import { compareAtHand } from '../replay/at-hand';
 import { compareWithSaved, source, start } from '../replay/state';
 import { CodeHelp } from './CodeHelp';
 import { Editor } from './Editor';
@@ -36,6 +37,7 @@ export function Edit(): JSX.Element {
         <Outline />
       </div>
       <Conflict />
+      <FailingTests />
     </div>
   );
 }
@@ -76,7 +78,7 @@ function Bar(): JSX.Element {
         class="primary"
         disabled={!dirty || !current?.writable}
         title={current?.writable === false ? words.notWritable : 'Ctrl+S'}
-        onClick={() => void state.save().then((done) => done && say(words.savedTo(state.file.value)))}
+        onClick={() => void state.requestSave().then((done) => done && say(words.savedTo(state.file.value)))}
       >
         {words.save}
       </button>
@@ -88,6 +90,7 @@ function Bar(): JSX.Element {
 function WhatFlips({ dirty }: { dirty: boolean }): JSX.Element {
   const see = async (): Promise<void> => {
     await state.settle();
+    void compareAtHand();
     compareWithSaved();
     source.value ??= session.value?.sources[0]?.id ?? null;
     go('replay');
@@ -259,6 +262,40 @@ function Outline(): JSX.Element | null {
         ))}
       </ul>
     </section>
+  );
+}
+
+/** The dialog for saving while tests fail. */
+function FailingTests(): JSX.Element | null {
+  const words = t().edit;
+  const failed = state.asked.value;
+  if (!failed) return null;
+  const close = (): void => {
+    state.asked.value = null;
+  };
+  const save = async (): Promise<void> => {
+    close();
+    if (await state.save()) say(words.savedTo(state.file.value));
+  };
+  return (
+    <Dialog title={words.saveFailing(failed.length)} onClose={close}>
+      {failed.slice(0, 5).map((test, index) => (
+        <p key={index}>
+          <b>✗ {test.name}</b>
+          <br />
+          {words.expectedActual(test.expected, test.actual)}
+        </p>
+      ))}
+      {failed.length > 5 && <p class="soft">{t().showMore(failed.length - 5)}</p>}
+      <div class="row">
+        <button type="button" class="primary" onClick={close}>
+          {words.keepEditing}
+        </button>
+        <button type="button" onClick={() => void save()}>
+          {words.saveAnyway}
+        </button>
+      </div>
+    </Dialog>
   );
 }
 

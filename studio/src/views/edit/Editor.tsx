@@ -32,7 +32,7 @@ import { rules, session } from '../../state/studio';
 import { smallest } from './edits';
 import { highlighting, setHints, setTokens } from './highlight';
 import { setTests, testMargin } from './margin';
-import { applyFix, checked, file, format, open, opened, replaced, save, text, typed } from './state';
+import { applyFix, checked, file, format, open, opened, replaced, requestSave, text, typed } from './state';
 import { theme } from './theme';
 
 async function complete(context: CompletionContext): Promise<CompletionResult | null> {
@@ -108,7 +108,7 @@ const folds = foldService.of((_, start, end) => {
 
 function keys(): Extension {
   return keymap.of([
-    { key: 'Mod-s', preventDefault: true, run: () => (void save(), true) },
+    { key: 'Mod-s', preventDefault: true, run: () => (void requestSave(), true) },
     { key: 'Shift-Alt-f', preventDefault: true, run: () => (void format(), true) },
     { key: 'F12', preventDefault: true, run: (view) => (void goToDeclaration(view), true) },
     ...defaultKeymap,

@@ -1,6 +1,6 @@
 // State of the editor: the open file, its text in the editor and on disk, and its diagnostics.
 import { computed, signal } from '@preact/signals';
-import type { Checked, DiffLine, FileText, Fix, TextEdit } from '../../api/types';
+import type { Checked, DiffLine, FileText, Fix, TestRun, TextEdit } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { refreshSession, revision, rules, ruleSet, setDraft } from '../../state/studio';
 import { apply } from './edits';
@@ -94,6 +94,18 @@ async function othersDirty(name: string): Promise<boolean> {
   if (others.length === 0) return false;
   const session = await api.session();
   return session.rules.find((set) => set.id === rules.value)?.has_draft ?? false;
+}
+
+/** The failing tests, while the user is asked whether to save in spite of them. */
+export const asked = signal<TestRun[] | null>(null);
+
+/** Saves the text; with failing tests, asks the user first. True if the text was saved. */
+export async function requestSave(): Promise<boolean> {
+  await settle();
+  const failed = (checked.value?.tests ?? []).filter((test) => !test.passed);
+  if (failed.length === 0) return save();
+  asked.value = failed;
+  return false;
 }
 
 /** Writes the text to its file, unless the file has changed since it was read. */

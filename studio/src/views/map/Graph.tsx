@@ -4,12 +4,14 @@ import type { JSX } from 'preact';
 import type { MapRoute } from '../../api/types';
 import { number, t } from '../../i18n';
 import { ZoomBox } from '../../ui/ZoomBox';
-import type { Card, Jump } from './model';
-import { HEAD, ROW, standing, taken } from './model';
+import { hue } from '../../ui/handlers';
+import type { Arrow, Card, Target } from './model';
+import { countOf, HEAD, ROW, standing, taken, TARGET_HEIGHT, TARGET_WIDTH } from './model';
 
 interface Props {
   cards: Card[];
-  jumps: Jump[];
+  targets: Target[];
+  arrows: Arrow[];
   width: number;
   height: number;
   counts: ReadonlyMap<string, number> | null;
@@ -20,7 +22,7 @@ interface Props {
 }
 
 export function Graph(props: Props): JSX.Element {
-  const { cards, jumps, width, height } = props;
+  const { cards, targets, arrows, width, height } = props;
   return (
     <ZoomBox width={width} height={height} label={t().map.graph}>
       <svg width={width} height={height} class="jumps" aria-hidden="true">
@@ -30,21 +32,49 @@ export function Graph(props: Props): JSX.Element {
             viewBox="0 0 8 8"
             refX="5"
             refY="4"
-            markerWidth="7"
-            markerHeight="7"
+            markerWidth="9"
+            markerHeight="9"
+            markerUnits="userSpaceOnUse"
             orient="auto"
           >
             <path d="M0,0 L8,4 L0,8 z" fill="context-stroke" />
           </marker>
         </defs>
-        {jumps.map((jump, index) => (
-          <path key={index} d={jump.path} marker-end="url(#jump)" />
+        {arrows.map((arrow, index) => (
+          <path
+            key={index}
+            d={arrow.path}
+            class={arrow.jump ? 'jump' : undefined}
+            style={{ stroke: arrow.jump ? 'var(--accent)' : hue(arrow.to) }}
+            stroke-width={arrow.width}
+            marker-end="url(#jump)"
+          />
         ))}
       </svg>
       {cards.map((card) => (
         <TableCard key={card.table.name} card={card} {...props} />
       ))}
+      {targets.map((target) => (
+        <TargetBox key={target.name} target={target} />
+      ))}
     </ZoomBox>
+  );
+}
+
+function TargetBox({ target }: { target: Target }): JSX.Element {
+  const { name, count, x, y } = target;
+  const place = {
+    left: `${x}px`,
+    top: `${y}px`,
+    width: `${TARGET_WIDTH}px`,
+    height: `${TARGET_HEIGHT}px`,
+    borderColor: hue(name),
+  };
+  return (
+    <div class={`map-target ${count === 0 ? 'unused' : ''}`} style={place} title={name}>
+      <b class="mono">{name}</b>
+      {count !== null && <span class="map-row-count">{count === 0 ? '○ 0' : number(count)}</span>}
+    </div>
   );
 }
 
@@ -52,7 +82,7 @@ function TableCard({ card, counts, chosen, onPick, onMore, onFold }: Props & { c
   const { table } = card;
   const words = t().map;
   const folded = card.rows.length === 0;
-  const all = counts ? table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0) : null;
+  const all = counts ? countOf(table, counts) : null;
   const place = {
     left: `${card.x}px`,
     top: `${card.y}px`,
@@ -119,7 +149,7 @@ function Row({ route, counts, chosen, onPick }: RowProps): JSX.Element {
         <span class="map-row-name mono">
           <Standing route={route} /> {route.name}
         </span>
-        <span class="map-row-to mono soft">→ {route.goto ?? route.to}</span>
+        {route.condition !== '' && <span class="map-row-if mono soft">{route.condition}</span>}
         {count !== null && <span class="map-row-count">{count === 0 ? `○ 0` : number(count)}</span>}
       </button>
     </li>

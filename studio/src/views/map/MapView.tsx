@@ -14,16 +14,29 @@ import { MapPicture } from './Map';
 
 const tables = signal<ReadonlyMap<string, DecisionTable>>(new Map());
 const asked = new Set<string>();
+/** Counts the versions of the rules, so that a late response is not shown for a newer version. */
+const latest = { generation: 0 };
+
+/** Requests the rows of a table, and then again with what the analysis finds, which takes longer. */
+async function load(name: string): Promise<void> {
+  const { generation } = latest;
+  try {
+    for (const analysed of [false, true]) {
+      const table = await api.table(version.peek(), name, analysed);
+      if (latest.generation !== generation) return;
+      tables.value = new Map(tables.peek()).set(name, table);
+    }
+  } catch {
+    asked.delete(name);
+  }
+}
 
 function tableOf(name: string): DecisionTable | null {
   const known = tables.value.get(name);
   if (known) return known;
   if (!asked.has(name)) {
     asked.add(name);
-    api.table(version.value, name).then(
-      (table) => (tables.value = new Map(tables.value).set(name, table)),
-      () => asked.delete(name),
-    );
+    void load(name);
   }
   return null;
 }
@@ -32,8 +45,9 @@ export function MapView(): JSX.Element {
   const key = JSON.stringify([version.value, revision.value, language.value]);
   const map = useResource(key, (abort) => api.map(version.value, abort));
   useEffect(() => {
-    asked.clear();
-    tables.value = new Map();
+    latest.generation += 1;
+    // The tables stay visible until the new ones are there.
+    for (const name of asked) void load(name);
   }, [key]);
   const target = mapTarget.value;
   const broken = overview.value?.errors ?? 0;

@@ -1,11 +1,14 @@
 // Routes as a decision table: a row per route, a column per field. Rows that overlap with another
 // target, and messages that no row matches, have a colour and a sign.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { DecisionTable, Gap, Map as RulesMap, TableRow } from '../../api/types';
 import { t } from '../../i18n';
 import { useLinks } from '../../ui/links';
 import { type Column, VirtualTable } from '../../ui/VirtualTable';
+import { Target } from '../../ui/Target';
+import { CellInput } from './Cell';
+import { RowTools } from './RowTools';
 import { overlapsOf, type RowOverlaps } from './overlaps';
 
 interface Props {
@@ -73,7 +76,9 @@ interface TableProps {
 function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
   const [columns, setColumns] = useState(FIRST_COLUMNS);
   const words = t().map;
-  const overlaps = overlapsOf(table);
+  const links = useLinks();
+  const overlaps = useMemo(() => overlapsOf(table), [table]);
+  const editing = { chosen, editable: links.edit !== undefined };
   const wanted = search.toLowerCase();
   const text = (row: TableRow): string =>
     [row.name, row.to, ...row.cells, ...row.others].join(' ').toLowerCase();
@@ -89,9 +94,10 @@ function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
           {words.moreColumns(table.columns.length - columns)}
         </button>
       )}
+      <RowTools table={table} chosen={chosen} />
       <VirtualTable
         label={words.decisionTable(table.table)}
-        columns={columnsOf(table, columns, overlaps, chosen)}
+        columns={columnsOf(table, columns, overlaps, editing)}
         count={shown.length}
         row={(index) => shown[index]}
         onOpen={(line) => 'row' in line && onPick(line.row.key)}
@@ -106,67 +112,135 @@ function TableOf({ table, search, chosen, onPick }: TableProps): JSX.Element {
   );
 }
 
-function columnsOf(
-  table: DecisionTable,
-  most: number,
-  overlaps: Map<string, RowOverlaps>,
-  chosen: string | null,
-): Column<Line>[] {
-  const words = t().map;
-  const of = (line: Line): RowOverlaps | undefined =>
-    'row' in line ? overlaps.get(line.row.key) : undefined;
-  const rowClass = (line: Line): string => {
-    if ('gap' in line) return 'gap';
-    const with_ = chosen !== null && of(line)?.keys.has(chosen);
-    return `${of(line)?.differs ? 'overlap' : ''} ${with_ ? 'with-chosen' : ''} ${line.row.key === chosen ? 'is-chosen' : ''}`;
-  };
+/** The chosen row, and whether its cells are inputs. */
+interface Editing {
+  chosen: string | null;
+  editable: boolean;
+}
+
+type Overlaps = Map<string, RowOverlaps>;
+
+/** The class of the cells of a row. */
+function classOf(line: Line, overlaps: Overlaps, chosen: string | null): string {
+  if ('gap' in line) return 'gap';
+  const own = overlaps.get(line.row.key);
+  const with_ = chosen !== null && own?.keys.has(chosen);
   return [
-    {
-      key: '#',
-      title: '#',
-      width: '56px',
-      number: true,
-      cell: (line) => ('row' in line ? line.number : '▢'),
-      className: rowClass,
-    },
+    own?.differs ? 'overlap' : '',
+    with_ ? 'with-chosen' : '',
+    line.row.key === chosen ? 'is-chosen' : '',
+    line.row.disabled ? 'is-disabled' : '',
+  ].join(' ');
+}
+
+/** The columns of the table; those that are empty in all rows are left out. */
+function columnsOf(table: DecisionTable, most: number, overlaps: Overlaps, editing: Editing): Column<Line>[] {
+  const words = t().map;
+  const className = (line: Line): string => classOf(line, overlaps, editing.chosen);
+  const isMarked = (row: TableRow): boolean =>
+    overlaps.has(row.key) || row.findings.some((each) => each.kind !== 'other');
+  const hasMarks = table.gaps.length > 0 || table.rows.some(isMarked);
+  const hasOthers = table.gaps.length > 0 || table.rows.some((row) => row.others.length > 0);
+  const columns: (Column<Line> | false)[] = [
     {
       key: 'name',
       title: words.rowName,
-      width: '210px',
-      cell: (line) => ('row' in line ? <b class="mono">{line.row.name}</b> : <b>{words.gap}</b>),
+      width: '220px',
+      frozen: 'left',
+      cell: (line) =>
+        'row' in line ? (
+          <>
+            <span class="soft row-number">{line.number}</span> <b class="mono">{line.row.name}</b>
+          </>
+        ) : (
+          <b>▢ {words.gap}</b>
+        ),
       hint: (line) => ('row' in line ? line.row.name : line.gap.message),
-      className: rowClass,
+      className,
     },
-    {
+    hasMarks && {
       key: 'marks',
       title: words.marks,
       width: '96px',
-      cell: (line) => <Marks line={line} overlaps={of(line)} />,
-      className: rowClass,
+      cell: (line) => <Marks line={line} overlaps={'row' in line ? overlaps.get(line.row.key) : undefined} />,
+      className,
     },
-    ...table.columns.slice(0, most).map((column, index) => ({
-      key: column.field,
-      title: column.field,
-      width: '210px',
-      cell: (line: Line) => ('row' in line ? <code>{line.row.cells[index] ?? ''}</code> : ''),
-      hint: (line: Line) => ('row' in line ? (line.row.cells[index] ?? undefined) : undefined),
-      className: (line: Line) => ('row' in line && line.row.cells[index] == null ? 'any' : rowClass(line)),
-    })),
-    {
+    ...table.columns
+      .slice(0, most)
+      .map(
+        (column, index) =>
+          table.rows.some((row) => row.cells[index] != null) &&
+          conditionColumn(column.field, index, className, editing),
+      ),
+    hasOthers && {
       key: 'others',
       title: words.others,
       width: '260px',
       cell: (line) => ('row' in line ? <code>{line.row.others.join(' · ')}</code> : line.gap.message),
       hint: (line) => ('row' in line ? line.row.others.join('\n') : line.gap.message),
     },
-    {
-      key: 'to',
-      title: words.leadsTo,
-      width: 'minmax(180px, 1fr)',
-      cell: (line) => ('row' in line ? <code>→ {line.row.to}</code> : `→ ${words.nowhere}`),
-      className: rowClass,
-    },
+    targetColumn(className, editing),
   ];
+  return columns.filter((column) => column !== false);
+}
+
+function isEdited(line: Line, { chosen, editable }: Editing): line is { row: TableRow; number: number } {
+  return editable && 'row' in line && line.row.key === chosen && line.row.editable;
+}
+
+function conditionColumn(
+  field: string,
+  index: number,
+  className: (line: Line) => string,
+  editing: Editing,
+): Column<Line> {
+  return {
+    key: field,
+    title: field,
+    width: '210px',
+    cell: (line) => {
+      if ('gap' in line) return '';
+      const text = line.row.cells[index] ?? '';
+      if (!isEdited(line, editing)) return <code>{text}</code>;
+      return (
+        <CellInput
+          row={line.row}
+          label={field}
+          text={text}
+          change={(changed) => ({ kind: 'cell', field, text: changed })}
+        />
+      );
+    },
+    hint: (line) => ('row' in line ? (line.row.cells[index] ?? undefined) : undefined),
+    className: (line) =>
+      'row' in line && line.row.cells[index] == null && !isEdited(line, editing) ? 'any' : className(line),
+  };
+}
+
+/** The column of the targets, which stays visible at the right edge. */
+function targetColumn(className: (line: Line) => string, editing: Editing): Column<Line> {
+  const words = t().map;
+  return {
+    key: 'to',
+    title: words.leadsTo,
+    width: '220px',
+    frozen: 'right',
+    cell: (line) => {
+      if ('gap' in line) return `→ ${words.nowhere}`;
+      const { row } = line;
+      if (!isEdited(line, editing)) return <Target name={row.to} />;
+      return (
+        <CellInput
+          row={row}
+          label={words.leadsTo}
+          text={row.to}
+          change={(text) => ({ kind: 'target', text })}
+        />
+      );
+    },
+    hint: (line) => ('row' in line ? line.row.to : undefined),
+    className,
+  };
 }
 
 function Marks({ line, overlaps }: { line: Line; overlaps: RowOverlaps | undefined }): JSX.Element {

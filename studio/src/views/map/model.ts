@@ -23,17 +23,34 @@ export interface Card {
   height: number;
 }
 
-export interface Jump {
-  from: Card;
-  row: number;
-  to: Card;
-  path: string;
+/** A target of statements, such as a handler. */
+export interface Target {
+  name: string;
+  count: number | null;
+  x: number;
+  y: number;
 }
 
-export const CARD_WIDTH = 380;
+/** An arrow from a statement to the table that it enters, or to its target. */
+export interface Arrow {
+  from: Card;
+  row: number;
+  /** Name of the table or target at the end of the arrow. */
+  to: string;
+  jump: boolean;
+  path: string;
+  width: number;
+}
+
+export const CARD_WIDTH = 400;
 export const HEAD = 50;
-export const ROW = 27;
+export const ROW = 44;
+export const TARGET_WIDTH = 220;
+export const TARGET_HEIGHT = 40;
 const FOOT = 34;
+/** Smallest and greatest width of an arrow. */
+const THIN = 1.5;
+const THICK = 11;
 
 /**
  * Number of messages that chose a statement; null if unknown. It is unknown for a jump, because the
@@ -78,42 +95,109 @@ function cardOf(table: MapTable, look: Look, plain: boolean): Card | null {
   return { table, rows: shown, hidden, x: 0, y: 0, width: CARD_WIDTH, height };
 }
 
-/** Lays out the cards of the tables and the jumps between them. */
-export function arrange(
-  map: RulesMap,
-  look: Look,
-): { cards: Card[]; jumps: Jump[]; width: number; height: number } {
-  const plain = look.search === '' && look.show === 'all';
-  const cards = map.tables.map((table) => cardOf(table, look, plain)).filter((card) => card !== null);
-  const byName = new Map(cards.map((card) => [card.table.name, card]));
-  const ends = cards.flatMap((from) =>
-    from.table.routes.flatMap((route) => {
-      const to = route.goto === null ? undefined : byName.get(route.goto);
-      const row = from.rows.indexOf(route);
-      return to && (row >= 0 || from.rows.length === 0) ? [{ from, row, to }] : [];
-    }),
-  );
-  const placed = place(
-    cards.map((card) => ({ id: card.table.name, width: card.width, height: card.height })),
-    ends.map((end) => ({ from: end.from.table.name, to: end.to.table.name })),
-    'LR',
-  );
-  for (const card of cards) Object.assign(card, placed.boxes.get(card.table.name));
-  return {
-    cards,
-    jumps: ends.map((end) => ({ ...end, path: curve(end) })),
-    width: placed.width,
-    height: placed.height,
-  };
+export interface Arranged {
+  cards: Card[];
+  targets: Target[];
+  arrows: Arrow[];
+  width: number;
+  height: number;
 }
 
-function curve({ from, row, to }: { from: Card; row: number; to: Card }): string {
+/** The start of an arrow, and what it leads to. */
+type End = Pick<Arrow, 'from' | 'row' | 'to' | 'jump'> & { count: number };
+
+/** Lays out the cards of the tables, their targets, and the arrows between them. */
+export function arrange(map: RulesMap, look: Look): Arranged {
+  const plain = look.search === '' && look.show === 'all';
+  const cards = map.tables.map((table) => cardOf(table, look, plain)).filter((card) => card !== null);
+  const ends = cards.flatMap((card) => endsOf(card, cards, look.counts));
+  const names = [...new Set(ends.filter((end) => !end.jump).map((end) => end.to))];
+  const placed = place(
+    [
+      ...cards.map((card) => ({ id: `table ${card.table.name}`, width: card.width, height: card.height })),
+      ...names.map((name) => ({ id: `target ${name}`, width: TARGET_WIDTH, height: TARGET_HEIGHT })),
+    ],
+    distinct(ends.map((end) => ({ from: `table ${end.from.table.name}`, to: boxOf(end) }))),
+    'LR',
+  );
+  for (const card of cards) Object.assign(card, placed.boxes.get(`table ${card.table.name}`));
+  sortTargets(names, ends, placed.boxes);
+  const targets = names.map((name) => ({
+    name,
+    count:
+      look.counts &&
+      ends.filter((end) => !end.jump && end.to === name).reduce((sum, end) => sum + end.count, 0),
+    ...(placed.boxes.get(`target ${name}`) ?? { x: 0, y: 0 }),
+  }));
+  const most = Math.max(1, ...ends.map((end) => end.count));
+  const arrows = ends.map((end) => {
+    const to = placed.boxes.get(boxOf(end)) ?? { x: 0, y: 0 };
+    const width = look.counts ? Math.max(THIN, (THICK * end.count) / most) : THIN + 0.5;
+    return { ...end, width, path: curve(end, { x: to.x, y: to.y + (end.jump ? HEAD : TARGET_HEIGHT) / 2 }) };
+  });
+  return { cards, targets, arrows, width: placed.width, height: placed.height };
+}
+
+/**
+ * Sorts the targets of each column by the rows that lead to them, so that few arrows cross. The
+ * places of the column stay the same.
+ */
+function sortTargets(
+  names: readonly string[],
+  ends: readonly End[],
+  boxes: Map<string, { x: number; y: number }>,
+): void {
+  const height = (name: string): number => {
+    const rows = ends.filter((end) => !end.jump && end.to === name).map((end) => end.from.y + end.row * ROW);
+    return rows.reduce((sum, y) => sum + y, 0) / Math.max(1, rows.length);
+  };
+  const left = (name: string): number => boxes.get(`target ${name}`)?.x ?? 0;
+  for (const x of new Set(names.map(left))) {
+    const column = names.filter((name) => left(name) === x);
+    const places = column.map((name) => boxes.get(`target ${name}`)?.y ?? 0).sort((a, b) => a - b);
+    const sorted = [...column].sort((a, b) => height(a) - height(b));
+    sorted.forEach((name, index) => boxes.set(`target ${name}`, { x, y: places[index] ?? 0 }));
+  }
+}
+
+function boxOf(end: Pick<End, 'to' | 'jump'>): string {
+  return `${end.jump ? 'table' : 'target'} ${end.to}`;
+}
+
+function distinct(arrows: { from: string; to: string }[]): { from: string; to: string }[] {
+  return [...new Map(arrows.map((arrow) => [JSON.stringify(arrow), arrow])).values()];
+}
+
+/** Returns the arrows of a card. A branch of a choice is its own target and has no arrow. */
+function endsOf(card: Card, cards: readonly Card[], counts: Look['counts']): End[] {
+  const tables = new Set(cards.map((each) => each.table.name));
+  const folded = card.rows.length === 0;
+  return (folded ? card.table.routes.filter((route) => route.goto !== null) : card.rows).flatMap(
+    (route, index): End[] => {
+      const row = folded ? -1 : index;
+      if (route.goto !== null) {
+        const inner = cards.find((each) => each.table.name === route.goto);
+        const count = inner && counts ? countOf(inner.table, counts) : 0;
+        return tables.has(route.goto) ? [{ from: card, row, to: route.goto, jump: true, count }] : [];
+      }
+      if (route.to === '' || route.to === route.name) return [];
+      return [{ from: card, row, to: route.to, jump: false, count: counts?.get(route.key) ?? 0 }];
+    },
+  );
+}
+
+/** Number of messages that the statements of a table took. */
+export function countOf(table: MapTable, counts: ReadonlyMap<string, number>): number {
+  return table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0);
+}
+
+/** The path of an arrow: it leaves its row at the middle, and arrives level at its end. */
+function curve({ from, row }: End, end: { x: number; y: number }): string {
   const x = from.x + from.width;
   const y = from.y + (row < 0 ? HEAD / 2 : HEAD + row * ROW + ROW / 2);
-  const endX = to.x;
-  const endY = to.y + HEAD / 2;
+  const endX = end.x - 8;
   const bend = Math.max(30, (endX - x) / 2);
-  return `M${x},${y} C${x + bend},${y} ${endX - bend},${endY} ${endX - 4},${endY}`;
+  return `M${x},${y} C${x + bend},${y} ${endX - bend},${end.y} ${endX},${end.y}`;
 }
 
 /** Finds a statement by its key, and its table. */

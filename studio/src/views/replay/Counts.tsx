@@ -4,6 +4,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplaySums, StatementCount } from '../../api/types';
 import { micros, number, percent, t } from '../../i18n';
+import { hue } from '../../ui/handlers';
+import { Target } from '../../ui/Target';
 import { useLinks } from '../../ui/links';
 import { nameOf } from './names';
 
@@ -91,7 +93,9 @@ function Line({ sums, count, most, total, chosen, onPick }: LineProps): JSX.Elem
         ) : (
           <span class="mono">{name}</span>
         )}
-        <span class="soft small mono"> → {count.to}</span>
+        <span class="soft count-to">
+          → <Target name={count.to} />
+        </span>
         {count.median_us !== null && (
           <span class="soft small" title={t().replay.medianHint}>
             {' '}
@@ -111,7 +115,10 @@ function Line({ sums, count, most, total, chosen, onPick }: LineProps): JSX.Elem
       </td>
       <td class="bar-column">
         <span class="bar-figure">{percent(count.count, total)}</span>
-        <span class="count-bar" style={{ width: `${(100 * count.count) / most}%` }} />
+        <span
+          class="count-bar"
+          style={{ width: `${(100 * count.count) / most}%`, background: hue(count.to) }}
+        />
         {count.before !== null && (
           <span class="count-bar before" style={{ width: `${(100 * count.before) / most}%` }} />
         )}

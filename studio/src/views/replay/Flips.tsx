@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Flip, ReplaySums } from '../../api/types';
 import { number, percent, t } from '../../i18n';
-import { nameOf } from './names';
-import { colour } from './palette';
+import { hue } from '../../ui/handlers';
+import { nameOf, targetOf } from './names';
 import { bands } from './bands';
 
 interface Props {
@@ -59,7 +59,7 @@ function Picture({ sums, onPick }: Props): JSX.Element {
               key={`${link.flip.before} ${link.flip.after}`}
               class="band"
               d={link.path}
-              stroke={colour(link.index)}
+              style={{ stroke: hue(targetOf(sums, link.flip.after)) }}
               stroke-width={Math.max(1.5, link.width)}
               onClick={() => onPick?.(link.flip)}
             >

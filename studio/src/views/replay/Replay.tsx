@@ -8,6 +8,7 @@ import { language } from '../../state/prefs';
 import { overview, rules, session, version } from '../../state/studio';
 import { FileButton } from '../../ui/FileButton';
 import { FileDrop } from '../../ui/FileDrop';
+import { AtHandPanel } from './AtHandPanel';
 import { Counts } from './Counts';
 import { Flips } from './Flips';
 import { RowsTable } from './RowsTable';
@@ -26,6 +27,7 @@ export function Replay(): JSX.Element {
   return (
     <div class="stack">
       <Setup />
+      <AtHandPanel />
       <Going />
       {state.trouble.value !== null && <p class="note bad">{state.trouble.value}</p>}
       {sums && id !== null && (

@@ -9,7 +9,8 @@ import { language } from '../../state/prefs';
 import { useLinks } from '../../ui/links';
 import { type Column, VirtualTable } from '../../ui/VirtualTable';
 import { say } from '../../ui/toast';
-import { nameOf } from './names';
+import { hue } from '../../ui/handlers';
+import { nameOf, targetOf } from './names';
 import { PAGE, Pages } from './pages';
 import { type Filter, filter, narrow } from './state';
 
@@ -66,7 +67,17 @@ function columns(sums: ReplaySums): Column<Row>[] {
   const words = t().replay.columns;
   const show = (key: string): string => nameOf(sums, key);
   const list: (Column<Row> | false)[] = [
-    { key: 'line', title: words.line, width: '92px', number: true, cell: (row) => number(row.line) },
+    {
+      key: 'message',
+      title: words.message,
+      width: 'minmax(320px, 2fr)',
+      cell: (row) => (
+        <>
+          {row.text !== '' && <span class="row-text">{row.text}</span>} <span class="soft">{row.fields}</span>
+        </>
+      ),
+      hint: (row) => [row.text, row.fields].filter(Boolean).join('\n'),
+    },
     sums.timeline.by_time && {
       key: 'time',
       title: words.time,
@@ -83,8 +94,13 @@ function columns(sums: ReplaySums): Column<Row>[] {
     {
       key: 'route',
       title: words.route,
-      width: '220px',
-      cell: (row) => (row.flipped ? <b>⇄ {show(row.key)}</b> : show(row.key)),
+      width: 'minmax(200px, 1fr)',
+      cell: (row) => (
+        <span class="target">
+          <span class="swatch" style={{ background: hue(targetOf(sums, row.key)) }} aria-hidden="true" />
+          {row.flipped ? <b>⇄ {show(row.key)}</b> : show(row.key)}
+        </span>
+      ),
       hint: (row) => row.key,
       className: (row) => (row.flipped ? 'flipped' : undefined),
     },
@@ -95,13 +111,7 @@ function columns(sums: ReplaySums): Column<Row>[] {
       number: true,
       cell: (row) => (row.elapsed_us === null ? '–' : micros(row.elapsed_us)),
     },
-    {
-      key: 'preview',
-      title: words.message,
-      width: 'minmax(420px, 1fr)',
-      cell: (row) => <code>{row.preview}</code>,
-      hint: (row) => row.preview,
-    },
+    { key: 'line', title: words.line, width: '84px', number: true, cell: (row) => number(row.line) },
   ];
   return list.filter((column) => column !== false);
 }

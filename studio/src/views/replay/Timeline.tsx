@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ReplaySums } from '../../api/types';
 import { moment, number, t } from '../../i18n';
-import { nameOf } from './names';
-import { colour, OTHERS } from './palette';
+import { hue } from '../../ui/handlers';
+import { nameOf, targetOf } from './names';
 import { stack } from './stack';
 
 interface Props {
@@ -36,7 +36,7 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
         <span>{name(timeline.end)}</span>
       </div>
       <div class="row" role="group" aria-label={words.legend}>
-        {timeline.series.map((each, index) => (
+        {timeline.series.map((each) => (
           <button
             key={each.key}
             type="button"
@@ -44,7 +44,7 @@ export function Timeline({ sums, onPick }: Props): JSX.Element | null {
             aria-pressed={only === each.key}
             onClick={() => setOnly(only === each.key ? null : each.key)}
           >
-            <span class="swatch" style={{ background: colourOf(each.key, index) }} aria-hidden="true" />
+            <span class="swatch" style={{ background: colourOf(sums, each.key) }} aria-hidden="true" />
             <span class="mono">{nameOf(sums, each.key)}</span>
           </button>
         ))}
@@ -105,10 +105,7 @@ function Columns({ sums, only, name, onPick }: ColumnsProps): JSX.Element {
                 width={Math.max(0.5, wide - 1)}
                 y={HEIGHT - ((part.below + part.count) / most) * HEIGHT}
                 height={(part.count / most) * HEIGHT}
-                fill={colourOf(
-                  part.key,
-                  timeline.series.findIndex((each) => each.key === part.key),
-                )}
+                style={{ fill: colourOf(sums, part.key) }}
               />
             ))}
           </g>
@@ -131,8 +128,9 @@ function neighbour(event: KeyboardEvent): SVGElement | null {
   return to instanceof SVGElement ? to : null;
 }
 
-function colourOf(key: string, index: number): string {
-  return key === '*' ? OTHERS : colour(index);
+/** A statement has the colour of its target, as in all views. */
+function colourOf(sums: ReplaySums, key: string): string {
+  return hue(key === '*' ? '' : targetOf(sums, key));
 }
 
 function Figures({ sums, name }: { sums: ReplaySums; name: (at: number) => string }): JSX.Element {

@@ -24,3 +24,8 @@ export function nameOf(sums: Counts, key: string): string {
   const name = count.name === 'none' && key.endsWith('/') ? t().replay.none : count.name;
   return count.table === 'routes' ? name : `${count.table}.${name}`;
 }
+
+/** Returns the name of the target of a statement, such as its handler; its colour follows it. */
+export function targetOf(sums: Counts, key: string): string {
+  return countOf(sums, key)?.to ?? '';
+}

@@ -4,8 +4,8 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CoverageItem, Report as ReportData, ReportSummary, Sample, Slow } from '../../api/types';
 import { micros, number, t } from '../../i18n';
-import { Legend } from '../../ui/Mark';
-import { Reasons, Verdict } from '../decide/Reasons';
+import { Headline } from '../decide/Headline';
+import { Reasons, Warnings, Way } from '../decide/Reasons';
 import { MapPicture } from '../map/Map';
 import { Counts } from '../replay/Counts';
 import { Flips } from '../replay/Flips';
@@ -256,7 +256,6 @@ function Samples({ samples }: { samples: Sample[] }): JSX.Element | null {
       <header>
         <h2>{words.samples}</h2>
       </header>
-      <Legend />
       {samples.map((sample, index) => (
         <details key={index} class="sample">
           <summary>
@@ -266,7 +265,9 @@ function Samples({ samples }: { samples: Sample[] }): JSX.Element | null {
           </summary>
           <div class="stack">
             <pre class="code-block">{JSON.stringify(sample.message, null, 2)}</pre>
-            <Verdict explanation={sample.explanation} />
+            <Headline {...sample} />
+            <Warnings explanation={sample.explanation} />
+            <Way explanation={sample.explanation} />
             <Reasons explanation={sample.explanation} />
           </div>
         </details>

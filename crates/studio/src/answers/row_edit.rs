@@ -1,0 +1,299 @@
+//! Changes a row of a decision table in the text of the rules. The compiler checks the new text
+//! before it becomes the editor's text, and the formatter lays it out.
+
+use super::table::{Conjunct, rule_conjuncts};
+use crate::api::{EditRow, EditedRow, RowChange};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::keys;
+use crate::project::Project;
+use crate::snapshot::ProjectSnapshot;
+use crate::state::Studio;
+use rulec::{Rules, Span};
+use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_sema::hir::{Program, Rule};
+use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
+use rulec_syntax::{format as formatter, parse, write};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A replacement of a range of the text, in bytes.
+type Replacement = (std::ops::Range<usize>, String);
+
+/// The text of a file, and the statement of a row in it.
+struct RowText<'a> {
+    text: &'a str,
+    statement: &'a Statement,
+    route: &'a Route,
+}
+
+pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedRow> {
+    let project = studio.project(request.rules)?;
+    let snapshot = project.snapshot(true);
+    let rules = snapshot.rules()?;
+    let rule = find_rule(rules.program(), &request.key)?;
+    let (file, text) = (snapshot.file_name(rule.span.file), snapshot.analysis.text(rule.span.file));
+    let statements = parse::parse(Threads::default(), rule.span.file, text).statements;
+    let row = find_row(&statements, text, rule.span)?;
+    let candidates = match &request.change {
+        RowChange::Cell { field, text } => change_cell(rules, rule, &row, (field, text.trim()))?,
+        RowChange::Target { text } => vec![change_target(&row, text.trim())],
+        RowChange::Disable { disabled } => vec![disable(&row, *disabled)],
+        RowChange::Add {} => vec![add_copy(rules.program(), rule, &row)],
+        RowChange::Move { before } => {
+            let other = find_rule(rules.program(), before)?;
+            if other.table != rule.table || other.span.file != rule.span.file {
+                return Err(RequestError::invalid(message!(
+                    "a row can be moved only inside its table and its file"
+                )));
+            }
+            vec![move_before(&row, &find_row(&statements, text, other.span)?, other.priority)]
+        }
+    };
+    let was_formatted = formatter::format(text).is_ok_and(|formatted| formatted.text == text);
+    let mut first_error = None;
+    for replacements in candidates {
+        let changed = apply(text, replacements);
+        let changed = match formatter::format(&changed) {
+            Ok(formatted) if was_formatted => formatted.text,
+            _ => changed,
+        };
+        match check(&project, &file, &changed) {
+            Ok(()) => {
+                project.set_draft(&file, Some(changed.clone()))?;
+                return Ok(EditedRow { file, before: text.to_owned(), text: changed });
+            }
+            Err(error) => _ = first_error.get_or_insert(error),
+        }
+    }
+    Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
+}
+
+/// Returns the first error of the rules with this text; nothing if they compile.
+fn check(project: &Project, file: &str, text: &str) -> Answer<()> {
+    let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
+    match snapshot.first_error() {
+        Some(error) => Err(RequestError::invalid(verbatim_message(error))),
+        None => Ok(()),
+    }
+}
+
+fn find_rule<'p>(program: &'p Program, key: &str) -> Answer<&'p Rule> {
+    let has_key = |rule: &&Rule| keys::key(&program.tables[rule.table.index()].name, &rule.name) == key;
+    program
+        .rules
+        .iter()
+        .find(has_key)
+        .ok_or_else(|| RequestError::missing(message!("there is no row `{key}`")))
+}
+
+fn find_row<'a>(statements: &'a [Statement], text: &'a str, span: Span) -> Answer<RowText<'a>> {
+    fn find(statements: &[Statement], start: u32) -> Option<(&Statement, &Route)> {
+        statements.iter().find_map(|statement| match &statement.kind {
+            StatementKind::Route(route) if statement.span.start == start => Some((statement, route)),
+            StatementKind::Table { statements, .. } => find(statements, start),
+            _ => None,
+        })
+    }
+    let (statement, route) = find(statements, span.start).ok_or_else(|| {
+        RequestError::invalid(message!("only routes are changed in the table; change others in the editor"))
+    })?;
+    Ok(RowText { text, statement, route })
+}
+
+fn range(span: Span) -> std::ops::Range<usize> {
+    span.start as usize..span.end as usize
+}
+
+fn apply(text: &str, mut replacements: Vec<Replacement>) -> String {
+    replacements.sort_by_key(|(range, _)| std::cmp::Reverse((range.start, range.end)));
+    let mut changed = text.to_owned();
+    for (range, replacement) in replacements {
+        changed.replace_range(range, &replacement);
+    }
+    changed
+}
+
+/// Returns the possible replacements for a cell. The text of a cell may leave out the field, which
+/// the head of its column names, so both readings are tried.
+fn change_cell(
+    rules: &Rules,
+    rule: &Rule,
+    row: &RowText<'_>,
+    (field, cell): (&str, &str),
+) -> Answer<Vec<Vec<Replacement>>> {
+    let conjuncts = rule_conjuncts(rules, rule);
+    let is_of_field = |conjunct: &Conjunct| conjunct.fields == [field];
+    if cell.is_empty() {
+        let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
+        if kept.iter().all(|conjunct| conjunct.is_exception) {
+            return Err(RequestError::invalid(message!(
+                "a route needs a condition; disable the row, or make its target the `default`"
+            )));
+        }
+        let condition = join(&kept, row.text, None);
+        return Ok(vec![vec![(range(row.route.condition.span), condition)]]);
+    }
+    let readings = [format!("{field} {cell}"), cell.to_owned()];
+    let mut of_field = conjuncts.iter().filter(|conjunct| is_of_field(conjunct));
+    Ok(match (of_field.next(), of_field.next()) {
+        (Some(only), None) => readings.map(|reading| vec![(range(only.span), reading)]).to_vec(),
+        _ => {
+            let kept: Vec<&Conjunct> = conjuncts.iter().filter(|conjunct| !is_of_field(conjunct)).collect();
+            let joined = |reading: String| join(&kept, row.text, Some(&reading));
+            readings.map(|reading| vec![(range(row.route.condition.span), joined(reading))]).to_vec()
+        }
+    })
+}
+
+/// Joins conditions by `and`, and exceptions by `unless`. `added` is a further condition.
+fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
+    let source = |conjunct: &Conjunct| text[range(conjunct.span)].to_owned();
+    let several = conjuncts.len() + usize::from(added.is_some()) > 1;
+    let conditions = conjuncts.iter().filter(|conjunct| !conjunct.is_exception).map(|conjunct| {
+        let source = source(conjunct);
+        if several && conjunct.needs_parentheses && !source.starts_with('(') {
+            format!("({source})")
+        } else {
+            source
+        }
+    });
+    let conditions: Vec<String> = conditions.chain(added.map(str::to_owned)).collect();
+    let exceptions = conjuncts.iter().filter(|conjunct| conjunct.is_exception);
+    let exceptions = exceptions.map(|exception| format!(" unless {}", source(exception)));
+    conditions.join(" and ") + &exceptions.collect::<String>()
+}
+
+/// Replaces the target. A new handler keeps the arguments and metadata of the old one.
+fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
+    let span = match &row.route.target {
+        Target::Handler { name, .. } if write::is_name(target) => name.span,
+        Target::Handler { span, .. } | Target::Goto { span, .. } => *span,
+    };
+    vec![(range(span), target.to_owned())]
+}
+
+fn disable(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
+    match (row.route.disabled, disabled) {
+        (None, true) => {
+            let end = row.route.name.span.end as usize;
+            vec![(end..end, " disabled".to_owned())]
+        }
+        (Some(word), false) => {
+            let mut word = range(word);
+            word.start -= row.text[..word.start].len() - row.text[..word.start].trim_end().len();
+            vec![(word, String::new())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Adds a copy of the row after it. The copy is disabled, so that it changes no decision before it
+/// has its own condition.
+fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacement> {
+    let taken: BTreeSet<&str> =
+        program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
+    let name = (2..).map(|number| format!("{}_{number}", rule.name)).find(|name| !taken.contains(&**name));
+    let (statement, head) = (range(row.statement.span), range(row.route.name.span));
+    let disabled = if row.route.disabled.is_some() { "" } else { " disabled" };
+    let copy = format!(
+        "\n\n{}{}{}{disabled}{}",
+        indent(row),
+        &row.text[statement.start..head.start],
+        write::quote_name(&name.unwrap_or_default()),
+        &row.text[head.end..statement.end]
+    );
+    vec![(statement.end..statement.end, copy)]
+}
+
+/// The white space before the row in its line.
+fn indent<'a>(row: &RowText<'a>) -> &'a str {
+    let start = row.statement.span.start as usize;
+    let line = row.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let before = &row.text[line..start];
+    if before.trim().is_empty() { before } else { "" }
+}
+
+/// Moves the row, with the comments before it, in front of another row. Rows are tried by their
+/// priority first, so the row also gets the priority of the other row.
+fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
+    let (moved, place) = (block(row), block(other).start);
+    if moved.start <= place && place <= moved.end {
+        return Vec::new();
+    }
+    let start = moved.start;
+    let in_block = |position: u32| position as usize - start;
+    let mut text = row.text[moved.clone()].trim_end().to_owned();
+    match &row.route.priority {
+        Some(written) if written.node != priority => {
+            let span = in_block(written.span.start)..in_block(written.span.end);
+            text.replace_range(span, &priority.to_string());
+        }
+        None if priority != 0 => {
+            text.insert_str(in_block(row.route.name.span.end), &format!(" priority {priority}"));
+        }
+        _ => {}
+    }
+    text.push_str("\n\n");
+    vec![(moved, String::new()), (place..place, text)]
+}
+
+/// The lines of the row and of the comments directly before it, to the start of the next line that
+/// has text.
+fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
+    let line_start = |position: usize| row.text[..position].rfind('\n').map_or(0, |newline| newline + 1);
+    let mut start = line_start(row.statement.span.start as usize);
+    if !row.text[start..row.statement.span.start as usize].trim().is_empty() {
+        start = row.statement.span.start as usize;
+    }
+    while start > 0 && row.text[..start].ends_with('\n') {
+        let previous = line_start(start - 1);
+        if !row.text[previous..start].trim_start().starts_with('#') {
+            break;
+        }
+        start = previous;
+    }
+    let end = row.statement.span.end as usize;
+    let after = &row.text[end..];
+    let blank = after.len() - after.trim_start().len();
+    let next_line = after[..blank].rfind('\n').map_or(0, |newline| newline + 1);
+    start..end + next_line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rulec_base::span::FileId;
+
+    const TEXT: &str =
+        "## One.\nroute a priority 5 when x > 1 -> h(n: 1)\n\nroute b disabled when y > 1 -> g\n";
+
+    fn changed(change: impl Fn(&RowText<'_>, &RowText<'_>) -> Vec<Replacement>) -> String {
+        let statements = parse::parse(Threads::One, FileId(0), TEXT).statements;
+        let row = |index: usize| find_row(&statements, TEXT, statements[index].span).expect("it is a route");
+        apply(TEXT, change(&row(0), &row(1)))
+    }
+
+    #[test]
+    fn a_target_keeps_its_arguments_unless_they_are_written() {
+        assert!(changed(|a, _| change_target(a, "k")).contains("-> k(n: 1)"));
+        assert!(changed(|a, _| change_target(a, "k(m: 2)")).contains("-> k(m: 2)\n"));
+        assert!(changed(|a, _| change_target(a, "goto t")).contains("-> goto t\n"));
+    }
+
+    #[test]
+    fn a_row_is_disabled_and_enabled() {
+        assert!(changed(|a, _| disable(a, true)).contains("route a disabled priority 5 when"));
+        assert!(changed(|_, b| disable(b, false)).contains("route b when y"));
+        assert_eq!(changed(|_, b| disable(b, true)), TEXT);
+    }
+
+    #[test]
+    fn a_moved_row_takes_its_comments_along_and_gets_the_priority_of_its_place() {
+        let moved = changed(|a, b| move_before(b, a, 5));
+        assert!(
+            moved.starts_with("route b priority 5 disabled when y > 1 -> g\n\n## One.\nroute a"),
+            "{moved}"
+        );
+    }
+}

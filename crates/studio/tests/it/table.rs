@@ -1,0 +1,104 @@
+//! Tests of the decision table: its rows, and changes of rows in the text of the rules.
+
+use crate::support::{DESK, Open};
+use serde_json::{Value as Json, json};
+
+const RULES: &str = "\
+input { text: string, n: int, vip: bool }
+
+# Large amounts.
+route big priority 2 when n > 100 and text contains \"a\" -> big_handler(n: n)
+
+route small when (n < 5 or vip == true) and text contains \"b\" -> small_handler
+
+default -> other
+";
+
+fn change(open: &Open, key: &str, change: Json) -> String {
+    let edited = open.post("/api/rows", json!({"rules": 0, "key": key, "change": change}));
+    edited["text"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn a_cell_is_replaced_removed_and_added() {
+    let open = Open::new(&[("t.rules", RULES)]);
+    let cell = |key: &str, field: &str, text: &str| {
+        change(&open, key, json!({"kind": "cell", "field": field, "text": text}))
+    };
+    assert!(
+        cell("routes/big", "n", "> 50").contains("when n > 50 and text contains \"a\" -> big_handler(n: n)")
+    );
+    // The cell may name its field, and may be more than one condition.
+    assert!(
+        cell("routes/big", "n", "n > 50 and n < 90").contains("when n > 50 and n < 90 and text contains")
+    );
+    assert!(cell("routes/big", "n", "").contains("when text contains \"a\" -> big_handler(n: n)"));
+    assert!(cell("routes/big", "vip", "== true").contains("when text contains \"a\" and vip == true ->"));
+    let text = cell("routes/small", "text", "");
+    assert!(text.contains("n < 5 or vip == true") && !text.contains("\"b\""), "{text}");
+}
+
+#[test]
+fn what_does_not_compile_changes_nothing() {
+    let open = Open::new(&[("t.rules", RULES)]);
+    let cell = json!({"kind": "cell", "field": "n", "text": "contains \"x\""});
+    let (status, refusal) =
+        open.refused("POST", "/api/rows", json!({"rules": 0, "key": "routes/big", "change": cell}));
+    assert_eq!((status, &refusal["kind"]), (422, &json!("invalid")));
+    let none = json!({"kind": "cell", "field": "text", "text": ""});
+    open.post("/api/rows", json!({"rules": 0, "key": "routes/small", "change": none}));
+    let rest = open.get("/api/table?rules=0&draft=true&table=routes");
+    let others = rest["rows"][1]["others"].as_array().map_or(&[][..], Vec::as_slice);
+    assert!(
+        matches!(others, [one] if one.as_str().is_some_and(|one| one.contains("n < 5 or vip"))),
+        "{rest}"
+    );
+    assert_eq!(
+        open.refused("POST", "/api/rows", json!({"rules": 0, "key": "routes/no", "change": {"kind": "add"}}))
+            .0,
+        404
+    );
+}
+
+#[test]
+fn rows_are_added_moved_disabled_and_led_elsewhere() {
+    let open = Open::new(&[("t.rules", RULES)]);
+    let text = change(&open, "routes/small", json!({"kind": "target", "text": "tiny"}));
+    assert!(text.contains("-> tiny\n"), "{text}");
+    let text = change(&open, "routes/big", json!({"kind": "target", "text": "huge"}));
+    assert!(text.contains("-> huge(n: n)"), "{text}");
+    let text = change(&open, "routes/small", json!({"kind": "add"}));
+    assert!(
+        text.contains("\n\nroute small_2 disabled\n  when")
+            || text.contains("\n\nroute small_2 disabled when"),
+        "{text}"
+    );
+    let text = change(&open, "routes/small", json!({"kind": "move", "before": "routes/big"}));
+    assert!(text.find("route small priority 2") < text.find("# Large amounts."), "{text}");
+    let text = change(&open, "routes/big", json!({"kind": "disable", "disabled": true}));
+    assert!(text.contains("route big disabled priority 2"), "{text}");
+    let table = open.get("/api/table?rules=0&draft=true&table=routes");
+    let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let disabled: Vec<&str> =
+        rows.iter().filter(|row| row["disabled"] == true).filter_map(|row| row["name"].as_str()).collect();
+    assert_eq!(disabled, ["big", "small_2"]);
+    assert_eq!(
+        change(&open, "routes/big", json!({"kind": "disable", "disabled": false}))
+            .matches("disabled")
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn rows_come_before_the_analysis() {
+    let open = Open::new(&[("desk.rules", DESK)]);
+    let quick = open.get("/api/table?rules=0&table=routes");
+    let whole = open.get("/api/table?rules=0&table=routes&analysed=true");
+    assert_eq!((&quick["analysed"], &whole["analysed"]), (&json!(false), &json!(true)));
+    assert_eq!(quick["rows"].as_array().map(Vec::len), whole["rows"].as_array().map(Vec::len));
+    assert!(whole["overlaps"].as_array().is_some_and(|overlaps| !overlaps.is_empty()), "{whole}");
+    // Only routes can be changed in the table.
+    let choice = open.get("/api/table?rules=0&table=tone");
+    assert_eq!(choice["rows"][0]["editable"], false);
+}

@@ -1,0 +1,146 @@
+// The decision table: what stays in sight, and changes of rows in the text of the rules.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serious } from './axe';
+import { launch, open, show, studio, until } from './studio';
+
+const RULES = `input { text: string, n: int, vip: bool }
+
+# Large amounts.
+route big priority 2 when n > 100 and text contains "a" -> big_handler(n: n)
+
+route small when n < 5 and vip == true -> small_handler
+
+route late when n > 200 and not (text contains "a") -> late_handler
+
+default -> other
+`;
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+
+afterAll(() => browser.close());
+
+interface Look {
+  page: Page;
+  file: string;
+  end: () => Promise<void>;
+}
+
+async function look(): Promise<Look> {
+  const served = await studio(['t.rules'], { 't.rules': RULES });
+  const { page, context, troubles } = await open(browser, served.address);
+  await show(page, 'Map');
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  await page.locator('.grid-row').nth(3).waitFor();
+  const end = async (): Promise<void> => {
+    await context.close();
+    served.end();
+    expect(troubles).toEqual([]);
+  };
+  return { page, file: join(served.folder, 't.rules'), end };
+}
+
+function cell(page: Page, row: string, column: string): Locator {
+  return page.getByRole('textbox', { name: `${row}: ${column}` });
+}
+
+/** The text of the rules in the editor. */
+async function edited(page: Page): Promise<string> {
+  await show(page, 'Edit');
+  await page.locator('.cm-line').first().waitFor();
+  const lines = await page.locator('.cm-line').allInnerTexts();
+  await show(page, 'Map');
+  await page.getByRole('button', { name: 'Decision table' }).click();
+  await page.locator('.grid-row').first().waitFor();
+  return lines.join('\n');
+}
+
+test('the targets stay in sight, and no column is empty', async () => {
+  const { page, end } = await look();
+  await page.setViewportSize({ width: 760, height: 800 });
+  const heads = await page.getByRole('columnheader').allInnerTexts();
+  expect(heads).toEqual(['Route', 'n', 'text', 'vip', 'Leads to']);
+  const grid = page.getByRole('grid');
+  await grid.evaluate((element) => element.scrollTo({ left: 60 }));
+  const [outer, inner] = await Promise.all([
+    grid.boundingBox(),
+    page.getByRole('columnheader', { name: 'Leads to' }).boundingBox(),
+  ]);
+  expect((inner?.x ?? 0) + (inner?.width ?? Infinity)).toBeLessThanOrEqual(
+    (outer?.x ?? 0) + (outer?.width ?? 0),
+  );
+  await end();
+});
+
+test('a cell is changed in place, the compiler behind it; undo restores the text', async () => {
+  const { page, file, end } = await look();
+  await page.locator('.grid-row', { hasText: 'small' }).click();
+  await cell(page, 'small', 'n').fill('< 7');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Edited' }).waitFor();
+  // The table itself has the new cell, not only the input.
+  await page.locator('.grid-row', { hasText: 'big' }).click();
+  await page.locator('.grid-row', { hasText: 'small' }).getByText('< 7', { exact: true }).waitFor();
+  await page.locator('.grid-row', { hasText: 'small' }).click();
+  // What does not compile is refused, with the error.
+  await cell(page, 'small', 'n').fill('contains "x"');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').waitFor();
+  expect(await cell(page, 'small', 'n').getAttribute('aria-invalid')).toBe('true');
+  expect(await serious(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await cell(page, 'small', 'n').fill('< 7');
+  // An empty cell removes its condition, a new one is added, and the target changes.
+  await cell(page, 'small', 'vip').fill('');
+  await page.keyboard.press('Enter');
+  await cell(page, 'small', 'text').fill('contains "b"');
+  await page.keyboard.press('Enter');
+  await cell(page, 'small', 'Leads to').fill('tiny_handler');
+  await page.keyboard.press('Enter');
+  await until('all changes', async () =>
+    (await edited(page)).includes('route small when n < 7 and text contains "b" -> tiny_handler'),
+  );
+  for (let count = 0; count < 4; count += 1) {
+    const button = page.getByRole('button', { name: 'Undo', exact: true });
+    await button.click();
+  }
+  await until(
+    'the first text',
+    async () => (await page.getByRole('button', { name: 'Edited' }).count()) === 0,
+  );
+  expect(readFileSync(file, 'utf8')).toBe(RULES);
+  await end();
+});
+
+test('rows are added, moved and disabled', async () => {
+  const { page, end } = await look();
+  const tool = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click();
+  await page.locator('.grid-row', { hasText: 'small' }).click();
+  await tool('+ Add a copy below');
+  await page.locator('.grid-row', { hasText: 'small_2' }).waitFor();
+  await tool('Disable');
+  await page
+    .locator('.grid-row .is-disabled', { hasText: /small$/ })
+    .first()
+    .waitFor();
+  await tool('Enable');
+  await until(
+    'it is enabled',
+    async () => (await page.locator('.is-disabled', { hasText: /small$/ }).count()) === 0,
+  );
+  await tool('Up');
+  await until('small is first', async () =>
+    (await page.locator('.grid-row').first().innerText()).includes('small'),
+  );
+  const text = await edited(page);
+  expect(text).toContain('route small priority 2 when n < 5');
+  expect(text.indexOf('route small')).toBeLessThan(text.indexOf('# Large amounts.'));
+  expect(text).toContain('route small_2 disabled when');
+  await end();
+});

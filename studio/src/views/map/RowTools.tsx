@@ -1,0 +1,63 @@
+// What can be done with the chosen row of a decision table: add, move, disable; and undo.
+import type { JSX } from 'preact';
+import type { DecisionTable, RowChange } from '../../api/types';
+import { t } from '../../i18n';
+import { useLinks } from '../../ui/links';
+import { changeRow, refused, undo, undoable } from './edit-rows';
+
+interface Props {
+  table: DecisionTable;
+  chosen: string | null;
+}
+
+export function RowTools({ table, chosen }: Props): JSX.Element | null {
+  const links = useLinks();
+  const words = t().map;
+  // A report shows the same table, but cannot change it.
+  if (!links.edit) return null;
+  const rows = table.rows.filter((row) => row.editable);
+  const at = rows.findIndex((row) => row.key === chosen);
+  const row = rows[at];
+  const act = (change: RowChange): void => void (row && changeRow(row.key, change));
+  const before = rows[at - 1];
+  const after = rows[at + 1];
+  return (
+    <div class="stack row-tools">
+      <div class="row" role="toolbar" aria-label={words.rowTools}>
+        <button type="button" disabled={!row} onClick={() => act({ kind: 'add' })}>
+          {words.addRow}
+        </button>
+        <button
+          type="button"
+          disabled={!row || !before}
+          onClick={() => before && act({ kind: 'move', before: before.key })}
+        >
+          <span aria-hidden="true">↑</span> {words.moveUp}
+        </button>
+        <button
+          type="button"
+          disabled={!row || !after}
+          onClick={() => row && after && void changeRow(after.key, { kind: 'move', before: row.key })}
+        >
+          <span aria-hidden="true">↓</span> {words.moveDown}
+        </button>
+        <button
+          type="button"
+          disabled={!row}
+          onClick={() => act({ kind: 'disable', disabled: !row?.disabled })}
+        >
+          {row?.disabled ? words.enableRow : words.disableRow}
+        </button>
+        <button type="button" disabled={undoable.value.length === 0} onClick={() => void undo()}>
+          <span aria-hidden="true">↶</span> {words.undo}
+        </button>
+        <span class="soft small">{row ? words.editHint : words.chooseRow}</span>
+      </div>
+      {refused.value && (
+        <p class="note bad" role="alert">
+          {refused.value.message}
+        </p>
+      )}
+    </div>
+  );
+}

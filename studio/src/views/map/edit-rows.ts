@@ -1,0 +1,45 @@
+// Changes of rows in the decision table. Each is made in the text of the rules, by the server, and
+// can be undone.
+import { signal } from '@preact/signals';
+import type { RowChange } from '../../api/types';
+import { api, type RequestError } from '../../client';
+import { refreshSession, revision, rules, setDraft } from '../../state/studio';
+
+/** The text of a file before a change. */
+interface Before {
+  rules: number;
+  file: string;
+  text: string;
+}
+
+/** The texts before the changes, the latest last. */
+export const undoable = signal<readonly Before[]>([]);
+/** Why the latest change was refused, and the row that it concerns. */
+export const refused = signal<{ key: string; message: string } | null>(null);
+
+/** Changes a row; false if the rules would not compile, and then nothing changes. */
+export async function changeRow(key: string, change: RowChange): Promise<boolean> {
+  refused.value = null;
+  try {
+    const edited = await api.editRow({ rules: rules.peek(), key, change });
+    if (edited.before === edited.text) return true;
+    undoable.value = [...undoable.peek(), { rules: rules.peek(), file: edited.file, text: edited.before }];
+    setDraft(rules.peek(), true);
+    revision.value += 1;
+    return true;
+  } catch (error) {
+    refused.value = { key, message: (error as RequestError).message };
+    return false;
+  }
+}
+
+/** Restores the text before the latest change. */
+export async function undo(): Promise<void> {
+  const last = undoable.peek().at(-1);
+  if (!last) return;
+  refused.value = null;
+  await api.check({ rules: last.rules, file: last.file, text: last.text, findings: false });
+  undoable.value = undoable.peek().slice(0, -1);
+  await refreshSession();
+  revision.value += 1;
+}
