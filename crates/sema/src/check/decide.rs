@@ -316,11 +316,12 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT_FIELD) =>
             {
                 let index = match &index.kind {
-                    ast::ExprKind::Literal(Literal::Int(index)) => u32::try_from(*index).ok(),
-                    _ => None,
+                    ast::ExprKind::Literal(Literal::Int(index)) => *index,
+                    _ => i64::MIN,
                 };
-                match index {
+                match u32::try_from(index).ok() {
                     Some(index) => Ok(Destination::At(index)),
+                    None if (-9..0).contains(&index) => self.report_index_from_end(index, expr.span),
                     None => report_destination(
                         self,
                         message!("the index of a next node is a whole number, from 0"),

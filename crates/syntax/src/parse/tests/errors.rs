@@ -43,7 +43,7 @@ fn slips_in_conditions() {
     check("text not == \"x\"", "E0101", "not ==");
     check("x is null", "E0101", "is null");
     check("x is not missing", "E0101", "is not missing");
-    check("x is 3", "E0101", "3");
+    check("x is 3", "E0101", "is 3");
     check("x is", "E0101", "is");
     check("1..3", "E0101", "..");
     check("x + 1 ignoring case", "E0310", "ignoring");
@@ -302,4 +302,14 @@ fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
     for word in crate::parse::terminals::statement_words() {
         assert!(help.contains(&format!("`{word}`")), "{word}: {help}");
     }
+}
+
+#[test]
+fn a_merge_conflict_is_reported_once() {
+    let text = "let a = 1\n<<<<<<< HEAD\nlet b = c d\n=======\nlet b = e f\n>>>>>>> other\n";
+    check(text, "E0101", "<<<<<<< HEAD");
+    assert!(first_help(text).starts_with("keep one of the two versions"), "{}", first_help(text));
+    // Without the other marks, or inside a text, it is no conflict.
+    check("let a = 1\n=======\nlet b = 2\n", "E0101", "===");
+    parse_clean("let a = r\"\n<<<<<<< a\n=======\n>>>>>>> b\n\"\n");
 }
