@@ -328,6 +328,12 @@ impl<'a> Checker<'a> {
                     ),
                 }
             }
+            ast::ExprKind::Call(name, args) if name.node == NEXT_FIELD && args.len() == 1 => {
+                let written = format!("next[{}]", self.source(args[0].value.span));
+                let message = message!("a next node is written in brackets");
+                let diagnostic = Diagnostic::new(Code::BadDestination, expr.span, message);
+                self.report(diagnostic.help(message!("write `{written}`")).likely_fix(expr.span, written))
+            }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.check_value(expr)?;
                 if !value.ty.kinds.overlaps(KindSet::STRING.union(KindSet::LIST)) {

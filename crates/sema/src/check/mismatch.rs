@@ -94,6 +94,13 @@ impl<'a> Checker<'a> {
     /// operands.
     fn number_and_word_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
         let text = right.as_const().and_then(|constant| constant.value().as_str())?;
+        if left.ty.kinds == KindSet::BOOL && matches!(text, "true" | "false") {
+            let not = if text == "true" { "" } else { "not " };
+            return Some(message!(
+                "a bool is a condition itself: write `{}`",
+                format!("{not}{}", self.source(left.span))
+            ));
+        }
         let is_clock = matches!(left.kind, ExprKind::Call(Function::Weekday | Function::Hour, _));
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
         let looks_like_date = text.matches(['-', ':']).count() == 2;

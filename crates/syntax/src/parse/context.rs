@@ -318,6 +318,10 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
 /// counts as a declaration of the reserved word `input`.
 pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]) -> Vec<Ident> {
     let Some(head) = sigs.first().map(|sig| sig.token) else { return Vec::new() };
+    let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
+    if is_definition && head.kind == TokenKind::Word {
+        return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
+    }
     let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };
     let fixed: &[&str] = match word.statement {
         Some(Rule::history_statement) => &["history", "previous"],

@@ -415,9 +415,12 @@ impl<'a> ParseFailure<'_, 'a> {
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
-            return diagnostic.help(message!(
+            let help = message!(
                 "write a name before `when`; to use the word itself as the name, write `` `when` `` in backquotes"
-            ));
+            );
+            let start = Span { end: span.start, ..span };
+            let diagnostic = Diagnostic { fixes: Vec::new(), ..diagnostic };
+            return diagnostic.help(help).likely_fix(start, "NAME ");
         }
         diagnostic
     }

@@ -224,6 +224,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("tostring" | "to_s" | "str" | "valueof", "") => base.to_owned(),
         ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
+        ("get", _) if args.matches(',').count() == 1 => {
+            let (key, default) = args.split_once(',')?;
+            format!("({base}[{}] ?? {})", key.trim(), default.trim())
+        }
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),

@@ -212,7 +212,6 @@ fn is_written_alone(unit: &str) -> bool {
                 | "byte"
                 | "bytes"
                 | "times"
-                | "x"
                 | "次"
                 | "条"
                 | "个"

@@ -20,6 +20,7 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
     early_priority(cx, first)
         .or_else(|| line_number(cx, first))
         .or_else(|| unnamed_route(cx))
+        .or_else(|| definition_without_word(cx))
         .unwrap_or_else(|| splitter::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
 }
 
@@ -109,6 +110,23 @@ fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let span = cx.sigs[first].token.span(cx.file);
     let message = message!("no statement starts with `{}`", cx.shortened_source(span));
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(message!("write `{replacement}`")))
+}
+
+/// Returns the diagnostic for a definition without `let`, as in `vip := user.vip`. `None` without
+/// such a mistake.
+fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+    let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
+    let name = text_of(cx, first);
+    let is_name = kind_of(cx, first) == Some(TokenKind::Word);
+    if !is_name || !matches!(text_of(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
+        return None;
+    }
+    let replacement = format!("let {name} =");
+    let message = message!("a definition begins with `let`");
+    let span = cx.sigs[first].token.span(cx.file);
+    let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
+    let head = span_of(cx, first..sign + 1);
+    Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
 /// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as

@@ -200,6 +200,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             ("starts" | "begins", "with") => ("starts_with".to_owned(), 2),
             ("ends", "with") => ("ends_with".to_owned(), 2),
             ("has" | "contains" | "includes", "key" | "field") => ("has_key".to_owned(), 2),
+            ("mod" | "modulo", _) => ("%".to_owned(), 1),
+            ("but", "not") | ("except", "when" | "if") => ("unless".to_owned(), 2),
+            ("except", _) => ("unless".to_owned(), 1),
             ("does" | "do", "not") => {
                 let verb = lower_at(self.position + 2);
                 (format!("not {}", foreign::infix_operator(&verb)?), 3)

@@ -20,6 +20,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.dotted_fields())
             .or_else(|| self.bare_values())
             .or_else(|| self.sized_type())
+            .or_else(|| self.listed_values())
     }
 
     fn meant_type(&self, index: usize) -> Option<&'static str> {
@@ -147,6 +148,24 @@ impl ParseFailure<'_, '_> {
         let message = message!("the values of an enumeration are written in quotes, with `|` between them");
         let span = self.span_of_tokens(first..end);
         Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
+    }
+
+    /// Returns the diagnostic for the values of an enumeration in brackets: `lang: ["en", "de"]`.
+    /// `None` without such a mistake.
+    fn listed_values(&self) -> Option<Diagnostic> {
+        let close = self.closing_bracket_or_end(self.token_index);
+        let is_text = |index: usize| self.kind_of(index) == Some(TokenKind::String);
+        let elements = self.token_index + 1..close;
+        let is_list = elements.clone().all(|index| is_text(index) || self.text_of(index) == ",");
+        if self.found_text != "[" || !self.is_preceded_by(":") || !is_list || elements.is_empty() {
+            return None;
+        }
+        let values: Vec<&str> =
+            elements.filter(|index| is_text(*index)).map(|index| self.text_of(index)).collect();
+        let written = values.join(" | ");
+        let span = self.span_of_tokens(self.token_index..(close + 1).min(self.cx.tokens.end));
+        let message = message!("the values of an enumeration are written in quotes, with `|` between them");
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(span, written))
     }
 
     /// Returns the diagnostic for a type with a length or with brackets: `decimal(10,2)`, `int[]`.

@@ -19,6 +19,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.branch_words())
             .or_else(|| self.flow_words())
             .or_else(|| self.verb_before_target())
+            .or_else(|| self.missing_sign())
     }
 
     /// Returns the diagnostic for a unit after a space in a clause of a statement, as in `keep 24
@@ -147,6 +148,11 @@ impl ParseFailure<'_, '_> {
         if end == self.token_index + 1 {
             return None;
         }
+        let only_text = end == self.token_index + 2 && self.kind_of(end - 1) == Some(TokenKind::String);
+        if only_text {
+            let message = message!("the meaning of a branch follows without `{found}`");
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
         let condition = self.source(self.token_index + 1..end);
         let replacement = format!("{{ {condition} }}");
         let message = message!("the conditions of a branch are written in braces");
@@ -162,6 +168,12 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let before = self.token_before().map_or("", |token| self.token_text(token));
+        if found == "[" && before == "keyword" {
+            let message = message!("`keyword` needs the kind of comparison");
+            let help = message!("write `keyword contains [`, or `exact` or `regex` in place of `contains`");
+            let start = Span { end: self.span.start, ..self.span };
+            return Some(unexpected_token(self.span, message, help).likely_fix(start, "contains "));
+        }
         if found == "[" && matches!(before, "any" | "all" | "one" | "of" | "either" | "each" | "in") {
             let message = message!("the patterns follow without `{before}`: one of them is enough");
             return self.removal(index - 1, index, message);
@@ -188,6 +200,29 @@ impl ParseFailure<'_, '_> {
         let message = message!("a flow needs `keyword` or `intent` before its patterns, found `{found}`");
         let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
         Some(diagnostic.fix(self.span, replacement))
+    }
+
+    /// Returns the diagnostic for a declaration without the sign or word after its name: `type item
+    /// { … }`, `entity order = …`. `None` without such a mistake.
+    fn missing_sign(&self) -> Option<Diagnostic> {
+        let is_value =
+            matches!(self.found_text, "{" | "[") || self.kind_of(self.token_index) == Some(TokenKind::String);
+        if is_value && self.expects_rule(Rule::equals) && self.token_index == self.cx.tokens.start + 2 {
+            let head = self.source(self.cx.tokens.start..self.token_index);
+            let message = message!("the name and its value are separated by `=`");
+            let start = Span { end: self.span.start, ..self.span };
+            return Some(unexpected_token(self.span, message, message!("write `{head} =`")).fix(start, "= "));
+        }
+        if matches!(self.found_text, "=" | ":" | "is" | "like")
+            && self.rule == Rule::entity_statement
+            && self.expects_rule(Rule::kw_matches)
+        {
+            let message = message!("the pattern of an entity follows `matches`");
+            return Some(
+                unexpected_token(self.span, message, message!("write `matches`")).fix(self.span, "matches"),
+            );
+        }
+        None
     }
 
     /// Returns the diagnostic for a verb before the target of a route: `-> call billing`. `None`
