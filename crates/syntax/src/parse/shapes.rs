@@ -153,7 +153,9 @@ fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(St
     };
     let is_later_condition =
         |index: usize| introduces_condition(text_of(cx, index)) && text_of(cx, index) != "unless";
-    if (first + 2..arrow).any(is_later_condition) {
+    // With an `else`, the author meant two routes.
+    let has_else = (arrow..cx.tokens.end).any(|index| text_of(cx, index) == "else");
+    if has_else || (first + 2..arrow).any(is_later_condition) {
         return None;
     }
     let mut start = first;

@@ -153,11 +153,14 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for the values of an enumeration in brackets: `lang: ["en", "de"]`.
     /// `None` without such a mistake.
     fn listed_values(&self) -> Option<Diagnostic> {
+        if self.found_text != "[" || !self.is_preceded_by(":") {
+            return None;
+        }
         let close = self.closing_bracket_or_end(self.token_index);
         let is_text = |index: usize| self.kind_of(index) == Some(TokenKind::String);
         let elements = self.token_index + 1..close;
         let is_list = elements.clone().all(|index| is_text(index) || self.text_of(index) == ",");
-        if self.found_text != "[" || !self.is_preceded_by(":") || !is_list || elements.is_empty() {
+        if !is_list || elements.is_empty() {
             return None;
         }
         let values: Vec<&str> =

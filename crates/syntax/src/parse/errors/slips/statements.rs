@@ -205,6 +205,10 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a declaration without the sign or word after its name: `type item
     /// { … }`, `entity order = …`. `None` without such a mistake.
     fn missing_sign(&self) -> Option<Diagnostic> {
+        if self.rule == Rule::history_statement && matches!(self.found_text, ":" | "=") {
+            let message = message!("a clause of the history has no `{}`", self.found_text);
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
         let is_value =
             matches!(self.found_text, "{" | "[") || self.kind_of(self.token_index) == Some(TokenKind::String);
         if is_value && self.expects_rule(Rule::equals) && self.token_index == self.cx.tokens.start + 2 {
@@ -253,6 +257,9 @@ impl ParseFailure<'_, '_> {
             name += 1;
         }
         let target = self.text_of(name);
+        if super::super::is_reserved(target) {
+            return None;
+        }
         if !matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::Quoted)) {
             return None;
         }
