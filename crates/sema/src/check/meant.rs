@@ -1,5 +1,5 @@
-//! What the author of a wrong name, path or value probably meant: the path of a field, a value of an
-//! enumeration, a next node counted from the end, JSON Schema in place of a type.
+//! What the author of a wrong name, path or value probably meant: the path of a field, a value of
+//! an enumeration, a next node counted from the end, JSON Schema in place of a type.
 
 use super::{Checked, Checker};
 use rulec_base::diag::{Code, Diagnostic, is_single_slip};

@@ -1,5 +1,5 @@
-//! The expression that a call of another language's function means, with the author's own arguments:
-//! functions of spreadsheets and SQL, operators called as functions, and the clock.
+//! The expression that a call of another language's function means, with the author's own
+//! arguments: functions of spreadsheets and SQL, operators called as functions, and the clock.
 
 use rulec_lang::builtins;
 use rulec_lang::operators::{Fixity, TABLE};

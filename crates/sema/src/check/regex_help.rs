@@ -4,8 +4,8 @@ use regex_syntax::Error::{Parse, Translate};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
-/// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`. `error`
-/// is the error of the parser. `None` if the meaning is not clear.
+/// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
+/// `error` is the error of the parser. `None` if the meaning is not clear.
 pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
     let meant = match error {
         Parse(error) => {

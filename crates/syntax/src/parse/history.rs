@@ -43,8 +43,8 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
     Ok(history)
 }
 
-/// Returns the span of all clauses of a `history` statement, and their right spelling. A number with
-/// a unit is the time for which messages are kept, a number without one is their number.
+/// Returns the span of all clauses of a `history` statement, and their right spelling. A number
+/// with a unit is the time for which messages are kept, a number without one is their number.
 fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
     for clause in children(pair, Rule::kept) {
