@@ -282,6 +282,10 @@ fn wording_of_habits() {
         "vain",
         "newcomers",
         "newcomers_more",
+        "newcomers_shapes",
+        "newcomers_history",
+        "newcomers_fields",
+        "newcomers_values",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

@@ -7,6 +7,9 @@ use super::{CliError, Status};
 
 /// Analyse the text of a message: its intent, entities, keywords and urgency
 #[derive(clap::Args)]
+#[command(
+    override_usage = "rulec analyze [OPTIONS] <RULES> <TEXT|--text <TEXT>|--ctx <JSON>|--input <JSON>>"
+)]
 #[command(after_help = "Examples:
   rulec analyze support.rules 'I want my money back for order 7, asap'
   rulec analyze support.rules --text 'refund 20 USD' --ctx '{\"message_count\": 4}'

@@ -6,6 +6,9 @@ use super::{CliError, Status};
 use rulec::{Code, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators;
+use rulec_syntax::parse::WordRole;
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]
@@ -31,7 +34,13 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
         Some(text) => {
-            let code = parse_code(text).ok_or_else(|| CliError::usage(unknown_code_message(text)))?;
+            let Some(code) = parse_code(text) else {
+                let Some(lines) = word_lines(text) else {
+                    return Err(CliError::usage(unknown_code_message(text)));
+                };
+                lines.iter().try_for_each(|line| out.write_message(line))?;
+                return Ok(Status::Success);
+            };
             // HTML comments in a page mark generated tables; they are not printed.
             let page = code.page_in(language());
             let page = page.lines().filter(|line| !line.starts_with("<!--"));
@@ -53,6 +62,27 @@ fn parse_code(text: &str) -> Option<Code> {
         };
         Code::parse(&format!("{letter}{digits:0>4}"))
     })
+}
+
+/// Returns a short description of an operator, a function or another word of the language, with the
+/// page that says more. `None` for other words.
+fn word_lines(text: &str) -> Option<Vec<Message>> {
+    let word = text.trim().trim_matches('`').trim_end_matches("()");
+    if let Some(row) = operators::TABLE.iter().find(|row| row.spelling == word) {
+        let title = message!("`{word}` is an operator: {}", row.doc.clone());
+        return Some(vec![title, message!("example: {}", row.example.0), message!("see docs/operators.md")]);
+    }
+    if let Some(function) = Function::from_name(word) {
+        let row = function.info();
+        let title = message!("`{}` is a function: {}", row.signature(), row.doc.clone());
+        return Some(vec![title, message!("example: {}", row.example.0), message!("see docs/operators.md")]);
+    }
+    let (_, role) = rulec_syntax::parse::keywords().find(|(keyword, _)| *keyword == word)?;
+    let page = match role {
+        WordRole::Statement => "docs/statements.md",
+        _ => "docs/language.md",
+    };
+    Some(vec![message!("`{word}` is a word of the language: see {page}")])
 }
 
 fn unknown_code_message(text: &str) -> Message {

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use rulec::Message;
 use rulec_base::json;
 use rulec_base::message;
-use rulec_import::{ImportError, Options, System};
+use rulec_import::{ImportError, Options, Report, System};
 use rulec_syntax::format::format;
 use std::path::PathBuf;
 
@@ -74,17 +74,26 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         })),
     };
     let imported = imported.map_err(|error| CliError::error(message!("{name}: {}", error.to_message())))?;
+    let items = imported.report.items();
+    let is_nothing_left = !items.is_empty() && imported.report.skipped().count() == items.len();
+    if is_nothing_left {
+        report(&imported.report, args.json, term);
+        return Err(CliError::error(message!("{name}: every item was skipped, so no rules were written")));
+    }
     // The text is formatted, so that `rulec fmt` leaves it unchanged.
     let text = format(&imported.text).map_or(imported.text, |formatted| formatted.text);
     files::write_output(args.output.as_deref(), args.force, &text, term, out)?;
-    if args.json {
+    report(&imported.report, args.json, term);
+    Ok(Status::Success)
+}
+
+/// Prints the report on the items, as JSON or as notes.
+fn report(report: &Report, as_json: bool, term: &Term) {
+    if as_json {
         // Serializing texts and numbers cannot fail.
-        let report = serde_json::to_string(&imported.report).unwrap_or_default();
-        term.print(&Message::verbatim(report));
-        return Ok(Status::Success);
+        return term.print(&Message::verbatim(serde_json::to_string(report).unwrap_or_default()));
     }
-    for note in imported.report.messages() {
+    for note in report.messages() {
         term.print_note(&note);
     }
-    Ok(Status::Success)
 }

@@ -234,7 +234,10 @@ pub fn main(args: Vec<OsString>) -> u8 {
             }
             status
         }
-        Err(error) => print_clap_error(&error, &args),
+        Err(mut error) => {
+            usage::add_remedies(&mut error, &Cli::command(), &args);
+            print_clap_error(&error, &args)
+        }
     });
     let status = outcome.unwrap_or_else(|panic_text| {
         Term::new(Color::Auto).print_error(&message!(

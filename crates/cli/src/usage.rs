@@ -1,12 +1,104 @@
 //! Usage errors in the language of this run. English uses clap's own text; other languages use the
 //! details that clap provides.
 
-use super::language::localized;
+use super::help::localized_command;
+use super::language::{language, localized};
+use clap::Command;
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use rulec::Message;
+use rulec::{Language, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
 use std::error::Error as _;
+use std::ffi::OsString;
+
+/// Adds remedies to a usage error that clap does not know: commands of other programs, long options
+/// with one dash, and what a missing argument is. `command` is the program, and `args` are the
+/// arguments of this run.
+pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString]) {
+    if language() != Language::English {
+        error.remove(ContextKind::Suggested);
+    }
+    let texts: Vec<_> = args.iter().skip(1).map(|arg| arg.to_string_lossy()).collect();
+    let mut verb = command;
+    for text in &texts {
+        verb = verb.find_subcommand(&**text).unwrap_or(verb);
+    }
+    let has_long = |name: &str| {
+        matches!(name, "version" | "help") || verb.get_arguments().any(|arg| arg.get_long() == Some(name))
+    };
+    let invalid = context_text(error, ContextKind::InvalidArg).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let is_meant = |text: &&str| {
+                let name = text.strip_prefix('-').filter(|name| name.len() > 1 && !name.starts_with('-'));
+                name.is_some_and(|name| has_long(name.split('=').next().unwrap_or(name)))
+            };
+            if let Some(written) = texts.iter().map(|text| &**text).find(is_meant) {
+                error.remove(ContextKind::Suggested);
+                error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
+                error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
+            } else if texts.iter().any(|text| **text == invalid) && invalid.len() == 2 {
+                // A letter is not meant as a value, so clap's advice to write `-- -v` misleads.
+                let help = message!("`rulec {} --help` lists the options", verb.get_name());
+                let help = match verb.get_name() == command.get_name() {
+                    true => message!("`rulec --help` lists the options"),
+                    false => help,
+                };
+                set_tips(error, vec![help]);
+            }
+        }
+        ErrorKind::InvalidSubcommand => {
+            let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            if let Some(meant) = meant_command(&written) {
+                error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(meant.to_owned()));
+            }
+        }
+        ErrorKind::MissingRequiredArgument => {
+            let verb = localized_command(verb.clone());
+            let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+            let describe = |shown: &String| {
+                let name = shown.trim_matches(['<', '>']);
+                let is_meant = |arg: &&clap::Arg| {
+                    arg.is_positional()
+                        && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == name))
+                };
+                let help = verb.get_arguments().find(is_meant)?.get_help()?.to_string();
+                Some(message!("{shown} is: {help}", shown = shown.clone()))
+            };
+            let tips: Vec<Message> = missing.iter().filter_map(describe).collect();
+            if !tips.is_empty() {
+                set_tips(error, tips);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn set_tips(error: &mut clap::Error, tips: Vec<Message>) {
+    let tips = tips.iter().map(|tip| StyledStr::from(localized(tip).into_owned())).collect();
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+}
+
+/// Returns the command that a command of another program means; `None` for other words.
+fn meant_command(word: &str) -> Option<&'static str> {
+    Some(match word.to_lowercase().as_str() {
+        "watch" => "test --watch",
+        "lint" | "validate" | "verify" | "typecheck" => "check",
+        "format" | "prettier" => "fmt",
+        "compile" | "make" => "build",
+        "eval" | "exec" | "execute" | "decide" | "apply" | "match" => "run",
+        "new" | "create" | "scaffold" => "init",
+        "trace" | "debug" => "why",
+        "convert" => "import",
+        "dot" | "viz" | "draw" | "diagram" => "graph",
+        "server" | "start" | "listen" => "serve",
+        "ui" | "dev" | "gui" => "studio",
+        "benchmark" | "perf" => "bench",
+        "version" => "--version",
+        _ => return None,
+    })
+}
 
 /// Returns the text of a usage error in the language of this run, with suggestions and usage.
 /// `None` if clap's own English text must be used.
@@ -60,6 +152,9 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
         [ContextKind::SuggestedArg, ContextKind::SuggestedSubcommand, ContextKind::SuggestedValue];
     if let Some(near) = suggestion_kinds.into_iter().find_map(quoted) {
         lines.push(message!("  did you mean {near}?"));
+    }
+    if let Some(ContextValue::StyledStrs(tips)) = error.get(ContextKind::Suggested) {
+        lines.extend(tips.iter().map(|tip| message!("  tip: {tip}", tip = tip.to_string())));
     }
     if let Some(possible) = context_text(error, ContextKind::ValidValue).filter(|text| !text.is_empty()) {
         lines.push(message!("  possible values: {possible}"));

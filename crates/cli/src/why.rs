@@ -16,9 +16,11 @@ use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 /// Explain why a message takes its route
 #[derive(clap::Args)]
+#[command(override_usage = "rulec why [OPTIONS] <RULES> <TEXT|--text <TEXT>|--ctx <JSON>|--input <JSON>>")]
 #[command(after_help = "Examples:
   rulec why support.rules 'show my files'
   rulec why support.rules --text 'show my files' --ctx '{\"message_count\": 4}'
@@ -195,8 +197,15 @@ impl MessageArgs {
         mask_error: impl Fn(JsonError) -> JsonError,
     ) -> Result<Json, CliError> {
         if let Some(text) = self.input.as_deref() {
-            let refused =
-                |what: &str, error: &JsonError| invalid_message_error(what, &mask_error(error.clone()));
+            let refused = |what: &str, error: &JsonError| {
+                if !text.trim_start().starts_with('{') && Path::new(text).is_file() {
+                    return CliError::usage(message!(
+                        "`--input` takes JSON, and `{text}` is a file: write `--input - < {text}`, for a file \
+                        of one message"
+                    ));
+                }
+                invalid_message_error(what, &mask_error(error.clone()))
+            };
             return files::parse_input_object(text, places, refused).map(Json::Object);
         }
         let mut map = Map::new();

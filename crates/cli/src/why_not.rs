@@ -13,6 +13,9 @@ use serde_json::Value as Json;
 
 /// Show what would have to change for a message to reach a route
 #[derive(clap::Args)]
+#[command(
+    override_usage = "rulec why-not [OPTIONS] <RULES> <ROUTE> <TEXT|--text <TEXT>|--ctx <JSON>|--input <JSON>>"
+)]
 #[command(after_help = "Examples:
   rulec why-not support.rules show_files --text 'show my files' --ctx '{\"message_count\": 2}'
   rulec why-not support.rules refund --entry billing --input '{\"text\": \"money\"}'

@@ -281,6 +281,23 @@ impl Ty {
     pub const BUILTIN_NAMES: [&'static str; 10] =
         ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
 
+    /// Returns the built-in type that a type name of another language means, such as `string` for
+    /// `varchar`. `None` for other names.
+    pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
+        Some(match name.to_lowercase().as_str() {
+            "string" | "str" | "text" | "varchar" | "char" => "string",
+            "int" | "integer" | "i64" | "i32" | "long" | "bigint" => "int",
+            "float" | "double" | "f64" | "real" => "float",
+            "decimal" | "numeric" | "money" => "decimal",
+            "number" => "number",
+            "bool" | "boolean" => "bool",
+            "datetime" | "timestamp" => "datetime",
+            "array" => "list<any>",
+            "map" | "object" => "dict<any>",
+            _ => return None,
+        })
+    }
+
     /// Returns the element type of a list or the value type of a dict; `any` if unknown.
     pub fn element(&self) -> Ty {
         match &self.inner {

@@ -138,6 +138,8 @@ pub struct Symbols<'a> {
     pub groups: DeclaredNames<'a, &'a ast::Group>,
     visible_files: HashMap<FileId, HashSet<FileId>>,
     broken_names: HashSet<&'a str>,
+    /// Whether a file or an import could not be read, so that any declaration may be missing.
+    is_incomplete: bool,
 }
 
 impl<'a> Symbols<'a> {
@@ -152,6 +154,7 @@ impl<'a> Symbols<'a> {
                 visible.extend(symbols.visible_files.get(import).into_iter().flatten());
             }
             symbols.visible_files.insert(unit.file, visible);
+            symbols.is_incomplete |= unit.incomplete;
             symbols.broken_names.extend(unit.broken.iter().map(|name| name.node.as_str()));
             for statement in &unit.statements {
                 symbols.declare_statement(statement, diagnostics);
@@ -227,10 +230,15 @@ impl<'a> Symbols<'a> {
         self.visible_files.get(&file).cloned().unwrap_or_default()
     }
 
-    /// True if a statement that has a syntax error would have declared this name. The checker then
-    /// does not report the name as unknown.
+    /// True if a statement that has a syntax error would have declared this name, or if a file
+    /// could not be read. The checker then does not report the name as unknown.
     pub fn is_broken(&self, name: &str) -> bool {
-        self.broken_names.contains(name)
+        self.is_incomplete || self.broken_names.contains(name)
+    }
+
+    /// True if an `input` statement has a syntax error, so that types may be missing.
+    pub fn is_input_broken(&self) -> bool {
+        self.is_broken("input")
     }
 
     pub fn definition(&self, file: FileId, name: &str) -> Option<&Symbol<'a, Definition<'a>>> {

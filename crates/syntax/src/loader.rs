@@ -1,6 +1,8 @@
 //! Loads the files of a rule set: the main file, its imports and their list files, each file once.
 //! A [`Loader`] supplies the bytes; this module handles only paths inside a root folder.
 
+mod paths;
+
 use crate::ast::{Ident, Statement, StatementKind};
 use crate::parse;
 use rulec_base::diag::{Arg, Argument, Code, Diagnostic, Message};
@@ -121,6 +123,9 @@ pub struct ParsedFile {
     /// The names of statements with errors. The checker does not report uses of these names as
     /// unknown.
     pub broken: Vec<Ident>,
+    /// Whether declarations may be missing, because an import or the file itself could not be read.
+    /// The checker then does not report unknown names.
+    pub incomplete: bool,
     /// The elements of each `list NAME = from "…"` statement, keyed by `NAME`.
     pub lists: HashMap<String, Vec<String>>,
 }
@@ -153,7 +158,13 @@ pub fn load(threads: Threads, loader: &dyn Loader, path: &str) -> Loaded {
         Err(error) => {
             let diagnostic =
                 Diagnostic::without_place(error.code(), message!("`{path}` cannot be read: {error}"));
-            import_loader.report(error.add_remedy(diagnostic));
+            import_loader.report(match path.contains(['*', '?']) {
+                true => diagnostic.help(message!(
+                    "a path has no pattern: name the folder, or write the pattern without quotes, so that the \
+                    shell expands it"
+                )),
+                false => error.add_remedy(diagnostic),
+            });
         }
     }
     import_loader.loaded
@@ -234,9 +245,14 @@ impl ImportLoader<'_> {
         self.file_states.insert(path.to_owned(), FileState::Loading);
         self.import_chain.push(path.to_owned());
         let (mut lists, mut imports) = (HashMap::new(), Vec::new());
+        let mut incomplete = parsed.incomplete;
         for statement in &parsed.statements {
             match &statement.kind {
-                StatementKind::Import { path: import } => imports.extend(self.load_import(path, import)),
+                StatementKind::Import { path: import } => {
+                    let imported = self.load_import(path, import);
+                    incomplete |= imported.is_none();
+                    imports.extend(imported);
+                }
                 StatementKind::List { name, source: crate::ast::ListSource::File(list) } => {
                     if let Some(words) = self.load_list_file(path, list) {
                         lists.insert(name.node.clone(), words);
@@ -252,6 +268,7 @@ impl ImportLoader<'_> {
             imports,
             statements: parsed.statements,
             broken: parsed.broken,
+            incomplete,
             lists,
         });
         Some(file)
@@ -259,7 +276,8 @@ impl ImportLoader<'_> {
 
     fn load_import(&mut self, importer: &str, import: &Spanned<String>) -> Option<FileId> {
         let Some(path) = resolve_path(importer, &import.node) else {
-            self.report(outside_root_error(import.span, &import.node));
+            let (diagnostic, help) = outside_root_error(import.span, &import.node);
+            self.report(self.with_path_remedy(diagnostic, importer, import, "rules", help));
             return None;
         };
         let to_diagnostic =
@@ -289,14 +307,15 @@ impl ImportLoader<'_> {
                 Err(error) => {
                     self.file_states.insert(path.clone(), FileState::Done(None));
                     match error {
-                        LoadError::OutsideRoot => outside_root_error(import.span, &import.node),
+                        LoadError::OutsideRoot => {
+                            let (diagnostic, help) = outside_root_error(import.span, &import.node);
+                            diagnostic.help(help)
+                        }
                         LoadError::NotFound => {
                             let message = message!("there is no file `{path}`");
-                            to_diagnostic(
-                                Code::ImportNotFound,
-                                message,
-                                message!("the path is relative to the importing file"),
-                            )
+                            let diagnostic = Diagnostic::new(Code::ImportNotFound, import.span, message);
+                            let help = message!("the path is relative to the importing file");
+                            self.with_path_remedy(diagnostic, importer, import, "rules", help)
                         }
                         _ => {
                             let message = message!("`{path}` cannot be read: {error}");
@@ -331,7 +350,8 @@ impl ImportLoader<'_> {
             Err(error) => {
                 let message = message!("the list file `{}` cannot be used: {error}", list.node);
                 let help = message!("the path is relative to this file and must lie inside the root folder");
-                self.report(Diagnostic::new(Code::ListFile, list.span, message).help(help));
+                let diagnostic = Diagnostic::new(Code::ListFile, list.span, message);
+                self.report(self.with_path_remedy(diagnostic, importer, list, "txt", help));
                 None
             }
         }
@@ -357,12 +377,13 @@ impl ImportLoader<'_> {
     }
 }
 
-fn outside_root_error(span: Span, path: &str) -> Diagnostic {
-    Diagnostic::new(Code::ImportOutsideRoot, span, message!("`{path}` is outside the root folder")).help(
-        message!(
-            "files may import only files in the folder of the main file, or in the folder given as root"
-        ),
-    )
+/// Returns the diagnostic for a path outside the root folder, and its general help text.
+fn outside_root_error(span: Span, path: &str) -> (Diagnostic, Message) {
+    let message = message!("`{path}` is outside the root folder");
+    let help = message!(
+        "files may import only files in the folder of the main file, or in the folder given as root"
+    );
+    (Diagnostic::new(Code::ImportOutsideRoot, span, message), help)
 }
 
 /// Resolves `path` relative to the folder of the file `importer`. Returns `None` if the result is

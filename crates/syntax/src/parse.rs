@@ -17,6 +17,7 @@ mod payload;
 mod phrase;
 mod request;
 mod scan;
+mod shapes;
 mod slips;
 mod splitter;
 mod stream;
@@ -87,6 +88,9 @@ pub struct Parsed {
     /// The names that statements with errors would have declared. Uses of these names are not
     /// reported as errors.
     pub broken: Vec<Ident>,
+    /// Whether any number of statements is left out because of an error that concerns the whole
+    /// file, such as a merge conflict. Unknown names are then not reported.
+    pub incomplete: bool,
     /// The diagnostics, in source order.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -109,6 +113,9 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
                 .help(message!("the smallest program is one line: `default -> some_handler`")),
         );
         return parsed;
+    }
+    if let Some(diagnostic) = scan::merge_conflict(file, text, &stream.sigs) {
+        return Parsed { incomplete: true, diagnostics: vec![diagnostic], ..Parsed::default() };
     }
     let statements = splitter::split_statements(file, text, &stream, &mut parsed.diagnostics);
     let parse_chunk = |statements: &[RawStatement]| {
@@ -227,7 +234,7 @@ impl<'a> FileParser<'a> {
         let mut kind = self.parse_statement_kind(raw, following, in_table);
         if kind.is_none() {
             let sigs = &self.sigs[raw.tokens.clone()];
-            self.parsed.broken.extend(context::declared_name(self.file, self.text, sigs));
+            self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
@@ -256,7 +263,9 @@ impl<'a> FileParser<'a> {
         let is_damaged = raw.reported || memchr::memchr(terminals::UNREADABLE, codes).is_some();
         let Some((word, rule)) = raw.word.and_then(|word| Some((word, word.statement?))) else {
             if !is_damaged {
-                self.parsed.diagnostics.push(splitter::unknown_statement_error(self.file, self.text, head));
+                let (tokens, base) = (raw.tokens.clone(), raw.tokens.start);
+                let diagnostic = shapes::unknown_statement(&StatementContext::new(self, tokens, base));
+                self.parsed.diagnostics.push(diagnostic);
             }
             return None;
         };

@@ -164,8 +164,8 @@ impl Declarations {
         };
         let table_unit = self.file_of_table(*table);
         let empty_file = |file, imports| {
-            let (statements, broken, lists) = Default::default();
-            ParsedFile { file, imports, statements, broken, lists }
+            let (statements, broken, incomplete, lists) = Default::default();
+            ParsedFile { file, imports, statements, broken, incomplete, lists }
         };
         // One more unit (file) holds the routes.
         let mut units = Vec::with_capacity(self.units.len() + 1);

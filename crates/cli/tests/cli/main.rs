@@ -38,6 +38,7 @@ mod shell;
 mod streams;
 mod tests;
 mod tools;
+mod usage;
 mod why;
 mod why_not;
 mod workflow;

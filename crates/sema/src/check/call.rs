@@ -8,7 +8,7 @@ use super::file_settings::{CASE, ZONE};
 use super::path::read_as_declared;
 use super::read::typed_read;
 use super::substitute::Substitution;
-use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES};
+use super::{AlreadyReported, Binding, Checked, CheckedDefinition, Checker, DefBody, MAX_NODES, meant_call};
 use crate::hir::{self, Cond, CondKind, Expr, ExprKind, Measure, Part, Term};
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -74,7 +74,7 @@ impl<'a> Checker<'a> {
             return self.check_builtin_call(function, name, args, span).map(Term::Expr);
         }
         let Some(symbol) = self.symbols.definition(name.span.file, &name.node) else {
-            return self.report_unknown_function(name);
+            return self.report_unknown_function(name, args, span);
         };
         self.used.insert(&symbol.name.node);
         let declared = symbol.name.span;
@@ -142,9 +142,21 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report_unknown_function<T>(&mut self, name: &Ident) -> Checked<T> {
+    fn report_unknown_function<T>(&mut self, name: &Ident, args: &[ast::Arg], span: Span) -> Checked<T> {
         let message = message!("there is no function `{}`", name.node);
         let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
+        let args: Vec<&str> = args.iter().map(|arg| self.source(arg.value.span)).collect();
+        let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
+        if let Some(written) =
+            meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)
+        {
+            let help = match builtins::reads_clock(&name.node) {
+                true => message!("rules never read the clock: write `{written}`, the time of the message"),
+                false => message!("write `{written}`"),
+            };
+            let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message).help(help);
+            return self.report(diagnostic.likely_fix(span, written));
+        }
         if let Some(help) = operator_help(&name.node).filter(|_| !is_defined) {
             return self.fail(Code::UnknownFunction, name.span, message, help);
         }

@@ -316,16 +316,23 @@ impl<'a> Checker<'a> {
             ast::ExprKind::Index(base, index) if matches!(&base.kind, ast::ExprKind::Name(name) if name == NEXT_FIELD) =>
             {
                 let index = match &index.kind {
-                    ast::ExprKind::Literal(Literal::Int(index)) => u32::try_from(*index).ok(),
-                    _ => None,
+                    ast::ExprKind::Literal(Literal::Int(index)) => *index,
+                    _ => i64::MIN,
                 };
-                match index {
+                match u32::try_from(index).ok() {
                     Some(index) => Ok(Destination::At(index)),
+                    None if (-9..0).contains(&index) => self.report_index_from_end(index, expr.span),
                     None => report_destination(
                         self,
                         message!("the index of a next node is a whole number, from 0"),
                     ),
                 }
+            }
+            ast::ExprKind::Call(name, args) if name.node == NEXT_FIELD && args.len() == 1 => {
+                let written = format!("next[{}]", self.source(args[0].value.span));
+                let message = message!("a next node is written in brackets");
+                let diagnostic = Diagnostic::new(Code::BadDestination, expr.span, message);
+                self.report(diagnostic.help(message!("write `{written}`")).likely_fix(expr.span, written))
             }
             ast::ExprKind::Field(..) | ast::ExprKind::Index(..) => {
                 let value = self.check_value(expr)?;

@@ -1,6 +1,6 @@
 //! Checks what happened before: the `history` statement, and parts of the history in expressions.
 
-use super::{Checked, Checker};
+use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, History, SlotId};
 use crate::resolve::duplicate_error;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -161,6 +161,9 @@ impl<'a> Checker<'a> {
     /// Checks `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
         let Some(mut list) = self.history_name(HISTORY, part.word) else {
+            if self.symbols.is_broken(HISTORY) {
+                return Err(AlreadyReported);
+            }
             let message = message!("the rules keep no history");
             let help = message!("declare what is kept: `history by ctx.session keep 24h`");
             return self.fail(Code::NoHistory, part.word, message, help);

@@ -6,6 +6,7 @@ use super::read::union_of_kinds;
 use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic, Message, comma_list};
 use rulec_base::message;
+use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OpInfo, Quantity, RightOperand, Search};
 use rulec_lang::ty::{Kind, KindSet, Ty};
@@ -74,15 +75,46 @@ impl<'a> Checker<'a> {
                     message!("to look for one text in another, write `long contains short`")
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
-                _ => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
+                _ => match range_of_difference(&binary.right, |span| self.source(span)) {
+                    Some(range) => message!("`-` subtracts here: write `{range}`"),
+                    None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
+                },
             };
             diagnostic(Code::ListWanted, message, Some(help))
         } else {
             let message = pair_message(row, &written, quantity, left, right);
-            diagnostic(Code::OperatorType, message, operand_pair_help(row, left, right))
+            let help = self.number_and_word_help(left, right).or_else(|| operand_pair_help(row, left, right));
+            diagnostic(Code::OperatorType, message, help)
         };
         let diagnostic = self.with_type_origin(diagnostic, left);
         self.with_type_origin(diagnostic, right)
+    }
+
+    /// Returns the help text for a number that is compared with a text in quotes. `None` for other
+    /// operands.
+    fn number_and_word_help(&self, left: &Expr, right: &Expr) -> Option<Message> {
+        let text = right.as_const().and_then(|constant| constant.value().as_str())?;
+        if left.ty.kinds == KindSet::BOOL && matches!(text, "true" | "false") {
+            let not = if text == "true" { "" } else { "not " };
+            return Some(message!(
+                "a bool is a condition itself: write `{}`",
+                format!("{not}{}", self.source(left.span))
+            ));
+        }
+        let is_clock = matches!(left.kind, ExprKind::Call(Function::Weekday | Function::Hour, _));
+        let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+        let looks_like_date = text.matches(['-', ':']).count() == 2;
+        if is_clock || looks_like_date || !left.ty.kinds.is_subset(numbers) || left.as_const().is_some() {
+            return None;
+        }
+        Some(match text.trim().parse::<f64>() {
+            Ok(_) => message!("a number is written without quotes: write `{}`", text.trim()),
+            Err(_) => message!(
+                "`{0}` is {1}: compare it with a number, as in `{0} > 0`",
+                self.source(left.span),
+                left.ty.with_article()
+            ),
+        })
     }
 
     /// Reports operands of incomparable types as a warning that the condition is never true. Used
@@ -92,6 +124,14 @@ impl<'a> Checker<'a> {
         mismatch.message = message!("this condition never holds: {}", mismatch.message);
         self.diagnostics.push(mismatch);
     }
+}
+
+/// Returns the range that `18-65` means; `None` for other expressions.
+fn range_of_difference<'s>(right: &ast::Expr, source: impl Fn(Span) -> &'s str) -> Option<String> {
+    let ast::ExprKind::Binary(binary) = &right.kind else { return None };
+    let is_number = |expr: &ast::Expr| matches!(expr.kind, ast::ExprKind::Literal(ast::Literal::Int(_)));
+    let is_range = binary.op.node == Op::Sub && is_number(&binary.left) && is_number(&binary.right);
+    is_range.then(|| format!("{}..={}", source(binary.left.span), source(binary.right.span)))
 }
 
 /// Builds the message for two operands of types that the operator accepts, but not in this

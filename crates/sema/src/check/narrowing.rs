@@ -14,6 +14,10 @@ impl Checker<'_> {
     /// narrowed types in the input contract (the types that the program requires of message
     /// fields).
     pub(super) fn warn_narrowed_uses(&mut self) {
+        // The types that the author declared are not known, so every warning could be wrong.
+        if self.symbols.is_input_broken() {
+            return;
+        }
         for NarrowedUse { path, kinds, narrowed_use, narrowing_use } in self.fields.narrowed_uses() {
             let name = path.join(".");
             let lost = narrowed_use.kinds.iter().filter(|kind| !kinds.has(*kind)).map(KindSet::single);

@@ -142,6 +142,10 @@ impl<'a> Checker<'a> {
 
     fn report_unknown_root<T>(&mut self, name: &str, name_span: Span, record: &RecordType) -> Checked<T> {
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
+        let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
+            Ok(suggested) => return self.report(suggested),
+            Err(diagnostic) => diagnostic,
+        };
         let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");

@@ -262,6 +262,7 @@ impl<'a> Checker<'a> {
             }
             _ => (Message::verbatim(error.to_string()), 1, None),
         };
+        let meant = super::regex_help::meant_regex(pattern, &error).filter(|_| pattern.len() <= 80);
         let pattern = shorten_pattern(pattern);
         let diagnostic = match unsupported {
             Some(what) => {
@@ -279,12 +280,13 @@ impl<'a> Checker<'a> {
                 expression: {kind}"
                 ),
             )
-            .help(match pattern.starts_with('*') {
-                true => message!(
+            .help(match (pattern.starts_with('*'), meant) {
+                (false, Some(meant)) => message!("write `r\"{meant}\"`"),
+                (true, _) => message!(
                     "in `like`, `*` matches any text: write `x like \"*a*\"`; in a regular \
                         expression, write `.*`"
                 ),
-                false => message!(
+                (false, None) => message!(
                     "to look for a literal text, write `contains`; in a regular \
                         expression, `\\` before a character makes it literal, as in `r\"\\(\"`"
                 ),

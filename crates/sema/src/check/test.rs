@@ -144,6 +144,9 @@ impl<'a> Checker<'a> {
     ) -> Checked<()> {
         let json = self.constant_json(value)?;
         let name = join_path(path);
+        if let Some(found) = ty.and_then(|ty| self.report_unknown_key(value, ty, &name)) {
+            return found;
+        }
         if let Some(message) = ty.and_then(|ty| value_mismatch(&json, ty, &name)) {
             let help = message!("give a value of the declared type; write `null` for a missing value");
             return self.fail(Code::TestInput, value.span, message, help);
@@ -248,6 +251,9 @@ impl<'a> Checker<'a> {
         let names: Vec<&str> = self.fields.declared_roots().into_iter().flat_map(RecordType::names).collect();
         let help = message!("the input fields are {}", join_names(names.iter().copied()));
         let first = &*path[0];
+        if self.symbols.is_broken(first) {
+            return Err(AlreadyReported);
+        }
         let diagnostic = if names.contains(&first) {
             let message = message!("`{}` is not a field of the input", path.join("."));
             Diagnostic::new(Code::TestInput, span, message).help(help)

@@ -94,15 +94,8 @@ impl<'a> Checker<'a> {
                 {
                     return ty.clone().ok_or(AlreadyReported);
                 }
-                let suggestion = match name.to_lowercase().as_str() {
-                    "str" | "text" => Some("string"),
-                    "integer" | "i64" | "long" => Some("int"),
-                    "double" | "f64" | "decimal" => Some("float"),
-                    "boolean" => Some("bool"),
-                    "array" => Some("list<any>"),
-                    "map" | "object" => Some("dict<any>"),
-                    _ => self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)),
-                };
+                let suggestion = Ty::builtin_for_foreign_name(name)
+                    .or_else(|| self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)));
                 let built_in = Ty::BUILTIN_NAMES.join(", ");
                 let diagnostic =
                     Diagnostic::new(Code::UnknownType, type_expr.span, message!("there is no type `{name}`"))
@@ -114,7 +107,10 @@ impl<'a> Checker<'a> {
             }
             TypeKind::List(element) => Ok(Ty::list(self.resolve_element_type(element.as_deref())?)),
             TypeKind::Dict(element) => Ok(Ty::dict(self.resolve_element_type(element.as_deref())?)),
-            TypeKind::Record(fields) => Ok(Ty::record(self.resolve_record(fields))),
+            TypeKind::Record(fields) => match self.report_json_schema(fields, type_expr.span) {
+                Some(ty) => Ok(ty),
+                None => Ok(Ty::record(self.resolve_record(fields))),
+            },
             TypeKind::Values(values) => self.resolve_enumeration(values).map(Ty::one_of),
         }
     }

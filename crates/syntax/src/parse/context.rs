@@ -159,8 +159,12 @@ impl<'a> StatementContext<'a> {
     ) -> Built<T> {
         value.map_err(|error| {
             let start = span.start as usize;
-            let span = Span::new(self.file, start + error.range.start, start + error.range.end);
-            self.report(Diagnostic::new(code, span, error.message).help(error.help))
+            let place = Span::new(self.file, start + error.range.start, start + error.range.end);
+            let diagnostic = Diagnostic::new(code, place, error.message).help(error.help);
+            self.report(match error.replacement {
+                Some(replacement) => diagnostic.likely_fix(span, replacement),
+                None => diagnostic,
+            })
         })
     }
 
@@ -308,15 +312,30 @@ pub(super) fn has_child(pair: &Pair<'_>, rule: Rule) -> bool {
     children(pair, rule).next().is_some()
 }
 
-/// Returns the name that a statement with errors would have declared. `sigs` has the tokens of the
-/// statement. `None` if the keyword of the statement declares no name, or if no valid name follows
-/// the keyword.
-pub(super) fn declared_name(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Ident> {
-    let word = terminals::find_word(sigs.first()?.token.text(text)).filter(|word| word.declares_name())?;
+/// Returns the names that a statement with errors would have declared. `sigs` has the tokens of the
+/// statement. Empty if the keyword of the statement declares no name, or if no valid name follows
+/// the keyword. A `history` statement declares the names of the history, and an `input` statement
+/// counts as a declaration of the reserved word `input`.
+pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]) -> Vec<Ident> {
+    let Some(head) = sigs.first().map(|sig| sig.token) else { return Vec::new() };
+    let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
+    if is_definition && head.kind == TokenKind::Word {
+        return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
+    }
+    let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };
+    let fixed: &[&str] = match word.statement {
+        Some(Rule::history_statement) => &["history", "previous"],
+        Some(Rule::input_statement) => &["input"],
+        _ => &[],
+    };
+    if !word.declares_name() {
+        return fixed.iter().map(|name| Spanned::new((*name).to_owned(), head.span(file))).collect();
+    }
     // `extern fn NAME`
-    let token = sigs.get(if word.statement == Some(Rule::extern_statement) { 2 } else { 1 })?.token;
+    let index = if word.statement == Some(Rule::extern_statement) { 2 } else { 1 };
+    let Some(token) = sigs.get(index).map(|sig| sig.token) else { return Vec::new() };
     let name = token.text(text);
     let is_name =
         token.kind == TokenKind::Quoted || (token.kind == TokenKind::Word && !terminals::is_reserved(name));
-    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file)))
+    is_name.then(|| Spanned::new(unquote(name).to_owned(), token.span(file))).into_iter().collect()
 }

@@ -332,8 +332,14 @@ impl<'a> ParseFailure<'_, 'a> {
             let message = message!("a priority must be a whole number, found {}", self.describe_found());
             let help = match found {
                 "=" | ":" => {
-                    let help = message!("remove the `{found}`: write `priority 10`");
-                    return Some(unexpected_token(self.span, message, help).fix(self.span, ""));
+                    let number = self.cx.sigs.get(self.token_index + 1).map(|sig| self.token_text(sig.token));
+                    let number = number.filter(|text| text.starts_with(|c: char| c.is_ascii_digit()));
+                    let help = message!("write `priority {}`", number.unwrap_or("10"));
+                    let end =
+                        self.cx.sigs.get(self.token_index + 1).map_or(self.span.end, |sig| sig.token.start);
+                    let start = self.token_before().map_or(self.span.start, |before| before.end);
+                    let span = Span { start, end, ..self.span };
+                    return Some(unexpected_token(self.span, message, help).fix(span, " "));
                 }
                 _ => {
                     message!(
@@ -409,9 +415,12 @@ impl<'a> ParseFailure<'_, 'a> {
             && found == "when"
             && !matches!(next, Some("when" | "priority" | "disabled"))
         {
-            return diagnostic.help(message!(
+            let help = message!(
                 "write a name before `when`; to use the word itself as the name, write `` `when` `` in backquotes"
-            ));
+            );
+            let start = Span { end: span.start, ..span };
+            let diagnostic = Diagnostic { fixes: Vec::new(), ..diagnostic };
+            return diagnostic.help(help).likely_fix(start, "NAME ");
         }
         diagnostic
     }

@@ -432,6 +432,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 if let Some(failed) = self.report_slip(Some(operand.expr.span)) {
                     return Err(failed);
                 }
+                if let Some(diagnostic) = self.equality_with_is() {
+                    return Err(self.report(diagnostic));
+                }
                 let (span, found) = self.cx.describe_token_at(is_span.end);
                 let message = message!("expected `missing` or `present` after `is`, found {found}");
                 let help = foreign::help_after_is(

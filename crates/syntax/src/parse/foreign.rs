@@ -225,17 +225,49 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         ("tostring" | "to_s" | "str" | "valueof", "") => base.to_owned(),
         ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
+        ("get", _) if args.matches(',').count() == 1 => {
+            let (key, default) = args.split_once(',')?;
+            format!("({base}[{}] ?? {})", key.trim(), default.trim())
+        }
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", function_name()?),
+        _ if quantified_operator(&lower).is_some() => {
+            let (operator, quantity) = quantified_operator(&lower)?;
+            let elements = args.trim();
+            let list = if elements.contains(',') && !elements.starts_with('[') {
+                format!("[{elements}]")
+            } else {
+                elements.to_owned()
+            };
+            format!("{base} {operator} {quantity} {list}")
+        }
         _ => match infix_operator(&lower) {
             Some("matches") if args.starts_with('/') => format!("{base} matches r\"…\""),
             Some(op) => format!("{base} {op} {args}"),
             None => format!("{}({base}, {args})", function_name()?),
         },
     })
+}
+
+/// Returns the operator and the quantity of a method such as `containsany`. `lower` is its name in
+/// lower case. `None` for other names.
+fn quantified_operator(lower: &str) -> Option<(&'static str, &'static str)> {
+    let (verb, quantity) = match lower {
+        "intersects" | "intersect" | "hasany" | "overlaps" | "anyof" => ("contains", "any"),
+        "hasall" | "issuperset" | "supersetof" => ("contains", "all"),
+        "isdisjoint" | "disjoint" => ("contains", "none"),
+        _ => ["any", "all", "none"].into_iter().find_map(|quantity| {
+            let verb =
+                lower.strip_suffix(quantity).or_else(|| lower.strip_suffix(&format!("{quantity}of")))?;
+            Some((verb.trim_end_matches('_'), quantity))
+        })?,
+    };
+    let spelling = infix_operator(verb).or_else(|| infix_operator(&verb.replace('_', "")))?;
+    let accepts = |row: &&rulec_lang::operators::OpInfo| row.spelling == spelling && row.accepts.quantity;
+    TABLE.iter().any(|row| accepts(&row)).then_some((spelling, quantity))
 }
 
 /// Returns the infix operator that a lower-case word names, in this language or in another one;

@@ -26,8 +26,10 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
             (true, "most") => &mut history.at_most,
             _ => {
                 let message = message!("a history has no `{}`", cx.text(&clause));
-                let help = message!("write `keep 24h` for the time, and `at most 10_000` for the number");
-                return Err(cx.report(Diagnostic::new(Code::Unexpected, word.span, message).help(help)));
+                let (clauses, replacement) = meant_clauses(cx, pair)?;
+                let help = message!("write `{replacement}`");
+                let diagnostic = Diagnostic::new(Code::Unexpected, word.span, message).help(help);
+                return Err(cx.report(diagnostic.likely_fix(clauses, replacement)));
             }
         };
         let value = Spanned::new(cx.read_number(number, false)?, number);
@@ -39,6 +41,21 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
         }
     }
     Ok(history)
+}
+
+/// Returns the span of all clauses of a `history` statement, and their right spelling. A number
+/// with a unit is the time for which messages are kept, a number without one is their number.
+fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
+    let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
+    for clause in children(pair, Rule::kept) {
+        let number = cx.text(&required_child(&clause, Rule::number)?);
+        let has_unit = number.contains(|c: char| !c.is_ascii_digit() && c != '_');
+        written.push(format!("{} {number}", if has_unit { "keep" } else { "at most" }));
+        clauses = Some(clauses.map_or(cx.span(&clause), |before| before.to(cx.span(&clause))));
+    }
+    // A time precedes a number.
+    written.sort_by_key(|clause| clause.starts_with("at"));
+    Ok((clauses.unwrap_or(cx.span(pair)), written.join(" ")))
 }
 
 impl<'cx> PrecedenceClimber<'_, 'cx, '_> {

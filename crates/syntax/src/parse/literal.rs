@@ -12,6 +12,8 @@ pub(super) struct BadLiteral {
     pub(super) range: Range<usize>,
     pub(super) message: Message,
     pub(super) help: Message,
+    /// The literal that the author probably meant, if there is one.
+    pub(super) replacement: Option<String>,
 }
 
 /// The units of numbers, each with its name, factor and divisor. A number with a unit is multiplied
@@ -48,6 +50,7 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
         range: 0..text.len(),
         message: message!("the number `{text}` is out of range"),
         help,
+        replacement: None,
     };
     let plain_digits: String = digits.chars().filter(|c| *c != '_').collect();
     if is_integer && divisor == 1 {
@@ -130,12 +133,14 @@ fn digits_end(text: &str) -> usize {
 pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
     let lower = word.to_lowercase();
     Some(match lower.as_str() {
-        "millisecond" | "milliseconds" | "msec" | "millis" => "ms",
-        "sec" | "secs" | "second" | "seconds" => "s",
-        "mins" | "minute" | "minutes" => "min",
-        "hr" | "hrs" | "hour" | "hours" => "h",
-        "day" | "days" => "d",
-        "week" | "weeks" => "w",
+        "millisecond" | "milliseconds" | "msec" | "millis" | "毫秒" => "ms",
+        "sec" | "secs" | "second" | "seconds" | "秒" | "秒钟" => "s",
+        "mins" | "minute" | "minutes" | "分" | "分钟" => "min",
+        "hr" | "hrs" | "hour" | "hours" | "时" | "小时" | "个小时" => "h",
+        "day" | "days" | "天" | "日" => "d",
+        "week" | "weeks" | "周" | "星期" | "个星期" => "w",
+        // The capital letter more often means millions or megabytes than minutes.
+        "m" if word == "M" => return None,
         _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
     })
 }
@@ -148,17 +153,90 @@ pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
     }
     let lower = word.to_lowercase();
     let days = match lower.as_str() {
-        "month" | "months" => 30,
-        "year" | "years" | "yr" | "yrs" => 365,
+        "mo" | "mon" | "mth" | "mths" | "month" | "months" | "月" | "个月" => 30,
+        "y" | "yr" | "yrs" | "year" | "years" | "年" => 365,
         _ => return None,
     };
     Some(format!("{}d", digits.parse::<u32>().ok()?.checked_mul(days)?))
 }
 
+/// Returns the number that digits and a word for a power of ten mean: `10_000` for `1万`. A currency
+/// may follow the word, as in `万元`. `None` for other words, or if the number has a fraction.
+fn multiplied(digits: &str, word: &str) -> Option<String> {
+    let word = word.trim_end_matches(is_currency_sign).to_lowercase();
+    let factor = match word.as_str() {
+        "百" => 100.0,
+        "千" | "k" | "thousand" => 1e3,
+        "万" | "萬" => 1e4,
+        "百万" | "m" | "mio" | "mn" | "mil" | "million" | "millions" => 1e6,
+        "千万" => 1e7,
+        "亿" | "億" => 1e8,
+        "bn" | "billion" | "billions" => 1e9,
+        _ => return None,
+    };
+    let value = digits.replace('_', "").parse::<f64>().ok()? * factor;
+    if value.fract() != 0.0 || value > 1e15 {
+        return None;
+    }
+    let plain = format!("{value:.0}");
+    let groups = plain.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    Some(groups.collect::<Vec<_>>().join("_"))
+}
+
+fn is_currency_sign(c: char) -> bool {
+    matches!(c, '元' | '块' | '円' | '圆' | '원')
+}
+
+/// True for a currency or a count, which are no units here: the number is written alone.
+fn is_written_alone(unit: &str) -> bool {
+    let is_code = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
+    let lower = unit.to_lowercase();
+    is_code
+        || unit.chars().all(is_currency_sign)
+        || matches!(
+            lower.as_str(),
+            "usd"
+                | "eur"
+                | "gbp"
+                | "cny"
+                | "rmb"
+                | "jpy"
+                | "euro"
+                | "euros"
+                | "dollar"
+                | "dollars"
+                | "yuan"
+                | "人民币"
+                | "美元"
+                | "b"
+                | "byte"
+                | "bytes"
+                | "times"
+                | "次"
+                | "条"
+                | "个"
+                | "岁"
+        )
+}
+
 fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let help = match with_unit(digits, unit) {
-        Some(replacement) if meant_unit(unit).is_some() => message!("write `{replacement}`"),
+    let number = multiplied(digits, unit);
+    let replacement = with_unit(digits, unit)
+        .or_else(|| number.clone())
+        .or_else(|| is_written_alone(unit).then(|| digits.to_owned()));
+    let help = match &replacement {
+        Some(_) if matches!(unit, "K" | "k" | "M") && number.is_some() => message!(
+            "write `{}` for the number, or `{digits}{}B` for bytes",
+            number.unwrap_or_default(),
+            if unit == "M" { "M" } else { "k" }
+        ),
+        Some(replacement) if meant_unit(unit).is_some() || number.is_some() => {
+            message!("write `{replacement}`")
+        }
+        Some(replacement) if is_written_alone(unit) => {
+            message!("write the number alone: `{replacement}`")
+        }
         Some(replacement) => {
             message!("months and years differ in length: write days, as in `{replacement}`")
         }
@@ -172,7 +250,8 @@ fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
             )
         }
     };
-    BadLiteral { range: digits.len()..text.len(), message: message!("`{unit}` is not a unit"), help }
+    let message = message!("`{unit}` is not a unit");
+    BadLiteral { range: digits.len()..text.len(), message, help, replacement }
 }
 
 /// Returns the value of a string literal, raw or not. `text` includes the quotes.
@@ -197,6 +276,7 @@ pub(super) fn parse_string(text: &str) -> Result<String, BadLiteral> {
                 _ => message!("`{}` is not an escape", &inner[start..start + length]),
             },
             help,
+            replacement: None,
         })?;
         value.push(c);
         offset = start + length;

@@ -74,6 +74,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                     // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
                     // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
+                        if let Some(diagnostic) = self.in_network() {
+                            return Err(self.report(diagnostic));
+                        }
                         let help = message!(
                             "write an index directly after its value, as in `tags[0]`; to look for one of \
                             several values, write `contains any [\"a\", \"b\"]`"
@@ -457,6 +460,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
+                if let Some(diagnostic) = self.equals_in_record(piece) {
+                    return Err(self.report(diagnostic));
+                }
                 let span = self.cx.span(&part);
                 let inner = self.piece_text(piece).trim_matches(['{', '}', ' ']);
                 let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');

@@ -164,6 +164,7 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
         '＊' | '×' => "*",
         '／' | '÷' => "/",
         '％' => "%",
+        '～' | '〜' => "..=",
         '＃' => "#",
         '≥' => ">=",
         '≤' => "<=",
@@ -296,6 +297,36 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
             .help(message!("not Latin: {}", foreign_letters.join(", "))),
         );
     }
+}
+
+/// The marks that git writes into a file with a merge conflict, in their order.
+const CONFLICT_MARKS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
+
+/// Returns the diagnostic for a merge conflict that is left in a file. `None` without a conflict.
+pub(super) fn merge_conflict(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Diagnostic> {
+    // A mark in a text over several lines is not a token.
+    let is_token = |offset: usize| {
+        let index = sigs.partition_point(|sig| (sig.token.start as usize) < offset);
+        sigs.get(index).is_some_and(|sig| sig.token.start as usize == offset)
+    };
+    let find = |mark: &str, from: usize| {
+        let mut places = memchr::memmem::find_iter(&text.as_bytes()[from..], mark).map(|at| from + at);
+        let is_line_start = |at: &usize| *at == 0 || text.as_bytes()[at - 1] == b'\n';
+        let start = places.find(|at| is_line_start(at) && is_token(*at))?;
+        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        Some(Span::new(file, start, start + text[start..end].trim_end().len()))
+    };
+    let [ours, middle, theirs] = CONFLICT_MARKS;
+    let first = find(ours, 0)?;
+    let second = find(middle, first.end as usize)?;
+    let third = find(theirs, second.end as usize)?;
+    let message = message!("this file contains a merge conflict");
+    let help = message!(
+        "keep one of the two versions, and remove the lines that begin with `{ours}`, `{middle}` and `{theirs}`"
+    );
+    let diagnostic = Diagnostic::new(Code::Unexpected, first, message);
+    let diagnostic = diagnostic.label(second, message!("the other version begins here"));
+    Some(diagnostic.label(third, message!("the conflict ends here")).help(help))
 }
 
 /// Returns the first token that is nested deeper than [`MAX_BRACKET_DEPTH`]; `None` if there is

@@ -2,6 +2,8 @@
 //! It is recognized by the pieces of the expression around the current piece. The suggested fix
 //! contains the author's own operands, so that it can be applied unchanged.
 
+mod words;
+
 use super::context::{Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
 use super::foreign::{self, foreign_syntax_error};
@@ -50,6 +52,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()
+            .or_else(|| self.slip_of_words())
             .or_else(|| self.quotes_in_string())
             .or_else(|| self.string_prefix())
             .or_else(|| self.unquoted_file())
@@ -196,6 +199,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let (replacement, count) = match (word.as_str(), next.as_str()) {
             ("starts" | "begins", "with") => ("starts_with".to_owned(), 2),
             ("ends", "with") => ("ends_with".to_owned(), 2),
+            ("has" | "contains" | "includes", "key" | "field") => ("has_key".to_owned(), 2),
+            ("mod" | "modulo", _) => ("%".to_owned(), 1),
+            ("but", "not") | ("except", "when" | "if") => ("unless".to_owned(), 2),
+            ("except", _) => ("unless".to_owned(), 1),
             ("does" | "do", "not") => {
                 let verb = lower_at(self.position + 2);
                 (format!("not {}", foreign::infix_operator(&verb)?), 3)

@@ -20,6 +20,31 @@ impl<'a> Checker<'a> {
             if last_error.and_then(Diagnostic::span).is_some_and(|error_span| span.contains(error_span)) {
                 return Err(AlreadyReported);
             }
+            let root = root_text(&path_expr.path);
+            let bindings = self.scope.bindings().iter().map(|binding| &*binding.name);
+            let names: Vec<&str> = bindings.chain(self.payload.fields.iter().map(|field| &**field)).collect();
+            let is_path = |path: &str| {
+                !path.is_empty() && path.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c))
+            };
+            let head = |path: &str| path.split(['.', '[']).next().unwrap_or_default().to_owned();
+            if let Some((path, root_span)) = root.filter(|(path, _)| is_path(path)) {
+                let name = head(&path);
+                let near = match names.contains(&name.as_str()) {
+                    true => Some(name.as_str()),
+                    false => self.nearest(&name, names.iter().copied()),
+                };
+                if let Some(near) = near {
+                    let replacement = format!("{near}{}", &path[name.len()..]);
+                    let message = message!("this is not a path in the judged object");
+                    let diagnostic = Diagnostic::new(Code::NotAPlace, span, message);
+                    let diagnostic = match near == name {
+                        true => diagnostic
+                            .help(message!("a path is written without quotes: write `{replacement}`")),
+                        false => diagnostic.help(message!("did you mean `{replacement}`?")),
+                    };
+                    return self.report(diagnostic.likely_fix(root_span, replacement));
+                }
+            }
             let help = message!(
                 "write a path that starts with `payload`, a field or an `each` name, such as \
                 `nodes[i].node_id`"
@@ -73,5 +98,16 @@ impl<'a> Checker<'a> {
             }
             _ => None,
         }
+    }
+}
+
+/// Returns the name at which a path begins, or the whole path if it is written as a text, and the
+/// span to replace. `None` for other expressions.
+fn root_text(path: &ast::Expr) -> Option<(String, rulec_base::span::Span)> {
+    match &path.kind {
+        ExprKind::Name(name) => Some((name.clone(), path.span)),
+        ExprKind::Literal(ast::Literal::String(text)) => Some((text.clone(), path.span)),
+        ExprKind::Field(base, _) | ExprKind::Index(base, _) | ExprKind::As(base, _) => root_text(base),
+        _ => None,
     }
 }

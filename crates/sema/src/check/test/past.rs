@@ -35,6 +35,10 @@ impl<'a> Checker<'a> {
         let help = message!(
             "write earlier messages, oldest first: `given history = [ {{ tool: \"login\", ago: 5m }} ]`"
         );
+        let list = Ty::list(Ty::record(record.clone()));
+        if let Some(found) = self.report_unknown_key(value, &list, HISTORY) {
+            return found;
+        }
         if let Some(message) = value_mismatch(&json, &Ty::list(Ty::record(record)), HISTORY) {
             return self.fail(Code::TestInput, span, message, help);
         }

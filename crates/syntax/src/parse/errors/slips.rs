@@ -2,6 +2,9 @@
 //! missing quote. The suggested fix contains the author's own words. These diagnostics are tried
 //! before the more general ones of the module `habits`.
 
+mod fields;
+mod statements;
+
 use super::super::{Rule, foreign};
 use super::ParseFailure;
 use crate::lex::TokenKind;
@@ -13,10 +16,15 @@ use std::ops::Range;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a known slip around the unexpected token, if there is one.
     pub(super) fn slip(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.spaced_unit() {
+            return Some(diagnostic);
+        }
         if self.is_at_end() {
             return None;
         }
         self.keyword_before_name()
+            .or_else(|| self.misplaced_part())
+            .or_else(|| self.field_slip())
             .or_else(|| self.bare_literal())
             .or_else(|| self.ternary())
             .or_else(|| self.arrow_as_comparison())

@@ -43,7 +43,7 @@ fn slips_in_conditions() {
     check("text not == \"x\"", "E0101", "not ==");
     check("x is null", "E0101", "is null");
     check("x is not missing", "E0101", "is not missing");
-    check("x is 3", "E0101", "3");
+    check("x is 3", "E0101", "is 3");
     check("x is", "E0101", "is");
     check("1..3", "E0101", "..");
     check("x + 1 ignoring case", "E0310", "ignoring");
@@ -102,7 +102,7 @@ fn slips_in_statements() {
     check("handler h(a: string?)", "E0101", "?");
     check("def f(x) = 1", "E0101", ")");
     check("test \"a\" { given x = 1 }", "E0101", "}");
-    check("input { text string }", "E0101", "string");
+    check("input { text string }", "E0101", "text string");
     check("extern g() -> int", "E0101", "g");
     check("table t", "E0101", "t");
     check("table t { let a = 1 }", "E0112", "let");
@@ -302,4 +302,14 @@ fn the_help_for_an_unknown_statement_names_every_word_that_starts_one() {
     for word in crate::parse::terminals::statement_words() {
         assert!(help.contains(&format!("`{word}`")), "{word}: {help}");
     }
+}
+
+#[test]
+fn a_merge_conflict_is_reported_once() {
+    let text = "let a = 1\n<<<<<<< HEAD\nlet b = c d\n=======\nlet b = e f\n>>>>>>> other\n";
+    check(text, "E0101", "<<<<<<< HEAD");
+    assert!(first_help(text).starts_with("keep one of the two versions"), "{}", first_help(text));
+    // Without the other marks, or inside a text, it is no conflict.
+    assert!(!first_help("let a = 1\n=======\nlet b = 2\n").starts_with("keep"));
+    parse_clean("let a = r\"\n<<<<<<< a\n=======\n>>>>>>> b\n\"\n");
 }

@@ -1,0 +1,56 @@
+//! Wrong usage of the command line: each error names what the author probably meant.
+
+use super::{Folder, SMALL};
+
+/// Runs the program, and checks that it prints `expected`.
+#[track_caller]
+fn check(args: &[&str], status: i32, expected: &str) {
+    let ran = Folder::with(SMALL).file("one.jsonl", "{\"text\": \"show\"}\n").rulec(args).expect(status);
+    let printed = ran.out + &ran.err;
+    assert!(printed.contains(expected), "{args:?}:\n{printed}");
+}
+
+#[test]
+fn options_and_commands_of_other_programs_have_a_remedy() {
+    check(&["-version"], 2, "'--version'");
+    check(&["check", "-v", "a.rules"], 2, "`rulec check --help` lists the options");
+    check(&["watch", "a.rules"], 2, "'test --watch'");
+    check(&["lint", "a.rules"], 2, "'check'");
+    check(&["--lang", "zh", "watch", "a.rules"], 2, "test --watch");
+}
+
+#[test]
+fn clap_gives_no_advice_to_pass_an_option_as_a_value() {
+    let ran = Folder::with(SMALL).rulec(&["check", "-v", "a.rules"]).expect(2);
+    assert!(!ran.err.contains("-- -v"), "{}", ran.err);
+}
+
+#[test]
+fn missing_arguments_are_explained_in_their_order() {
+    check(&["bench", "a.rules"], 2, "<INPUT> is: The messages, one JSON object per line");
+    check(&["analyze", "a.rules"], 2, "rulec analyze [OPTIONS] <RULES> <TEXT|");
+    check(&["why", "a.rules"], 2, "rulec why [OPTIONS] <RULES> <TEXT|");
+}
+
+#[test]
+fn files_in_the_place_of_json_and_patterns_have_a_remedy() {
+    check(&["why", "a.rules", "--input", "one.jsonl"], 2, "write `--input - < one.jsonl`");
+    check(&["check", "*.rules"], 2, "a path has no pattern");
+}
+
+#[test]
+fn words_are_explained_as_codes_are() {
+    let explained = |word: &str| Folder::new().rulec(&["explain", word]).expect(0).out;
+    assert!(explained("contains").starts_with("`contains` is an operator: "), "{}", explained("contains"));
+    assert!(explained("len").starts_with("`len(x"), "{}", explained("len"));
+    assert_eq!(explained("route"), "`route` is a word of the language: see docs/statements.md\n");
+}
+
+#[test]
+fn an_import_of_nothing_fails() {
+    let messages = "[{\"text\": \"a\"}, {\"text\": \"b\"}]";
+    let folder = Folder::new().file("m.json", messages);
+    let ran = folder.rulec(&["import", "routes", "m.json", "-o", "a.rules"]).expect(1);
+    assert!(ran.err.contains("every item was skipped, so no rules were written"), "{}", ran.err);
+    assert!(!folder.path("a.rules").exists());
+}

@@ -1,0 +1,214 @@
+//! What the author of a wrong name, path or value probably meant: the path of a field, a value of
+//! an enumeration, a next node counted from the end, JSON Schema in place of a type.
+
+use super::{Checked, Checker};
+use rulec_base::diag::{Code, Diagnostic, is_single_slip};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::{Field, RecordType, Ty};
+use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
+use std::sync::Arc;
+
+/// Maximum number of declared fields that are compared with an unknown name.
+const MAX_COMPARED_FIELDS: usize = 2000;
+/// Maximum number of names of a compared path.
+const MAX_PATH: usize = 5;
+
+impl<'a> Checker<'a> {
+    /// Returns the source text of a span; empty if the span is of no file.
+    pub(super) fn source(&self, span: Span) -> &'a str {
+        let file = self.loaded.sources.get(span.file);
+        file.and_then(|file| file.text.get(span.range())).unwrap_or_default()
+    }
+
+    /// Adds to `diagnostic`, about an unknown name, the declared path or the text that the author
+    /// probably meant: `user.role` for `user_role`, `"gold"` for `gold`. Returns `Err` with the
+    /// unchanged diagnostic if there is none.
+    pub(super) fn suggest_meant_value(
+        &self,
+        diagnostic: Diagnostic,
+        name: &str,
+        span: Span,
+        record: &RecordType,
+    ) -> Result<Diagnostic, Diagnostic> {
+        if has_enumerated_text(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
+            let text = rulec_syntax::write::quote_string(name);
+            let help = message!("a text is written in quotes: write `{text}`");
+            return Ok(diagnostic.help(help).likely_fix(span, text));
+        }
+        match path_like(record, &letters(name), &mut Vec::new(), &mut MAX_COMPARED_FIELDS.clone()) {
+            Some(path) => Ok(diagnostic.did_you_mean(span, Some(&path))),
+            None => Err(diagnostic),
+        }
+    }
+
+    /// Reports a key of a record that its declared type lacks. `path` is the name of the value in
+    /// messages. Returns `None` if each key is declared.
+    pub(super) fn report_unknown_key<T>(
+        &mut self,
+        value: &ast::Expr,
+        ty: &Ty,
+        path: &str,
+    ) -> Option<Checked<T>> {
+        match &value.kind {
+            ast::ExprKind::Record(entries) => {
+                let record = ty.fields()?;
+                for (key, inner) in entries {
+                    let Some(field) = record.get(&key.node) else {
+                        let message = message!("`{path}` has no field `{}`", key.node);
+                        let diagnostic = Diagnostic::new(Code::TestInput, key.span, message);
+                        let help = message!("its fields are {}", super::join_names(record.names()));
+                        let near = self.nearest(&key.node, record.names());
+                        let is_certain = is_single_slip(&key.node, record.names());
+                        let diagnostic = diagnostic.suggest_or_help(key.span, near, help);
+                        return Some(self.report(diagnostic.certain_if(is_certain)));
+                    };
+                    let found = self.report_unknown_key(inner, &field.ty, &format!("{path}.{}", key.node));
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                None
+            }
+            ast::ExprKind::List(items) => {
+                let element = ty.element();
+                let mut items = items.iter().enumerate();
+                items.find_map(|(index, item)| {
+                    self.report_unknown_key(item, &element, &format!("{path}[{index}]"))
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the number of next nodes that the first test with a literal list of them gives.
+    pub(super) fn tested_next_count(&self) -> Option<usize> {
+        self.statements().find_map(|statement| {
+            let StatementKind::Test(test) = &statement.kind else { return None };
+            test.given.iter().find_map(|(path, value)| match (path.as_slice(), &value.kind) {
+                ([name], ast::ExprKind::List(nodes)) if name.node == "next" => Some(nodes.len()),
+                _ => None,
+            })
+        })
+    }
+
+    /// Reports `next[-1]`, which other languages count from the end.
+    pub(super) fn report_index_from_end<T>(&mut self, index: i64, span: Span) -> Checked<T> {
+        let count = self.tested_next_count().map(|count| count as i64).filter(|count| -index <= *count);
+        let message = message!("a next node is not counted from the end");
+        let diagnostic = Diagnostic::new(Code::BadDestination, span, message);
+        let written = format!("next[{}]", count.unwrap_or(2) + index);
+        self.report(match count {
+            Some(count) => {
+                let help = message!("the tests give {count} next nodes: write `{written}`");
+                diagnostic.help(help).likely_fix(span, written)
+            }
+            None => diagnostic.help(message!("count from 0: for the last of two next nodes write `next[1]`")),
+        })
+    }
+
+    /// Reports JSON Schema that is written in place of a type. Returns the type that it describes,
+    /// so that the fields of the type are known. `None` for any other record.
+    pub(super) fn report_json_schema(&mut self, fields: &[ast::Field], span: Span) -> Option<Ty> {
+        let (written, ty) = self.type_of_schema(fields)?;
+        let message = message!("this is JSON Schema, not a type");
+        let diagnostic = Diagnostic::new(Code::UnknownType, span, message);
+        let help = message!("write `{written}`; `rulec schema --from` converts a file");
+        self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
+        Some(ty)
+    }
+
+    /// Returns the type that a JSON Schema describes, and its spelling. `None` if the fields are no
+    /// JSON Schema.
+    fn type_of_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
+        let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
+        let kind = match &field("type")?.kind {
+            TypeKind::Name(kind) => kind.as_str(),
+            TypeKind::Values(values) => values.first()?.node.as_str(),
+            _ => return None,
+        };
+        match (kind, field("properties").map(|properties| &properties.kind)) {
+            ("object", Some(TypeKind::Record(properties))) => {
+                let (mut written, mut record) = (Vec::new(), RecordType::default());
+                for property in properties {
+                    let (text, ty) = self.schema_or_type(&property.ty)?;
+                    let (name, mark) = (&property.name.node, if property.optional { "?" } else { "" });
+                    written.push(format!("{name}{mark}: {text}"));
+                    let (name, optional) = (Arc::from(name.as_str()), property.optional);
+                    record.push(Field { name, ty, optional, private: property.private });
+                }
+                Some((format!("{{ {} }}", written.join(", ")), Ty::record(record)))
+            }
+            ("array", _) => {
+                let (element, ty) = self.schema_or_type(field("items")?)?;
+                Some((format!("list<{element}>"), Ty::list(ty)))
+            }
+            // A record may well have a field `type`, but none of these types exist.
+            ("integer" | "boolean", _) => {
+                let name = Ty::builtin_for_foreign_name(kind)?;
+                Some((name.to_owned(), Ty::builtin(name)?))
+            }
+            ("string" | "number", _) if fields.len() == 1 => Some((kind.to_owned(), Ty::builtin(kind)?)),
+            _ => None,
+        }
+    }
+
+    fn schema_or_type(&mut self, ty: &TypeExpr) -> Option<(String, Ty)> {
+        if let TypeKind::Record(fields) = &ty.kind
+            && let Some(found) = self.type_of_schema(fields)
+        {
+            return Some(found);
+        }
+        if let TypeKind::Name(name) = &ty.kind
+            && let Some(name) = Ty::builtin_for_foreign_name(name)
+            && let Some(builtin) = Ty::builtin(name)
+        {
+            return Some((name.to_owned(), builtin));
+        }
+        let written = self.source(ty.span).to_owned();
+        Some((written, self.resolve_type(ty).ok()?))
+    }
+}
+
+/// Returns a text without the marks that separate words, in lower case.
+fn letters(name: &str) -> String {
+    let name = name.chars().filter(|c| !matches!(c, '_' | '.' | '的' | '之'));
+    name.flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the declared path of several names whose letters are `wanted`. `path` has the names so
+/// far, and `left` is the number of fields that may still be compared.
+fn path_like<'t>(
+    record: &'t RecordType,
+    wanted: &str,
+    path: &mut Vec<&'t str>,
+    left: &mut usize,
+) -> Option<String> {
+    for field in &record.fields {
+        *left = left.checked_sub(1)?;
+        let Some(rest) = wanted.strip_prefix(letters(&field.name).as_str()) else { continue };
+        path.push(&field.name);
+        if rest.is_empty() && path.len() > 1 {
+            return Some(path.join("."));
+        }
+        let inner = field.ty.fields().filter(|_| path.len() < MAX_PATH && !rest.is_empty());
+        let found = inner.and_then(|inner| path_like(inner, rest, path, left));
+        if found.is_some() {
+            return found;
+        }
+        path.pop();
+    }
+    None
+}
+
+/// True if a declared enumeration has this text. `left` is the number of fields that may still be
+/// compared.
+fn has_enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> bool {
+    record.fields.iter().any(|field| {
+        let Some(rest) = left.checked_sub(1) else { return false };
+        *left = rest;
+        let ty = &field.ty;
+        ty.values_or_element_values().is_some_and(|values| values.contains(text))
+            || ty.fields().is_some_and(|inner| has_enumerated_text(inner, text, left))
+    })
+}

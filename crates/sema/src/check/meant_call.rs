@@ -1,0 +1,96 @@
+//! The expression that a call of another language's function means, with the author's own
+//! arguments: functions of spreadsheets and SQL, operators called as functions, and the clock.
+
+use rulec_lang::builtins;
+use rulec_lang::operators::{Fixity, TABLE};
+
+/// Returns the expression that a call means, such as `a ?? b` for `COALESCE(a, b)`. `args` are the
+/// texts of the arguments. `has_now` is true if messages may have the field `now`. `None` for other
+/// functions.
+pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> Option<String> {
+    if args.iter().any(|arg| arg.is_empty() || arg.len() > 80 || arg.contains('\n')) {
+        return None;
+    }
+    let lower = name.to_lowercase().replace('_', "");
+    if builtins::reads_clock(name) {
+        let is_date = lower.contains("date") || lower == "today";
+        return (has_now && args.is_empty()).then(|| (if is_date { "date(now)" } else { "now" }).to_owned());
+    }
+    Some(match (lower.as_str(), args) {
+        ("sumproduct", [first, second]) => {
+            let (list, one) = first.rsplit_once('.')?;
+            let (other_list, two) = second.rsplit_once('.')?;
+            if list != other_list {
+                return None;
+            }
+            format!("(sum x.{one} * x.{two} for x in {list}: true)")
+        }
+        ("countif" | "countifs", [list, criterion]) => {
+            format!("(count x in {list}: x {})", comparison(criterion))
+        }
+        ("sumif" | "sumifs", [list, criterion]) => {
+            format!("(sum x for x in {list}: x {})", comparison(criterion))
+        }
+        ("average" | "avg" | "mean", [list]) => format!("sum({list}) / len({list})"),
+        ("and", [_, _, ..]) => format!("({})", args.join(" and ")),
+        ("or", [_, _, ..]) => format!("({})", args.join(" or ")),
+        ("not", [condition]) => format!("not ({condition})"),
+        ("if" | "iif" | "ifelse", [condition, yes, no]) => format!("(if {condition} then {yes} else {no})"),
+        ("coalesce" | "nvl" | "ifnull" | "ifna" | "iferror", [_, _, ..]) => {
+            format!("({})", args.join(" ?? "))
+        }
+        ("isnull" | "isnone" | "isna" | "isnan", [value]) => format!("{value} is missing"),
+        ("exists" | "defined" | "isset" | "isdefined" | "notnull" | "isnotnull", [value]) => {
+            format!("{value} is present")
+        }
+        ("mod", [left, right]) => format!("({left} % {right})"),
+        ("left", [text, count]) => format!("substring({text}, 0, {count})"),
+        ("right", [text, count]) => format!("substring({text}, -{count})"),
+        ("exact" | "equals" | "eq", [left, right]) => format!("{left} == {right}"),
+        ("between", [value, low, high]) => format!("{value} in {low}..={high}"),
+        ("int" | "trunc" | "floordiv", [value]) => format!("floor({value})"),
+        (_, [left, right]) => {
+            let mut infix = TABLE.iter().filter(|row| row.fixity == Fixity::Infix && row.op.is_word());
+            let row = infix.find(|row| {
+                row.spelling.replace('_', "") == lower || row.foreign.contains(&name.to_lowercase().as_str())
+            })?;
+            format!("{left} {} {right}", row.spelling)
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
+fn comparison(criterion: &str) -> String {
+    let inner = criterion.trim_matches('"');
+    let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
+    match (&inner[..signs], inner[signs..].trim()) {
+        ("", _) => format!("== {criterion}"),
+        ("=", value) => format!("== {value}"),
+        ("<>", value) => format!("!= {value}"),
+        (sign, value) => format!("{sign} {value}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_become_expressions() {
+        let check = |name: &str, args: &[&str], expected: Option<&str>| {
+            assert_eq!(expression_for_call(name, args, true).as_deref(), expected, "{name}");
+        };
+        check("SUMPRODUCT", &["l.a", "l.b"], Some("(sum x.a * x.b for x in l: true)"));
+        check("COUNTIF", &["l", "\">3\""], Some("(count x in l: x > 3)"));
+        check("SUMIF", &["l", "\"a\""], Some("(sum x for x in l: x == \"a\")"));
+        check("AVERAGE", &["l"], Some("sum(l) / len(l)"));
+        check("IF", &["a", "1", "2"], Some("(if a then 1 else 2)"));
+        check("COALESCE", &["a", "b"], Some("(a ?? b)"));
+        check("now", &[], Some("now"));
+        check("TODAY", &[], Some("date(now)"));
+        check("startsWith", &["a", "\"b\""], Some("a starts_with \"b\""));
+        check("frobnicate", &["a", "b"], None);
+        assert_eq!(expression_for_call("now", &[], false), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Remedies for paths of imports and list files that name no file: a URL, a pattern, a name without
+//! its extension.
+
+use super::{ImportLoader, resolve_path};
+use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Spanned;
+
+impl ImportLoader<'_> {
+    /// Adds the remedy for a path in the file `importer` that cannot be read. `extension` is the
+    /// usual extension of such files. Without a better remedy, the help text is `general`.
+    pub(super) fn with_path_remedy(
+        &self,
+        diagnostic: Diagnostic,
+        importer: &str,
+        path: &Spanned<String>,
+        extension: &str,
+        general: Message,
+    ) -> Diagnostic {
+        let Spanned { node: written, span } = path;
+        if written.contains("://") || written.starts_with("www.") {
+            let name = written.split(['?', '#']).next().unwrap_or(written).trim_end_matches('/');
+            let name = name.rsplit('/').next().unwrap_or(name);
+            let help = message!("save it in the folder of this file, and write its name: \"{name}\"");
+            return Diagnostic { message: message!("`{written}` is a URL, not a file"), ..diagnostic }
+                .help(help);
+        }
+        if written.contains(['*', '?']) {
+            let example = format!("example.{extension}");
+            let help =
+                message!("a path has no pattern: write a statement for each file, as for \"{example}\"");
+            return diagnostic.help(help);
+        }
+        let (folder, name) = written.rsplit_once(['/', '\\']).unwrap_or(("", written));
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let in_folder = |name: String| if folder.is_empty() { name } else { format!("{folder}/{name}") };
+        let candidates = [
+            in_folder(format!("{name}.{extension}")),
+            in_folder(format!("{stem}.{extension}")),
+            written.to_lowercase(),
+            in_folder(format!("{stem}.{extension}")).to_lowercase(),
+            name.to_owned(),
+            format!("{stem}.{extension}"),
+        ];
+        let is_file = |candidate: &&String| {
+            *candidate != written
+                && resolve_path(importer, candidate).is_some_and(|path| self.loader.load(&path).is_ok())
+        };
+        match candidates.iter().find(is_file) {
+            Some(near) => {
+                diagnostic.help(message!("did you mean \"{near}\"?")).likely_fix(*span, format!("\"{near}\""))
+            }
+            None => diagnostic.help(general),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::loader::{MemoryLoader, load};
+    use rulec_base::parallel::Threads;
+
+    #[test]
+    fn wrong_paths_have_a_remedy() {
+        let files = MemoryLoader::new().with("words.rules", "let x = 1").with("bad.txt", "a");
+        for (statement, expected) in [
+            ("import \"words\"", "did you mean \"words.rules\"?"),
+            ("import \"Words.rules\"", "did you mean \"words.rules\"?"),
+            ("import \"shared/words.rules\"", "did you mean \"words.rules\"?"),
+            ("list bad = from \"bad\"", "did you mean \"bad.txt\"?"),
+            ("list bad = from \"bad.csv\"", "did you mean \"bad.txt\"?"),
+            ("import \"none.rules\"", "the path is relative to the importing file"),
+            (
+                "import \"*.rules\"",
+                "a path has no pattern: write a statement for each file, as for \"example.rules\"",
+            ),
+            (
+                "list bad = from \"https://example.com/lists/bad.txt?raw=1\"",
+                "save it in the folder of this file, and write its name: \"bad.txt\"",
+            ),
+        ] {
+            let main = format!("{statement}\nroute r when unknown -> h");
+            let loaded = load(Threads::One, &files.clone().with("main.rules", main), "main.rules");
+            let [diagnostic] = loaded.diagnostics.as_slice() else { panic!("{:?}", loaded.diagnostics) };
+            assert_eq!(diagnostic.help.as_deref(), Some(expected), "{statement}");
+        }
+    }
+}

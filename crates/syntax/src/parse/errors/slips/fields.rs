@@ -1,0 +1,197 @@
+//! Diagnostics for slips in declared fields and parameters: a type before its name, a name with a
+//! dot, the values of an enumeration without quotes.
+
+use super::super::super::context::unexpected_token;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_lang::ty::Ty;
+use std::ops::Range;
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a slip in the declaration of a field. `None` without such a
+    /// mistake.
+    pub(super) fn field_slip(&self) -> Option<Diagnostic> {
+        if !self.is_in_fields() {
+            return None;
+        }
+        self.type_before_name()
+            .or_else(|| self.dotted_fields())
+            .or_else(|| self.bare_values())
+            .or_else(|| self.sized_type())
+            .or_else(|| self.listed_values())
+    }
+
+    fn meant_type(&self, index: usize) -> Option<&'static str> {
+        let text = self.text_of(index);
+        let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == text);
+        builtin.or_else(|| Ty::builtin_for_foreign_name(text))
+    }
+
+    fn is_word(&self, index: usize) -> bool {
+        self.kind_of(index) == Some(TokenKind::Word)
+    }
+
+    /// Returns the diagnostic for a parameter as other languages write it: `string reason`, `reason
+    /// string`. `None` without such a mistake.
+    fn type_before_name(&self) -> Option<Diagnostic> {
+        let first = self.token_index.checked_sub(1)?;
+        if !self.expects_rule(Rule::colon) {
+            return None;
+        }
+        let declared = |first: usize| {
+            let is_pair = self.is_word(first) && self.is_word(first + 1);
+            let (name, ty) = match (self.meant_type(first), self.meant_type(first + 1)) {
+                (Some(ty), _) if is_pair => (self.text_of(first + 1), ty),
+                (None, Some(ty)) if is_pair => (self.text_of(first), ty),
+                _ => return None,
+            };
+            Some(format!("{name}: {ty}"))
+        };
+        let mut fields = vec![declared(first)?];
+        let mut end = first + 2;
+        while let Some(field) = (self.text_of(end) == ",").then(|| declared(end + 1)).flatten() {
+            fields.push(field);
+            end += 3;
+        }
+        let replacement = fields.join(", ");
+        let message = message!("the name comes first, then `:` and the type");
+        let span = self.span_of_tokens(first..end);
+        Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
+    }
+
+    /// Returns the tokens of the fields that begin at `first` and have names such as `ctx.a`, with
+    /// the same first word. Also returns each field without this word.
+    fn fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
+        let root = self.text_of(first);
+        let (mut at, mut end, mut fields) = (first, first, Vec::new());
+        while self.text_of(at) == root && self.text_of(at + 1) == "." {
+            let colon = (at..self.cx.tokens.end).find(|index| self.text_of(*index) == ":")?;
+            end = self.type_end(colon + 1);
+            let (name, ty) = (self.source(at + 2..colon), self.source(colon + 1..end));
+            let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '?');
+            if ty.is_empty() || !name.chars().all(is_name) {
+                return None;
+            }
+            let names: Vec<&str> = name.split('.').collect();
+            let (last, parents) = names.split_last()?;
+            let field = format!("{last}: {ty}");
+            fields.push(parents.iter().rev().fold(field, |field, parent| format!("{parent}: {{ {field} }}")));
+            at = end + usize::from(matches!(self.text_of(end), "," | ";"));
+        }
+        Some((first..end, fields))
+    }
+
+    /// Returns the index of the first token after the type that begins at `first`.
+    fn type_end(&self, first: usize) -> usize {
+        let mut depth = 0_usize;
+        for index in first..self.cx.tokens.end {
+            let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));
+            let begins_line = index > first && self.cx.sigs[index].indent().is_some();
+            let ends = matches!(kind, TokenKind::Comma | TokenKind::Semicolon)
+                || kind.closes_bracket()
+                || begins_line && text != "|";
+            if depth == 0 && ends {
+                return index;
+            }
+            depth += usize::from(kind.opens_bracket() || text == "<");
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket() || text == ">"));
+        }
+        self.cx.tokens.end
+    }
+
+    /// Returns the diagnostic for names with dots: `ctx.count: int`. `None` without such a mistake.
+    fn dotted_fields(&self) -> Option<Diagnostic> {
+        let first = self.token_index.checked_sub(1)?;
+        if self.found_text != "." || !self.expects_rule(Rule::colon) || !self.is_word(first) {
+            return None;
+        }
+        let (tokens, fields) = self.fields_with_prefix(first)?;
+        let root = self.text_of(first);
+        let replacement = format!("{root}: {{ {} }}", fields.join(", "));
+        let message = message!("the name of a field cannot contain `.`");
+        let help = message!("declare the fields of `{root}` in braces: write `{replacement}`");
+        Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(tokens), replacement))
+    }
+
+    /// Returns the diagnostic for the values of an enumeration without quotes: `lang: en | de`.
+    /// `None` without such a mistake, or if the values are types.
+    fn bare_values(&self) -> Option<Diagnostic> {
+        let is_separator = |index: usize| matches!(self.text_of(index), "|" | "or" | "OR" | "/");
+        let is_value = |index: usize| self.is_word(index) || self.kind_of(index) == Some(TokenKind::String);
+        let mut first = if is_separator(self.token_index) { self.token_index } else { self.token_index - 1 };
+        if !is_separator(first) || first <= self.cx.tokens.start {
+            return None;
+        }
+        first -= 1;
+        while first > self.cx.tokens.start + 1 && is_separator(first - 1) && is_value(first - 2) {
+            first -= 2;
+        }
+        let mut end = first + 1;
+        while is_separator(end) && is_value(end + 1) {
+            end += 2;
+        }
+        let values = || (first..end).step_by(2);
+        let is_type = |index: usize| {
+            self.meant_type(index).is_some()
+                || matches!(self.text_of(index), "null" | "None" | "nil" | "none" | "undefined")
+        };
+        if end == first + 1 || !values().all(is_value) || values().any(is_type) {
+            return None;
+        }
+        let quoted = |index: usize| match self.is_word(index) {
+            true => format!("\"{}\"", self.text_of(index)),
+            false => self.text_of(index).to_owned(),
+        };
+        let replacement = values().map(quoted).collect::<Vec<_>>().join(" | ");
+        let message = message!("the values of an enumeration are written in quotes, with `|` between them");
+        let span = self.span_of_tokens(first..end);
+        Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
+    }
+
+    /// Returns the diagnostic for the values of an enumeration in brackets: `lang: ["en", "de"]`.
+    /// `None` without such a mistake.
+    fn listed_values(&self) -> Option<Diagnostic> {
+        if self.found_text != "[" || !self.is_preceded_by(":") {
+            return None;
+        }
+        let close = self.closing_bracket_or_end(self.token_index);
+        let is_text = |index: usize| self.kind_of(index) == Some(TokenKind::String);
+        let elements = self.token_index + 1..close;
+        let is_list = elements.clone().all(|index| is_text(index) || self.text_of(index) == ",");
+        if !is_list || elements.is_empty() {
+            return None;
+        }
+        let values: Vec<&str> =
+            elements.filter(|index| is_text(*index)).map(|index| self.text_of(index)).collect();
+        let written = values.join(" | ");
+        let span = self.span_of_tokens(self.token_index..(close + 1).min(self.cx.tokens.end));
+        let message = message!("the values of an enumeration are written in quotes, with `|` between them");
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(span, written))
+    }
+
+    /// Returns the diagnostic for a type with a length or with brackets: `decimal(10,2)`, `int[]`.
+    /// `None` without such a mistake.
+    fn sized_type(&self) -> Option<Diagnostic> {
+        let name = self.token_index.checked_sub(1)?;
+        let ty = self.meant_type(name).filter(|_| matches!(self.found_text, "(" | "["))?;
+        let end = self.closing_bracket_or_end(self.token_index) + 1;
+        let inside = self.token_index + 1..(end - 1).min(self.cx.tokens.end);
+        let is_size = |index: usize| {
+            self.kind_of(index) == Some(TokenKind::Number)
+                || matches!(self.text_of(index), "," | "max" | "MAX")
+        };
+        let (message, replacement) = match self.found_text {
+            "(" if inside.clone().all(is_size) => {
+                (message!("a type has no length and no number of digits"), ty.to_owned())
+            }
+            "[" if inside.is_empty() => {
+                (message!("a type of lists is written `list<…>`"), format!("list<{ty}>"))
+            }
+            _ => return None,
+        };
+        let span = self.span_of_tokens(name..end.min(self.cx.tokens.end));
+        Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
+    }
+}

@@ -1,0 +1,275 @@
+//! Diagnostics for words and marks in a statement that belong to another place or to no place: a
+//! priority of a flow, a colon before a brace, a verb before a target.
+
+use super::super::super::context::unexpected_token;
+use super::super::super::{literal, shapes};
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a word or mark in the wrong place. `None` without such a mistake.
+    pub(super) fn misplaced_part(&self) -> Option<Diagnostic> {
+        shapes::early_priority(self.cx, self.token_index)
+            .or_else(|| shapes::line_number(self.cx, self.token_index))
+            .or_else(|| self.priority_of_other())
+            .or_else(|| self.mark_before_brace())
+            .or_else(|| self.branch_words())
+            .or_else(|| self.flow_words())
+            .or_else(|| self.verb_before_target())
+            .or_else(|| self.missing_sign())
+    }
+
+    /// Returns the diagnostic for a unit after a space in a clause of a statement, as in `keep 24
+    /// hours`. `None` without such a mistake.
+    pub(super) fn spaced_unit(&self) -> Option<Diagnostic> {
+        // The unit was parsed as the word of the next clause, so parsing failed after it.
+        let units = [self.token_index, self.token_index.wrapping_sub(1)];
+        let is_unit = |unit: &usize| {
+            *unit > self.cx.tokens.start
+                && self.kind_of(*unit) == Some(TokenKind::Word)
+                && self.kind_of(*unit - 1) == Some(TokenKind::Number)
+        };
+        let unit = units.into_iter().find(is_unit)?;
+        if !matches!(self.rule, Rule::history_statement | Rule::workflow_statement) {
+            return None;
+        }
+        let replacement = literal::with_unit(self.text_of(unit - 1), self.text_of(unit))?;
+        let message = message!("a unit follows its number without a space");
+        let span = self.span_of_tokens(unit..unit + 1);
+        let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
+        Some(diagnostic.likely_fix(self.span_of_tokens(unit - 1..unit + 1), replacement))
+    }
+
+    /// Returns the diagnostic for tokens that must be removed. They are not the first ones of the
+    /// statement.
+    fn removal(&self, first: usize, end: usize, message: rulec_base::diag::Message) -> Option<Diagnostic> {
+        let span = self.span_of_tokens(first..end);
+        let written = self.source(first..end).to_owned();
+        let removed = Span { start: self.cx.sigs[first - 1].token.end, ..span };
+        Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
+    }
+
+    /// Returns the diagnostic for a priority of a statement that has none, as in `flow a priority
+    /// 5`. `None` without such a mistake.
+    fn priority_of_other(&self) -> Option<Diagnostic> {
+        let has_priority = matches!(self.rule, Rule::route_statement) || super::super::is_item(self.rule);
+        // After the patterns of a flow, the word is parsed as the start of `ignoring case`.
+        let index = self.token_index - usize::from(self.is_preceded_by("priority"));
+        if self.text_of(index) != "priority" || has_priority || index == self.cx.tokens.start {
+            return None;
+        }
+        let is_part = |index: usize| {
+            self.kind_of(index) == Some(TokenKind::Number) || matches!(self.text_of(index), "-" | "=" | ":")
+        };
+        let end = (index + 1..self.cx.tokens.end).find(|index| !is_part(*index));
+        let word = self.text_of(self.cx.tokens.start);
+        let message = match self.rule {
+            Rule::flow_statement => {
+                message!("a flow has no priority: flows are tried in the order of the file")
+            }
+            _ => message!("`{word}` takes no priority: only a route has one"),
+        };
+        self.removal(index, end.unwrap_or(self.cx.tokens.end), message)
+    }
+
+    /// Returns the diagnostic for a mark or word between a head and its brace: `test "a": {`,
+    /// `branch a -> {`. `None` without such a mistake.
+    fn mark_before_brace(&self) -> Option<Diagnostic> {
+        let is_mark = matches!(
+            self.found_text,
+            ":" | "=" | "->" | "=>" | ":=" | "is" | "then" | "begin" | "do" | "has" | "when" | "if" | "with"
+        );
+        let has_braces = matches!(
+            self.rule,
+            Rule::test_statement
+                | Rule::choice_statement
+                | Rule::router_statement
+                | Rule::workflow_statement
+                | Rule::intent_statement
+                | Rule::lexicon_statement
+                | Rule::settings_statement
+                | Rule::input_statement
+        );
+        if !is_mark || !has_braces {
+            return None;
+        }
+        let next = self.text_of(self.token_index + 1);
+        if next == "{" {
+            let message = message!("the brace follows without `{}`", self.found_text);
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
+        if self.rule != Rule::test_statement || !matches!(next, "given" | "expect") {
+            return None;
+        }
+        let parts = self.token_index + 1..self.cx.tokens.end;
+        let body = format!(" {{ {} }}", self.source(parts));
+        let head = self.source(self.cx.tokens.start..self.token_index);
+        let message = message!("the parts of a test are written in braces");
+        let help =
+            message!("write `{head}{{` here, and `}}` after the last `expect`", head = format!("{head} "));
+        let span = Span {
+            start: self.token_before()?.end,
+            ..self.span_of_tokens(self.token_index..self.cx.tokens.end)
+        };
+        Some(unexpected_token(self.span, message, help).fix(span, body))
+    }
+
+    /// Returns the diagnostic for conditions of a branch without braces, or with `or` or `and`
+    /// before the braces. `None` without such a mistake.
+    fn branch_words(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::choice_statement {
+            return None;
+        }
+        let found = self.found_text;
+        if self.text_of(self.token_index + 1) == "{" {
+            let word = match found {
+                "or" | "one" | "either" | "some" | "OR" | "ANY" => "any",
+                "and" | "both" | "every" | "AND" | "ALL" => "all",
+                _ => return None,
+            };
+            let message = message!("the conditions of a branch cannot begin with `{found}`");
+            let diagnostic = unexpected_token(self.span, message, message!("write `{word} {{ … }}`"));
+            return Some(diagnostic.fix(self.span, word));
+        }
+        let follows_branch =
+            self.token_index > self.cx.tokens.start + 1 && self.text_of(self.token_index - 2) == "branch";
+        if !matches!(found, "when" | "if" | ":" | "->" | "=>" | "where" | "=") || !follows_branch {
+            return None;
+        }
+        let starts_next = |index: &usize| {
+            let text = self.text_of(*index);
+            text == "branch" || text == "default" && self.text_of(*index + 1) == "branch"
+        };
+        let last = self.cx.tokens.end - 1;
+        let end = (self.token_index + 1..last).find(starts_next).unwrap_or(last);
+        if end == self.token_index + 1 {
+            return None;
+        }
+        let only_text = end == self.token_index + 2 && self.kind_of(end - 1) == Some(TokenKind::String);
+        if only_text {
+            let message = message!("the meaning of a branch follows without `{found}`");
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
+        let condition = self.source(self.token_index + 1..end);
+        let replacement = format!("{{ {condition} }}");
+        let message = message!("the conditions of a branch are written in braces");
+        let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
+        Some(diagnostic.fix(self.span_of_tokens(self.token_index..end), replacement))
+    }
+
+    /// Returns the diagnostic for a flow with a superfluous word, or without the word before its
+    /// patterns or examples. `None` without such a mistake.
+    fn flow_words(&self) -> Option<Diagnostic> {
+        let (found, index) = (self.found_text, self.token_index);
+        if self.rule != Rule::flow_statement {
+            return None;
+        }
+        let before = self.token_before().map_or("", |token| self.token_text(token));
+        if found == "[" && before == "keyword" {
+            let message = message!("`keyword` needs the kind of comparison");
+            let help = message!("write `keyword contains [`, or `exact` or `regex` in place of `contains`");
+            let start = Span { end: self.span.start, ..self.span };
+            return Some(unexpected_token(self.span, message, help).likely_fix(start, "contains "));
+        }
+        if found == "[" && matches!(before, "any" | "all" | "one" | "of" | "either" | "each" | "in") {
+            let message = message!("the patterns follow without `{before}`: one of them is enough");
+            return self.removal(index - 1, index, message);
+        }
+        let is_text = matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
+        let expects_list = [Rule::open_bracket, Rule::words, Rule::list_in_place];
+        if is_text && expects_list.into_iter().any(|rule| self.expects_rule(rule)) {
+            let replacement = format!("[{found}]");
+            let message = message!("the elements of a list are written in brackets");
+            let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
+            return Some(diagnostic.fix(self.span, replacement));
+        }
+        if !self.expects_rule(Rule::kw_keyword) {
+            return None;
+        }
+        let replacement = match found {
+            "examples" | "example" => "intent examples",
+            "phrases" | "utterances" | "samples" | "intents" => "intent",
+            "keywords" | "patterns" if self.text_of(index + 1) == "[" => "keyword contains",
+            "keywords" | "on" | "matches" => "keyword",
+            "contains" | "exact" | "regex" => &format!("keyword {found}"),
+            _ => return None,
+        };
+        let message = message!("a flow needs `keyword` or `intent` before its patterns, found `{found}`");
+        let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
+        Some(diagnostic.fix(self.span, replacement))
+    }
+
+    /// Returns the diagnostic for a declaration without the sign or word after its name: `type item
+    /// { … }`, `entity order = …`. `None` without such a mistake.
+    fn missing_sign(&self) -> Option<Diagnostic> {
+        if self.rule == Rule::history_statement && matches!(self.found_text, ":" | "=") {
+            let message = message!("a clause of the history has no `{}`", self.found_text);
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
+        let is_value =
+            matches!(self.found_text, "{" | "[") || self.kind_of(self.token_index) == Some(TokenKind::String);
+        if is_value && self.expects_rule(Rule::equals) && self.token_index == self.cx.tokens.start + 2 {
+            let head = self.source(self.cx.tokens.start..self.token_index);
+            let message = message!("the name and its value are separated by `=`");
+            let start = Span { end: self.span.start, ..self.span };
+            return Some(unexpected_token(self.span, message, message!("write `{head} =`")).fix(start, "= "));
+        }
+        if matches!(self.found_text, "=" | ":" | "is" | "like")
+            && self.rule == Rule::entity_statement
+            && self.expects_rule(Rule::kw_matches)
+        {
+            let message = message!("the pattern of an entity follows `matches`");
+            return Some(
+                unexpected_token(self.span, message, message!("write `matches`")).fix(self.span, "matches"),
+            );
+        }
+        None
+    }
+
+    /// Returns the diagnostic for a verb before the target of a route: `-> call billing`. `None`
+    /// without such a mistake.
+    fn verb_before_target(&self) -> Option<Diagnostic> {
+        let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        let verb = self.token_index.checked_sub(1)?;
+        let is_verb = matches!(
+            self.text_of(verb).to_lowercase().as_str(),
+            "call"
+                | "go"
+                | "goto"
+                | "run"
+                | "jump"
+                | "use"
+                | "enter"
+                | "do"
+                | "return"
+                | "send"
+                | "to"
+                | "invoke"
+        );
+        if !is_route || !is_verb || verb == 0 || self.text_of(verb - 1) != "->" {
+            return None;
+        }
+        let mut name = self.token_index;
+        while matches!(self.text_of(name), "to" | "table" | "handler") {
+            name += 1;
+        }
+        let target = self.text_of(name);
+        if super::super::is_reserved(target) {
+            return None;
+        }
+        if !matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::Quoted)) {
+            return None;
+        }
+        let is_declaration = |pair: &[super::super::super::stream::SignificantToken]| {
+            self.token_text(pair[0].token) == "table" && self.token_text(pair[1].token) == target
+        };
+        let is_table = self.cx.sigs.windows(2).any(is_declaration);
+        let replacement = if is_table { format!("goto {target}") } else { target.to_owned() };
+        let message = message!("`{}` cannot be written before a target", self.source(verb..name));
+        let span = self.span_of_tokens(verb..name + 1);
+        Some(unexpected_token(span, message, message!("write `-> {replacement}`")).fix(span, replacement))
+    }
+}

@@ -1,0 +1,204 @@
+//! Diagnostics for routes whose parts are missing or in another order: a handler before its
+//! condition, a priority before `route`, a line number before a statement. Each diagnostic repeats
+//! the author's own parts in the right order.
+
+use super::context::{StatementContext, unexpected_token};
+use super::{is_reserved, splitter, terminals};
+use crate::lex::TokenKind;
+use rulec_base::diag::{Code, Diagnostic, nearest};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use std::ops::Range;
+
+/// Maximum number of characters of a condition that a help text repeats.
+const MAX_CONDITION: usize = 120;
+
+/// Returns the diagnostic for a statement whose first word begins no statement.
+pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
+    let first = cx.tokens.start;
+    early_priority(cx, first)
+        .or_else(|| line_number(cx, first))
+        .or_else(|| unnamed_route(cx))
+        .or_else(|| definition_without_word(cx))
+        .unwrap_or_else(|| splitter::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
+}
+
+fn text_of<'a>(cx: &StatementContext<'a>, index: usize) -> &'a str {
+    cx.sigs.get(index).map_or("", |sig| sig.token.text(cx.text))
+}
+
+fn kind_of(cx: &StatementContext<'_>, index: usize) -> Option<TokenKind> {
+    cx.sigs.get(index).map(|sig| sig.token.kind)
+}
+
+/// Returns the span of a range of tokens, which must not be empty.
+fn span_of(cx: &StatementContext<'_>, tokens: Range<usize>) -> Span {
+    let span = |index: usize| cx.sigs[index].token.span(cx.file);
+    span(tokens.start).to(span(tokens.end - 1))
+}
+
+/// Returns the diagnostic for a priority before its route, as in `priority 5 route a when …`. The
+/// word `priority` or `disabled` is the token at `index`. `None` without such a mistake.
+pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+    let word = text_of(cx, index);
+    let end = match word {
+        "disabled" => index + 1,
+        "priority" => (index + 1..index + 4).find(|end| text_of(cx, *end) == "route")?,
+        _ => return None,
+    };
+    let is_name = matches!(kind_of(cx, end + 1), Some(TokenKind::Word | TokenKind::Quoted));
+    if text_of(cx, end) != "route" || !is_name {
+        return None;
+    }
+    let number = (end > index + 1).then(|| format!(" {}", &cx.text[span_of(cx, index + 1..end).range()]));
+    let number = number.unwrap_or_default().replace(['=', ':'], "");
+    let replacement = format!("route {} {word}{}", text_of(cx, end + 1), number.trim_end());
+    let message = message!("`{word}` must be written after the name of the route");
+    let diagnostic = unexpected_token(span_of(cx, index..end), message, message!("write `{replacement}`"));
+    Some(diagnostic.fix(span_of(cx, index..end + 2), replacement))
+}
+
+/// Returns the diagnostic for a line number that was pasted with a statement, as in `12 default ->
+/// h`. The number is the token at `index`. `None` without such a mistake.
+pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+    let number = cx.sigs.get(index).filter(|sig| sig.token.kind == TokenKind::Number)?;
+    let is_mark = |index: &usize| matches!(text_of(cx, *index), ":" | "." | "|" | ")");
+    let end = (index + 1..cx.sigs.len()).find(|index| !is_mark(index))?;
+    let begins_statement =
+        terminals::find_word(text_of(cx, end)).is_some_and(terminals::Terminal::starts_statement);
+    let is_on_same_line = cx.sigs[end].indent().is_none();
+    if number.indent().is_none() || !begins_statement || !is_on_same_line {
+        return None;
+    }
+    let span = span_of(cx, index..end);
+    let written = &cx.text[span.range()];
+    let message = message!("a line number is not part of a statement");
+    let removed = Span { end: cx.sigs[end].token.start, ..span };
+    Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
+}
+
+/// Returns the diagnostic for a route without its keyword, its name or `when`: `deny tool == "x"`,
+/// `rout size > 3 -> h`, `tool == "x" -> deny`. `None` without such a mistake.
+fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+    let (first, end) = (cx.tokens.start, cx.tokens.end);
+    let head = text_of(cx, first);
+    let replacement = match outer_arrow(cx) {
+        Some(arrow) => {
+            let (name, condition) = condition_before_arrow(cx, arrow)?;
+            let target = source(cx, arrow + 1..end)?;
+            format!("route {name} when {} -> {target}", source(cx, condition)?)
+        }
+        None if is_handler(cx, head) => {
+            let has_arguments = text_of(cx, first + 1) == "(";
+            let close = (first..end).find(|index| has_arguments && text_of(cx, *index) == ")");
+            let after = close.unwrap_or(first) + 1;
+            let target = source(cx, first..after)?;
+            let start = after + usize::from(introduces_condition(text_of(cx, after)));
+            if after == end {
+                format!("default -> {target}")
+            } else {
+                let condition = source(cx, start..end)?;
+                match text_of(cx, after) {
+                    "unless" => format!("route NAME when not ({condition}) -> {target}"),
+                    _ => format!("route NAME when {condition} -> {target}"),
+                }
+            }
+        }
+        None => return None,
+    };
+    let span = cx.sigs[first].token.span(cx.file);
+    let message = message!("no statement starts with `{}`", cx.shortened_source(span));
+    Some(Diagnostic::new(Code::UnknownStatement, span, message).help(message!("write `{replacement}`")))
+}
+
+/// Returns the diagnostic for a definition without `let`, as in `vip := user.vip`. `None` without
+/// such a mistake.
+fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+    let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
+    let name = text_of(cx, first);
+    let is_name = kind_of(cx, first) == Some(TokenKind::Word);
+    if !is_name || !matches!(text_of(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
+        return None;
+    }
+    let replacement = format!("let {name} =");
+    let message = message!("a definition begins with `let`");
+    let span = cx.sigs[first].token.span(cx.file);
+    let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
+    let head = span_of(cx, first..sign + 1);
+    Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
+}
+
+/// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as
+/// an arrow.
+fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
+    let mut depth = 0_usize;
+    cx.tokens.clone().find(|index| {
+        let kind = cx.sigs[*index].token.kind;
+        depth += usize::from(kind.opens_bracket());
+        depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+        depth == 0 && (kind == TokenKind::Arrow || text_of(cx, *index) == "then")
+    })
+}
+
+/// Returns the name and the condition of a route that lacks its keyword, its name or `when`. `None`
+/// if these parts are complete or cannot be told apart.
+fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
+    let first = cx.tokens.start;
+    let head = text_of(cx, first);
+    let is_route_word = nearest(&head.to_lowercase(), ["route"]).is_some() || head == "rule";
+    let is_operator = |index: usize| {
+        let text = text_of(cx, index);
+        kind_of(cx, index) == Some(TokenKind::Operator) || text == "." || Op::from_spelling(text).is_some()
+    };
+    let is_later_condition =
+        |index: usize| introduces_condition(text_of(cx, index)) && text_of(cx, index) != "unless";
+    // With an `else`, the author meant two routes.
+    let has_else = (arrow..cx.tokens.end).any(|index| text_of(cx, index) == "else");
+    if has_else || (first + 2..arrow).any(is_later_condition) {
+        return None;
+    }
+    let mut start = first;
+    let mut name = "NAME".to_owned();
+    if is_route_word || introduces_condition(head) {
+        start += 1;
+        let follows_name = kind_of(cx, start) == Some(TokenKind::Word)
+            && !is_reserved(text_of(cx, start))
+            && kind_of(cx, start + 1) == Some(TokenKind::Word)
+            && !is_operator(start + 1)
+            && !matches!(text_of(cx, start + 1), "is" | "not");
+        if is_route_word && follows_name {
+            name = text_of(cx, start).to_owned();
+            start += 1;
+        }
+        start += usize::from(introduces_condition(text_of(cx, start)));
+    } else if !is_operator(first + 1) {
+        return None;
+    }
+    (start < arrow).then_some((name, start..arrow))
+}
+
+/// True for a word that other languages write before a condition, and for `when` itself.
+fn introduces_condition(word: &str) -> bool {
+    matches!(word, "when" | "WHEN" | "When" | "if" | "IF" | "If" | "where" | "unless" | "当" | "如果")
+}
+
+/// True if the file declares this handler, or if an arrow leads to it.
+fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
+    let follows = |index: usize| {
+        let before = &cx.sigs[index].token;
+        before.kind == TokenKind::Arrow || before.text(cx.text) == "handler"
+    };
+    let is_name = matches!(kind_of(cx, cx.tokens.start), Some(TokenKind::Word | TokenKind::Quoted));
+    is_name && (1..cx.sigs.len()).any(|index| text_of(cx, index) == name && follows(index - 1))
+}
+
+/// Returns the source text of tokens. `None` if they are empty, too long for a help text or on
+/// several lines.
+fn source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
+    if tokens.is_empty() {
+        return None;
+    }
+    let text = &cx.text[span_of(cx, tokens).range()];
+    (text.len() <= MAX_CONDITION && !text.contains(['\n', '#'])).then_some(text)
+}

@@ -1,0 +1,175 @@
+//! Diagnostics for slips of words inside an expression: an operator in two words, a range with
+//! `to`, a time with `ago`, a text without quotes after `is`.
+
+use super::super::context::unexpected_token;
+use super::super::expr::{ExprPiece, ExprPieceKind, PrecedenceClimber};
+use super::super::foreign::foreign_syntax_error;
+use super::super::{is_reserved, literal, shapes};
+use crate::lex::{TokenKind, tokenize};
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+
+impl PrecedenceClimber<'_, '_, '_> {
+    /// Returns the diagnostic for a slip of words around the current piece, which follows a
+    /// complete operand. `None` without such a mistake.
+    pub(super) fn slip_of_words(&self) -> Option<Diagnostic> {
+        let token = self.cx.sigs.partition_point(|sig| sig.token.end <= self.piece_span(self.position).start);
+        shapes::early_priority(self.cx, token)
+            .or_else(|| shapes::line_number(self.cx, token))
+            .or_else(|| self.in_network())
+            .or_else(|| self.range_in_words())
+            .or_else(|| self.time_ago())
+            .or_else(|| self.loopback())
+    }
+
+    /// Returns the diagnostic for `in network "10.0.0.0/8"` in two words. The current piece is the
+    /// network. `None` without such a mistake.
+    pub(in super::super) fn in_network(&self) -> Option<Diagnostic> {
+        let word = self.position.checked_sub(1)?;
+        let first = word.checked_sub(1)?;
+        let is_network = matches!(
+            self.text_at(word).to_lowercase().as_str(),
+            "network" | "networks" | "subnet" | "subnets" | "cidr" | "net" | "range"
+        );
+        let is_value = matches!(
+            self.kind_at(self.position),
+            Some(ExprPieceKind::String | ExprPieceKind::Brackets | ExprPieceKind::Word)
+        );
+        if !is_network || !is_value || self.text_at(first) != "in" {
+            return None;
+        }
+        let is_list = self.kind_at(self.position) == Some(ExprPieceKind::Brackets);
+        let replacement = if is_list { "in_network any" } else { "in_network" };
+        let span = self.piece_span(first).to(self.piece_span(word));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, replacement))
+    }
+
+    /// Returns the diagnostic for a range with a word: `in 18 to 65`. The current piece is the
+    /// word. `None` without such a mistake.
+    fn range_in_words(&self) -> Option<Diagnostic> {
+        let low = self.position.checked_sub(1)?;
+        let is_joint = matches!(
+            self.text_at(self.position).to_lowercase().as_str(),
+            "to" | "until" | "till" | "through" | "thru" | "upto" | "bis" | "至" | "到"
+        );
+        let is_bound =
+            |index| matches!(self.kind_at(index), Some(ExprPieceKind::Number | ExprPieceKind::String));
+        let minus = usize::from(low > 0 && self.text_at(low - 1) == "-");
+        let follows_in = low > minus && self.text_at(low - minus - 1) == "in";
+        if !is_joint || !is_bound(low) || !is_bound(self.position + 1) || !follows_in {
+            return None;
+        }
+        let replacement = format!("{}..={}", self.text_at(low), self.text_at(self.position + 1));
+        let span = self.piece_span(low).to(self.piece_span(self.position + 1));
+        let message = message!("a range is written with `..` or `..=`");
+        Some(foreign_syntax_error(span, message, &replacement))
+    }
+
+    /// Returns the diagnostic for `joined > 52w ago`. The current piece is `ago`, or a unit before
+    /// it. `None` without such a mistake.
+    fn time_ago(&self) -> Option<Diagnostic> {
+        let number = self.position.checked_sub(1)?;
+        let is_ago =
+            |index| matches!(self.text_at(index), "ago" | "earlier" | "back" | "前" | "之前" | "以前");
+        let (ago, duration) = if is_ago(self.position) {
+            (self.position, self.text_at(number).to_owned())
+        } else if is_ago(self.position + 1) {
+            (self.position + 1, literal::with_unit(self.text_at(number), self.text_at(self.position))?)
+        } else {
+            return None;
+        };
+        if self.kind_at(number) != Some(ExprPieceKind::Number) {
+            return None;
+        }
+        let span = self.piece_span(number).to(self.piece_span(ago));
+        let message = message!("`{}` is not a value", self.span_text(span));
+        let is_comparison =
+            number > 0 && matches!(self.text_at(number - 1), "<" | ">" | "<=" | ">=" | "==" | "=");
+        let Some(left) = self.last_left.filter(|_| is_comparison).map(|left| self.span_text(left)) else {
+            let replacement = format!("now - {duration}");
+            return Some(foreign_syntax_error(span, message, &replacement));
+        };
+        let help = message!(
+            "write `{left} < now - {duration}` for longer ago, or `{left} > now - {duration}` for more recently"
+        );
+        Some(unexpected_token(span, message, help))
+    }
+
+    /// Returns the diagnostic for another spelling of `loopback` in a router. `None` without such a
+    /// mistake.
+    fn loopback(&self) -> Option<Diagnostic> {
+        let mut end = self.position + 1;
+        while matches!(self.text_at(end), "-" | "back") && end < self.position + 3 {
+            end += 1;
+        }
+        let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+        let written = self.span_text(span);
+        let letters: String = written.chars().filter(|c| c.is_alphanumeric()).collect();
+        let is_loopback =
+            matches!(letters.to_lowercase().as_str(), "loopback" | "loop" | "back" | "loopsback");
+        if self.statement_word() != "router" || !is_loopback {
+            return None;
+        }
+        Some(foreign_syntax_error(span, message!("`{written}` is not the right spelling"), "loopback"))
+    }
+
+    /// Returns the diagnostic for a comparison with `is`: `intent is refund`, `n is not 3`. The
+    /// current piece is `is`. `None` without such a mistake.
+    pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
+        let is_negated = self.text_at(self.position + 1) == "not";
+        let value = self.position + 1 + usize::from(is_negated);
+        let sign = if is_negated { "!=" } else { "==" };
+        let ends = value + 1 == self.comparison_end(value);
+        let text = self.text_at(value);
+        let span = self.piece_span(self.position).to(self.piece_span(value.min(self.pieces.len() - 1)));
+        let message = message!("values are compared with `{sign}`, not with `is`");
+        match self.kind_at(value)? {
+            ExprPieceKind::String | ExprPieceKind::Number if ends => {
+                Some(foreign_syntax_error(span, message, &format!("{sign} {text}")))
+            }
+            ExprPieceKind::Word
+                if ends
+                    && !is_reserved(text)
+                    && !matches!(text, "empty" | "blank" | "true" | "false" | "True" | "False") =>
+            {
+                let replacement = format!("{sign} \"{text}\"");
+                let help = message!("write `{replacement}` for a text, or `{sign} {text}` for a field");
+                Some(unexpected_token(span, message, help).likely_fix(span, replacement))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
+    /// without such a mistake.
+    pub(in super::super) fn equals_in_record(&self, record: ExprPiece) -> Option<Diagnostic> {
+        let written = self.piece_text(record);
+        let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);
+        // The number of tokens since the last comma.
+        let mut count = 0;
+        for token in tokenize(written, 0) {
+            let text = token.text(written);
+            depth += usize::from(token.kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(token.kind.closes_bracket()));
+            if depth == 1 && count == 1 && text == "=" {
+                replacement.truncate(replacement.trim_end().len());
+                replacement.push(':');
+                first_sign = first_sign.or(Some(token.start));
+            } else {
+                replacement.push_str(text);
+            }
+            count = match token.kind {
+                TokenKind::Comma | TokenKind::OpenBrace if depth == 1 => 0,
+                kind if kind.is_trivia() => count,
+                _ => count + 1,
+            };
+        }
+        let start = record.span.start + first_sign?;
+        let sign = Span { start, end: start + 1, ..record.span };
+        let message = message!("a key and its value are separated by `:`, not by `=`");
+        let diagnostic = unexpected_token(sign, message, message!("write `{replacement}`"));
+        Some(diagnostic.fix(record.span, replacement))
+    }
+}
