@@ -188,7 +188,7 @@ fn halves_of_new_forms_are_told() {
         ("route r when if == 1 -> h", Code::Unexpected, "in backquotes"),
         ("route r when (if a else b) -> h", Code::Unexpected, "`if C then a else b`"),
         ("route r when a unless -> h", Code::Unexpected, ""),
-        ("route r when a except b -> h", Code::UnknownOperator, "`unless`"),
+        ("route r when a except b -> h", Code::Unexpected, "`unless`"),
         ("route r when a where -> h", Code::Unexpected, ""),
         ("route r when a where a == b -> h", Code::Unexpected, "`=`"),
         ("route r when where == 1 -> h", Code::ReservedWord, "in backquotes"),

@@ -1,5 +1,5 @@
-//! Highlights the rules on the pages of a book as editors do. A preprocessor for mdBook: `book.toml`
-//! of `docs/` names it. It reads the book as JSON and writes it back with highlighted HTML.
+//! Highlights the rules on the pages of a book as editors do. A preprocessor for mdBook, which
+//! `docs/book.toml` names. It reads the book as JSON and writes it back with highlighted HTML.
 
 use rulec::MemoryLoader;
 use rulec_ide::Analysis;

@@ -67,8 +67,7 @@ pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Dia
     let end = (index + 1..cx.sigs.len()).find(|index| !is_mark(index))?;
     let begins_statement =
         terminals::find_word(text_of(cx, end)).is_some_and(terminals::Terminal::starts_statement);
-    let is_on_same_line = cx.sigs[end].indent().is_none();
-    if number.indent().is_none() || !begins_statement || !is_on_same_line {
+    if number.indent().is_none() || !begins_statement {
         return None;
     }
     let span = span_of(cx, index..end);
@@ -142,7 +141,7 @@ fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
 }
 
 /// Returns the name and the condition of a route that lacks its keyword, its name or `when`. `None`
-/// if these parts are complete or cannot be told apart.
+/// if these parts are complete or cannot be distinguished.
 fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
     let first = cx.tokens.start;
     let head = text_of(cx, first);
