@@ -1,16 +1,19 @@
 //! The decision log: one JSON line for each decision. A thread writes the lines, so that a decision
 //! does not wait for the disk, unless the mode is [`LogMode::Sync`].
 
+mod file;
 mod output;
 mod spill;
 mod writer;
 
 use crate::metrics::LogMetrics;
-use crate::problem::Problem;
+use crate::receipt::Receipt;
 use crate::rules::StartError;
-use output::Output;
+use crate::trace::TraceId;
+use output::{LogEnd, Output};
 use rulec::{Decision, LiveRules, SigningKey};
 use rulec_base::message;
+use rulec_report::chain::Chain;
 use rulec_runtime::route::DecidedMessage;
 use serde_json::Value as Json;
 use spill::Spill;
@@ -53,11 +56,16 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
+    /// Maximum number of bytes of the messages that wait in memory, in these modes.
+    pub capacity_bytes: usize,
     /// Number of bytes after which a file is renamed, and a new file is begun.
     pub rotate_bytes: u64,
     /// The key that signs checkpoints; `None` for a log without checkpoints.
     pub key: Option<SigningKey>,
 }
+
+/// Receives the events of the log: the kind, and an object.
+pub(crate) type Report = Box<dyn Fn(&str, Json) + Send>;
 
 /// A decision that the log records.
 pub(crate) struct Record {
@@ -69,7 +77,38 @@ pub(crate) struct Record {
     /// The name of the flow that a classifier found.
     pub flow: Option<String>,
     pub elapsed: Duration,
+    /// The trace of the caller.
+    pub trace: Option<TraceId>,
 }
+
+/// The lines that wait in memory.
+#[derive(Default)]
+struct Waiting {
+    lines: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+impl Waiting {
+    /// Adds a line of this size. Returns false, and adds nothing, if that would be more than
+    /// `capacity` lines and bytes.
+    fn try_add(&self, bytes: usize, capacity: (usize, usize)) -> bool {
+        let lines_before = self.lines.fetch_add(1, Ordering::Relaxed);
+        let bytes_before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let fits = lines_before < capacity.0 && bytes_before.saturating_add(bytes) <= capacity.1;
+        if !fits {
+            self.remove(bytes);
+        }
+        fits
+    }
+
+    fn remove(&self, bytes: usize) {
+        self.lines.fetch_sub(1, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// Number of bytes that a decision takes in memory, about, without its message.
+const DECISION_BYTES: usize = 512;
 
 /// What the writer's thread receives.
 enum Task {
@@ -81,50 +120,25 @@ enum Task {
     Close,
 }
 
-/// The promise that a line will be on the disk.
-pub(crate) struct Receipt(Option<oneshot::Receiver<bool>>);
-
-impl Receipt {
-    /// A receipt for a line that no answer waits for.
-    pub const NONE: Receipt = Receipt(None);
-
-    /// Waits until the line is on the disk.
-    ///
-    /// # Errors
-    /// If the line could not be written. The decision must not be answered then.
-    pub async fn wait(self) -> Result<(), Problem> {
-        match self.0 {
-            None => Ok(()),
-            Some(written) => check(written.await.unwrap_or(false)),
+impl Task {
+    /// Number of bytes that the task takes in memory while it waits.
+    fn bytes(&self) -> usize {
+        match self {
+            Task::Decision(record, _) => record.text.len() + DECISION_BYTES,
+            Task::Line(line, _) => line.len(),
+            Task::Spilled | Task::Close => 0,
         }
-    }
-
-    /// Like [`Receipt::wait`], for a thread that may block.
-    ///
-    /// # Errors
-    /// As [`Receipt::wait`].
-    pub fn wait_blocking(self) -> Result<(), Problem> {
-        match self.0 {
-            None => Ok(()),
-            Some(written) => check(written.blocking_recv().unwrap_or(false)),
-        }
-    }
-}
-
-fn check(is_written: bool) -> Result<(), Problem> {
-    match is_written {
-        true => Ok(()),
-        false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
     }
 }
 
 /// A decision log that decisions are added to.
 pub(crate) struct DecisionLog {
     mode: LogMode,
-    capacity: usize,
+    /// Maximum number of lines, and of bytes, that wait in memory.
+    capacity: (usize, usize),
     tasks: Sender<Task>,
-    /// Number of lines that wait in memory.
-    waiting: Arc<AtomicUsize>,
+    waiting: Arc<Waiting>,
+    end: LogEnd,
     /// Number of lines dropped since the last line that was queued.
     dropped: AtomicUsize,
     spill: Option<Arc<Spill>>,
@@ -137,21 +151,24 @@ impl DecisionLog {
     ///
     /// # Errors
     /// If the file cannot be opened, or the mode needs a file.
-    pub fn open(options: LogOptions, metrics: LogMetrics) -> Result<DecisionLog, StartError> {
-        let LogOptions { target, mode, capacity, rotate_bytes, key } = options;
-        let spill = match (mode, &target) {
-            (LogMode::Drop, _) => None,
-            (LogMode::Sync, LogTarget::File(_)) => None,
-            (LogMode::Spill, LogTarget::File(path)) => Some(Arc::new(Spill::open(path)?)),
+    pub fn open(options: LogOptions, metrics: LogMetrics, report: Report) -> Result<DecisionLog, StartError> {
+        let LogOptions { target, mode, capacity, capacity_bytes, rotate_bytes, key } = options;
+        let spilling = match (mode, &target) {
+            (LogMode::Drop, _) | (LogMode::Sync, LogTarget::File(_)) => None,
+            (LogMode::Spill, LogTarget::File(path)) => Some(path.clone()),
             (_, LogTarget::Writer(_)) => {
                 return Err(StartError::Options(message!(
                     "the modes `spill` and `sync` need a file: give `--log FILE`"
                 )));
             }
         };
+        // The lock of the log protects the spill files too.
         let output = Output::open(target, rotate_bytes, key)?;
+        let spill = spilling.map(|path| Spill::open(&path).map(Arc::new)).transpose()?;
+        let end = output.end().clone();
+        report("log_opened", log_end_json(&end.get()));
         let (tasks, received) = channel();
-        let waiting = Arc::<AtomicUsize>::default();
+        let waiting = Arc::<Waiting>::default();
         let has_spilled = spill.as_ref().is_some_and(|spill| spill.has_left_lines());
         let writer = Writer {
             output,
@@ -159,6 +176,8 @@ impl DecisionLog {
             waiting: waiting.clone(),
             spill: spill.clone(),
             metrics: metrics.clone(),
+            report_event: report,
+            is_failing: false,
         };
         let thread = std::thread::Builder::new().name("rulec-log".to_owned());
         let thread = thread.spawn(move || writer.run(&received)).map_err(|error| {
@@ -169,7 +188,13 @@ impl DecisionLog {
         }
         let thread = Mutex::new(Some(thread));
         let dropped = AtomicUsize::new(0);
-        Ok(DecisionLog { mode, capacity, tasks, waiting, dropped, spill, metrics, thread })
+        let capacity = (capacity, capacity_bytes);
+        Ok(DecisionLog { mode, capacity, tasks, waiting, end, dropped, spill, metrics, thread })
+    }
+
+    /// Returns the end of the log: the number of its last line, and the hash of all lines.
+    pub fn end(&self) -> Json {
+        log_end_json(&self.end.get())
     }
 
     /// Adds a decision. Waits for nothing; the receipt says when the line is on the disk.
@@ -177,19 +202,23 @@ impl DecisionLog {
         if self.mode == LogMode::Sync {
             let (sender, written) = oneshot::channel();
             self.queue(Task::Decision(Box::new(record), Some(sender)));
-            return Receipt(Some(written));
+            return Receipt::new(written);
         }
-        let is_full = self.waiting.load(Ordering::Relaxed) >= self.capacity;
-        match &self.spill {
-            // Lines after a spilled line spill too, so that all lines keep their order.
-            Some(spill) if is_full || !spill.is_empty() => self.spill_line(spill, &record.to_line()),
-            None if is_full => {
+        // Lines after a spilled line spill too, so that all lines keep their order.
+        if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
+            self.spill_line(spill, &record.to_line());
+            return Receipt::NONE;
+        }
+        let task = Task::Decision(Box::new(record), None);
+        match (self.waiting.try_add(task.bytes(), self.capacity), &self.spill, task) {
+            (true, _, task) => {
+                self.report_dropped();
+                self.send(task);
+            }
+            (false, Some(spill), Task::Decision(record, _)) => self.spill_line(spill, &record.to_line()),
+            _ => {
                 self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.metrics.dropped.inc();
-            }
-            _ => {
-                self.report_dropped();
-                self.queue(Task::Decision(Box::new(record), None));
             }
         }
         Receipt::NONE
@@ -204,11 +233,16 @@ impl DecisionLog {
         }
         let (sender, written) = oneshot::channel();
         self.queue(Task::Line(line, Some(sender)));
-        Receipt(Some(written).filter(|_| self.mode == LogMode::Sync))
+        Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
     }
 
+    /// Sends a task, whether or not the lines fit into the capacity.
     fn queue(&self, task: Task) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.waiting.try_add(task.bytes(), (usize::MAX, usize::MAX));
+        self.send(task);
+    }
+
+    fn send(&self, task: Task) {
         if self.tasks.send(task).is_err() {
             // The thread has ended, which happens only at the end of the service.
             self.metrics.failed.inc();
@@ -251,6 +285,11 @@ impl DecisionLog {
     }
 }
 
+/// Describes the end of a log: what a person notes to find out later whether it was cut off.
+fn log_end_json(chain: &Chain) -> Json {
+    serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
+}
+
 impl Record {
     /// Returns the line without its place in the chain. Values of `@private` fields are masked.
     fn to_line(&self) -> Vec<u8> {
@@ -262,6 +301,9 @@ impl Record {
         line.pop_if(|last| *last == b'}');
         line.extend_from_slice(b",\"rules\":");
         let _ = serde_json::to_writer(&mut line, &self.rules_name);
+        if let Some(trace) = &self.trace {
+            line.extend_from_slice(format!(",\"trace_id\":\"{}\"", trace.as_str()).as_bytes());
+        }
         line.push(b'}');
         line
     }

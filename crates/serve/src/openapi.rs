@@ -49,6 +49,15 @@ const OPERATIONS: &[Operation] = &[
         JSON,
         "Analysis",
     ),
+    (
+        "post",
+        "/v1/observe",
+        "Record a message without a decision.",
+        "decide",
+        Some("ObserveRequest"),
+        JSON,
+        "Observed",
+    ),
     ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
     ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
     ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON, "Rules"),
@@ -288,7 +297,7 @@ fn requests() -> Json {
     json!({
         "DecideRequest": object(json!({
             "rules": name, "entry": entry, "message!": any_object,
-            "explain": flag, "matched": flag, "analysis": flag, "why_not": text
+            "explain": flag, "matched": flag, "analysis": flag, "why_not": text, "record": flag
         }), true),
         "FlowsRequest": object(json!({
             "rules": name, "message!": any_object, "explain": flag, "matched": flag, "analysis": flag
@@ -305,6 +314,7 @@ fn requests() -> Json {
             "step_limit": { "type": "integer", "minimum": 0 }
         }), true),
         "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
+        "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
         "TestRequest": object(json!({ "rules": name }), true),
         "EditRequest": object(json!({ "edits!": list(&edit) }), true),
         "RollbackRequest": object(json!({ "generation!": { "type": "integer", "minimum": 0 } }), true),
@@ -358,8 +368,16 @@ fn answers() -> Json {
         "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object }), true),
         "Analysis": any_object,
         "TestAnswer": object(json!({ "passed!": number, "failed!": number, "tests!": objects }), true),
-        "Overview": object(json!({ "version!": text, "rules!": list(&object(short, true)) }), true),
+        "Overview": object(
+            json!({
+                "version!": text,
+                "rules!": list(&object(short, true)),
+                "log!": { "type": ["object", "null"], "properties": { "lines": number, "head": text } }
+            }),
+            true
+        ),
         "Rules": object(full, true),
+        "Observed": object(json!({ "observed!": flag }), true),
         "Changed": object(json!({ "generation!": number }), true),
         "OpaAnswer": object(json!({ "result": any_object }), true),
         "EvaluationAnswer": evaluated,

@@ -3,6 +3,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use rulec::history::RecordError;
 use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -114,6 +115,16 @@ impl From<JsonError> for Problem {
 impl From<UnknownEntry> for Problem {
     fn from(error: UnknownEntry) -> Problem {
         Problem::unknown_entry(error.to_message().as_str())
+    }
+}
+
+impl From<RecordError> for Problem {
+    fn from(error: RecordError) -> Problem {
+        let text = error.to_message().to_string();
+        match error {
+            RecordError::Store(_) => Problem::broken(text),
+            _ => Problem::not_answerable(text),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! The thread that writes the decision log. Lines that wait together are written together.
 
-use super::Task;
 use super::output::Output;
 use super::spill::Spill;
+use super::{Report, Task, Waiting, log_end_json};
 use crate::metrics::LogMetrics;
+use serde_json::json;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
@@ -17,9 +18,12 @@ pub(super) struct Writer {
     pub output: Output,
     /// Whether answers wait until their lines are on the disk.
     pub is_sync: bool,
-    pub waiting: Arc<AtomicUsize>,
+    pub waiting: Arc<Waiting>,
     pub spill: Option<Arc<Spill>>,
     pub metrics: LogMetrics,
+    pub report_event: Report,
+    /// Whether the last attempt to write or to begin a new file has failed, which is reported once.
+    pub is_failing: bool,
 }
 
 impl Writer {
@@ -40,7 +44,7 @@ impl Writer {
                         self.drain_spill();
                     }
                     task => {
-                        self.waiting.fetch_sub(1, Ordering::Relaxed);
+                        self.waiting.remove(task.bytes());
                         lines += self.add(task, &mut receipts);
                     }
                 }
@@ -50,8 +54,19 @@ impl Writer {
             }
             self.flush(lines, &mut receipts);
         }
-        if self.output.close().is_err() {
+        let closed = self.output.close();
+        if closed.is_err() {
             self.metrics.failed.inc();
+        }
+        self.report(closed);
+        (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
+    }
+
+    /// Reports an error, unless the one before it was reported and nothing has succeeded since.
+    fn report(&mut self, outcome: io::Result<()>) {
+        let was_failing = std::mem::replace(&mut self.is_failing, outcome.is_err());
+        if let (Err(error), false) = (outcome, was_failing) {
+            (self.report_event)("log_failed", json!({ "error": error.to_string() }));
         }
     }
 
@@ -76,7 +91,8 @@ impl Writer {
 
     /// Writes the group, and answers those who wait for its lines.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
-        let is_written = self.output.flush(self.is_sync).is_ok();
+        let written = self.output.flush(self.is_sync);
+        let is_written = written.is_ok();
         match is_written {
             true => drop(self.metrics.written.inc_by(lines)),
             false => drop(self.metrics.failed.inc_by(lines)),
@@ -85,11 +101,14 @@ impl Writer {
             // The client may be gone.
             let _ = receipt.send(is_written);
         }
+        // A file that stays too long is no loss of lines, so that the answers need not wait.
+        let rotated = written.and_then(|()| self.output.rotate_if_full());
+        self.report(rotated);
     }
 
     fn drain_spill(&mut self) {
         let Writer { output, spill, metrics, .. } = self;
-        let Some(spill) = spill else { return };
+        let Some(spill) = spill.clone() else { return };
         let mut count = 0;
         let drained = spill.drain(|line| {
             output.add(line);
@@ -105,5 +124,7 @@ impl Writer {
         if drained.is_err() {
             metrics.failed.inc();
         }
+        let rotated = drained.and_then(|()| output.rotate_if_full());
+        self.report(rotated);
     }
 }

@@ -1,0 +1,46 @@
+//! The promise that a line of the decision log will be on the disk, for which an answer may wait.
+
+use crate::problem::Problem;
+use tokio::sync::oneshot;
+
+/// The promise that a line will be on the disk.
+pub(crate) struct Receipt(Option<oneshot::Receiver<bool>>);
+
+impl Receipt {
+    /// A receipt for a line that no answer waits for.
+    pub const NONE: Receipt = Receipt(None);
+
+    /// Returns a receipt for a line whose writer sends whether the line is on the disk.
+    pub fn new(written: oneshot::Receiver<bool>) -> Receipt {
+        Receipt(Some(written))
+    }
+
+    /// Waits until the line is on the disk.
+    ///
+    /// # Errors
+    /// If the line could not be written. The decision must not be answered then.
+    pub async fn wait(self) -> Result<(), Problem> {
+        match self.0 {
+            None => Ok(()),
+            Some(written) => check(written.await.unwrap_or(false)),
+        }
+    }
+
+    /// Like [`Receipt::wait`], for a thread that may block.
+    ///
+    /// # Errors
+    /// As [`Receipt::wait`].
+    pub fn wait_blocking(self) -> Result<(), Problem> {
+        match self.0 {
+            None => Ok(()),
+            Some(written) => check(written.blocking_recv().unwrap_or(false)),
+        }
+    }
+}
+
+fn check(is_written: bool) -> Result<(), Problem> {
+    match is_written {
+        true => Ok(()),
+        false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
+    }
+}
