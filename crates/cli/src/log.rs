@@ -62,7 +62,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let mut is_good = true;
     let mut has_wanted_line = args.expect_end.is_none();
     for log in &logs {
-        let mut verifier = ChainVerifier::new(key.clone());
+        let mut verifier = ChainVerifier::new(key);
         if let Some(hash) = &args.expect_end {
             verifier = verifier.want(hash).ok_or_else(|| {
                 CliError::usage(message!("`{hash}` is not a hash; a hash has 64 hexadecimal digits"))

@@ -24,7 +24,9 @@ impl Service {
     fn start(folder: &Folder) -> Service {
         let program = assert_cmd::cargo::cargo_bin!("rulec");
         let mut command = Command::new(program);
-        OWN_SETTINGS.iter().for_each(|name| drop(command.env_remove(name)));
+        for name in OWN_SETTINGS {
+            command.env_remove(name);
+        }
         let command = command.args(["serve", "a.rules", "--listen", "127.0.0.1:0"]);
         let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
