@@ -31,7 +31,7 @@ fn rules() -> String {
     for number in 0..ROUTES {
         let _ = writeln!(
             text,
-            "route r{number} when text contains \"word{number}x\" and ctx.count > {} -> handler(id: ctx.id)",
+            "route r{number} when text contains \"word{number}x\" and ctx.count > {} -> desk(id: ctx.id)",
             number % 7
         );
     }

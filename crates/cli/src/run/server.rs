@@ -190,7 +190,7 @@ mod with {
                 let help = message!("check that `--server` is the address of a `rulec serve`");
                 return Err(LineFailure::NoServerAnswer { message, help });
             };
-            // The number of the line is that of this stream.
+            // The line has its number in this stream.
             // Writing to memory cannot fail.
             let _ = write!(out, "{{\"line\":{line},{rest}");
             if rest.starts_with(REJECTED) {

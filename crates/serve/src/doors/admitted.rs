@@ -1,4 +1,4 @@
-//! What is known of a request that was admitted.
+//! A request that was admitted: its scopes, its permit and its deadline.
 
 use crate::auth::Grant;
 use crate::limits::Deadline;

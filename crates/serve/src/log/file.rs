@@ -66,8 +66,8 @@ impl LogFile {
     /// Writes lines to the end, and with `syncs` waits until they are on the disk.
     ///
     /// # Errors
-    /// If they cannot be written. None of them counts then, and the next call removes what was
-    /// written of them.
+    /// If they cannot be written. None of them counts then, and the next call removes the
+    /// written part.
     pub fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
