@@ -42,6 +42,9 @@ pub struct RuleSet {
     feed: OnceLock<Feed>,
 }
 
+/// The texts of rules, each with the name of its file.
+pub(crate) type Texts = Vec<(String, String)>;
+
 /// What happened to the source of a rule set since the start.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceStatus {
@@ -110,7 +113,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// As [`Version::rules`].
-    pub(crate) fn settled(&self) -> Result<(Arc<Version>, Vec<(String, String)>), Problem> {
+    pub(crate) fn settled(&self) -> Result<(Arc<Version>, Texts), Problem> {
         let _no_change = self.lock_history();
         let version = self.active.load_full();
         version.rules()?;

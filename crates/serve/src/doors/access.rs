@@ -106,7 +106,7 @@ impl<'m> Evaluation<'m> {
 
 /// Answers one question as AuthZEN wants it. The context says which route decided.
 async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>) -> Result<Json, Problem> {
-    let decided = decide(app, admitted, &*question.to_message()?).await?;
+    let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
     Ok(json!({ "decision": is_permitted(&decided), "context": context }))
 }

@@ -4,7 +4,7 @@ use super::Service;
 use super::other::to_bytes;
 use crate::log::DecisionLog;
 use crate::problem::{Problem, finding_json};
-use crate::rules::{RuleSet, Version, compiler};
+use crate::rules::{RuleSet, Texts, Version, compiler};
 use rulec::{Rules, TableKind, payload};
 use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
@@ -38,7 +38,7 @@ impl Service {
 }
 
 /// Describes one version of a rule set in full.
-fn full(set: &RuleSet, version: &Version, texts: Vec<(String, String)>) -> Result<Json, Problem> {
+fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
     let mut description = short(set, version)?;
     let rules = version.rules()?;
     let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
