@@ -132,7 +132,7 @@ fn chained(key: Option<&SigningKey>) -> Vec<String> {
 #[test]
 fn log_verify_finds_lines_that_were_changed_dropped_or_moved() {
     let lines = chained(None);
-    let folder = Folder::with(RULES).file("whole.jsonl", &lines.concat());
+    let folder = Folder::with(RULES).file("whole.jsonl", lines.concat());
     folder.rulec(&["log", "verify", "whole.jsonl"]).expect(0);
     let changed = lines.concat().replace("{\"n\":1,", "{\"n\":7,");
     let dropped = [&*lines[0], &lines[2]].concat();
@@ -151,8 +151,8 @@ fn log_verify_with_a_key_needs_a_signed_checkpoint() {
     let key = SigningKey::from_pem(include_str!("../../../../tests/keys/only-for-tests.pem")).expect("a key");
     let public = include_str!("../../../../tests/keys/only-for-tests.pub");
     let folder = Folder::with(RULES)
-        .file("signed.jsonl", &chained(Some(&key)).concat())
-        .file("plain.jsonl", &chained(None).concat())
+        .file("signed.jsonl", chained(Some(&key)).concat())
+        .file("plain.jsonl", chained(None).concat())
         .file("release.pub", public);
     folder.rulec(&["log", "verify", "signed.jsonl", "--verify", "release.pub"]).expect(0);
     let ran = folder.rulec(&["log", "verify", "plain.jsonl", "--verify", "release.pub"]).expect(1);
@@ -165,7 +165,7 @@ fn log_verify_finds_an_end_that_was_cut_off() {
     let head = Chain::after(lines[2].as_bytes()).expect("a chain").head();
     let folder = Folder::with(RULES)
         .file("logs/d.jsonl", &lines[2])
-        .file("logs/d.jsonl.000000000003", &lines[..2].concat())
+        .file("logs/d.jsonl.000000000003", lines[..2].concat())
         .file("logs/notes", "no log");
     let verify = |expected: &str| folder.rulec(&["log", "verify", "logs", "--expect-end", expected]);
     let ran = verify(&head).expect(0);
