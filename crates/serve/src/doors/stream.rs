@@ -176,13 +176,20 @@ impl LineSplitter {
     /// Returns the next lines; `None` at the end of the stream.
     ///
     /// # Errors
-    /// If the client is gone, or sends nothing until the deadline.
+    /// If the client is gone, or sends no complete line until the deadline.
     async fn next_block(&mut self) -> Result<Option<Block>, Problem> {
+        let lines = tokio::time::timeout(self.deadline, self.next_lines()).await;
+        let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
+        let first = self.next_line;
+        self.next_line += lines.len() as u64;
+        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+    }
+
+    async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
         let mut lines = Vec::new();
         self.take_lines(&mut lines);
         while !self.is_done && lines.is_empty() {
-            let part = tokio::time::timeout(self.deadline, self.body.next()).await;
-            match part.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))? {
+            match self.body.next().await {
                 Some(part) => {
                     self.part = part.map_err(|error| Problem::invalid(error.to_string()))?;
                     self.take_lines(&mut lines);
@@ -195,9 +202,7 @@ impl LineSplitter {
                 }
             }
         }
-        let first = self.next_line;
-        self.next_line += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+        Ok(lines)
     }
 
     /// Adds the lines that end in the current part, as many as a block may have. Keeps the rest.
@@ -273,6 +278,19 @@ mod tests {
         );
         let limited = split(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
+    }
+
+    /// Such a client would hold its permit for ever.
+    #[tokio::test]
+    async fn a_client_that_ends_no_line_is_too_slow() {
+        let parts = stream::unfold((), |()| async {
+            tokio::task::yield_now().await;
+            Some((Ok::<_, io::Error>(Bytes::from_static(b"x")), ()))
+        });
+        let limits = Limits { body: 10, deadline: Duration::from_millis(10), ..Limits::default() };
+        let mut splitter = LineSplitter::new(Body::from_stream(parts), 10, &limits);
+        let problem = splitter.next_block().await.expect_err("no line ends");
+        assert_eq!(problem.status(), StatusCode::GATEWAY_TIMEOUT);
     }
 
     #[test]
