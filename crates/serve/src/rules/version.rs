@@ -4,7 +4,7 @@ use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
 use rulec::{LiveRules, Rules, TableKind, artifact};
 use rulec_report::answer::default_entry;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
 /// A version of the rules, with data that is derived from it on first use.
@@ -23,6 +23,8 @@ pub(crate) struct Version {
     /// Whether some decisions need the derived data.
     needs_derived: bool,
     derived: OnceLock<Derived>,
+    /// Held while the data are derived, so that concurrent requests derive them once.
+    deriving: Mutex<()>,
 }
 
 /// The data that are derived from the rules on first use, because that takes time.
@@ -50,6 +52,7 @@ impl Version {
             origin,
             since: OffsetDateTime::now_utc(),
             derived: OnceLock::new(),
+            deriving: Mutex::default(),
         }
     }
 
@@ -108,6 +111,10 @@ impl Version {
     }
 
     fn derived(&self) -> Result<&Derived, Problem> {
+        if let Some(derived) = self.derived.get() {
+            return Ok(derived);
+        }
+        let _deriving = self.deriving.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(derived) = self.derived.get() {
             return Ok(derived);
         }
