@@ -76,6 +76,17 @@ impl Deadline {
         }
     }
 
+    /// Waits for `work` on this thread of the runtime, which may block.
+    ///
+    /// # Errors
+    /// If the deadline passes first.
+    pub fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
+        let runtime = tokio::runtime::Handle::current();
+        // The timer is created in the runtime.
+        let in_time = async { tokio::time::timeout_at(self.end.into(), work).await };
+        runtime.block_on(in_time).map_err(|_| self.problem())
+    }
+
     /// Returns the error of a request that was not answered in time.
     pub fn problem(&self) -> Problem {
         let limit = self.limit.as_millis();

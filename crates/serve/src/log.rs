@@ -7,6 +7,7 @@ mod spill;
 mod writer;
 
 use crate::metrics::LogMetrics;
+use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::StartError;
 use crate::trace::TraceId;
@@ -24,7 +25,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::Writer;
 
 /// What happens to lines that come faster than they can be written.
@@ -56,7 +57,8 @@ pub struct LogOptions {
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes of the messages that wait in memory, in these modes.
+    /// Maximum number of bytes of the messages that wait in memory. In the mode `sync`, further
+    /// requests get the status 503, and further lines of a stream wait.
     pub capacity_bytes: usize,
     /// Number of bytes after which a file is renamed, and a new file is begun.
     pub rotate_bytes: u64,
@@ -79,7 +81,13 @@ pub(crate) struct Record {
     pub elapsed: Duration,
     /// The trace of the caller.
     pub trace: Option<TraceId>,
+    #[expect(dead_code, reason = "it is held only")]
+    pub room: Room,
 }
+
+/// The place of a decision in the memory of a log, until its line is made.
+#[derive(Default)]
+pub(crate) struct Room(#[expect(dead_code, reason = "it is held only")] Option<OwnedSemaphorePermit>);
 
 /// The lines that wait in memory.
 #[derive(Default)]
@@ -110,6 +118,9 @@ impl Waiting {
 /// Number of bytes that a decision takes in memory, about, without its message.
 const DECISION_BYTES: usize = 512;
 
+/// Maximum of the capacity in the mode `sync`, about 4 GB.
+const MAX_FREE_BYTES: usize = u32::MAX as usize;
+
 /// What the writer's thread receives.
 enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
@@ -138,6 +149,9 @@ pub(crate) struct DecisionLog {
     capacity: (usize, usize),
     tasks: Sender<Task>,
     waiting: Arc<Waiting>,
+    /// The bytes that are free for decisions in the mode `sync`. The requests themselves do not
+    /// limit them: a decision whose request is cancelled still waits for the disk.
+    free_bytes: Arc<Semaphore>,
     end: LogEnd,
     /// Number of lines dropped since the last line that was queued.
     dropped: AtomicUsize,
@@ -169,7 +183,7 @@ impl DecisionLog {
         report("log_opened", log_end_json(&end.get()));
         let (tasks, received) = channel();
         let waiting = Arc::<Waiting>::default();
-        let has_spilled = spill.as_ref().is_some_and(|spill| spill.has_left_lines());
+        let has_spilled = spill.as_ref().is_some_and(|spill| !spill.is_empty());
         let writer = Writer {
             output,
             is_sync: mode == LogMode::Sync,
@@ -177,7 +191,7 @@ impl DecisionLog {
             spill: spill.clone(),
             metrics: metrics.clone(),
             report_event: report,
-            is_failing: false,
+            failing: [false; 2],
         };
         let thread = std::thread::Builder::new().name("rulec-log".to_owned());
         let thread = thread.spawn(move || writer.run(&received)).map_err(|error| {
@@ -189,12 +203,43 @@ impl DecisionLog {
         let thread = Mutex::new(Some(thread));
         let dropped = AtomicUsize::new(0);
         let capacity = (capacity, capacity_bytes);
-        Ok(DecisionLog { mode, capacity, tasks, waiting, end, dropped, spill, metrics, thread })
+        let free_bytes = Arc::new(Semaphore::new(capacity_bytes.min(MAX_FREE_BYTES)));
+        Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
     /// Returns the end of the log: the number of its last line, and the hash of all lines.
     pub fn end(&self) -> Json {
         log_end_json(&self.end.get())
+    }
+
+    /// Returns room for a decision about a message of this size.
+    ///
+    /// # Errors
+    /// If the decisions before it wait for the disk, and no more fit into the memory.
+    pub fn room(&self, message_bytes: usize) -> Result<Room, Problem> {
+        if self.mode != LogMode::Sync {
+            return Ok(Room::default());
+        }
+        let room = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
+        room.map(|permit| Room(Some(permit))).map_err(|_| {
+            Problem::overloaded("too many decisions wait for the decision log, so nothing is decided")
+        })
+    }
+
+    /// Waits for room for a decision about a message of this size.
+    pub async fn wait_for_room(&self, message_bytes: usize) -> Room {
+        if self.mode != LogMode::Sync {
+            return Room::default();
+        }
+        let needed = self.needed_bytes(message_bytes);
+        // The semaphore is never closed.
+        Room(self.free_bytes.clone().acquire_many_owned(needed).await.ok())
+    }
+
+    /// A message that is larger than the capacity waits alone.
+    fn needed_bytes(&self, message_bytes: usize) -> u32 {
+        let needed = message_bytes.saturating_add(DECISION_BYTES).min(self.capacity.1);
+        u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
     /// Adds a decision. Waits for nothing; the receipt says when the line is on the disk.
@@ -306,5 +351,44 @@ impl Record {
         }
         line.push(b'}');
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: PathBuf, mode: LogMode, capacity_bytes: usize) -> DecisionLog {
+        let target = LogTarget::File(path);
+        let (capacity, rotate_bytes, key) = (1000, u64::MAX, None);
+        let options = LogOptions { target, mode, capacity, capacity_bytes, rotate_bytes, key };
+        DecisionLog::open(options, LogMetrics::default(), Box::new(|_, _| {})).expect("it opens")
+    }
+
+    /// A decision whose request is cancelled keeps its room, so that the memory has a bound.
+    #[tokio::test]
+    async fn decisions_that_wait_for_the_disk_have_a_bound() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
+        let rooms = [log.room(100).expect("room"), log.wait_for_room(100).await];
+        let problem = log.room(0).map(drop).expect_err("no room");
+        assert_eq!(problem.status(), 503);
+        drop(rooms);
+        let all = log.room(1 << 30).expect("a large message waits alone");
+        assert!(log.room(0).is_err());
+        drop(all);
+        let rules = LiveRules::from_text(crate::rules::compiler(), "default -> chat").expect("rules");
+        let decision = rules.decide_line(b"{}").expect("an object");
+        for _ in 0..100 {
+            let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
+            let (rules_name, room) = ("a".to_owned(), log.wait_for_room(2).await);
+            let (flow, elapsed, trace) = (None, Duration::ZERO, None);
+            let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, room };
+            log.record(record).wait().await.expect("it is written");
+        }
+        log.close();
+        assert_eq!(log.free_bytes.available_permits(), 2 * (DECISION_BYTES + 100));
+        let log = open(folder.path().join("other"), LogMode::Drop, 0);
+        assert!(log.room(0).is_ok(), "the other modes do not wait");
     }
 }

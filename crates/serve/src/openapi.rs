@@ -2,6 +2,7 @@
 //! the repository.
 
 use crate::problem::KINDS;
+use crate::service::MAX_STEPS;
 use serde_json::{Map, Value as Json, json};
 
 /// An operation: its method, its path, a sentence, the scope and the schema of the body. Then the
@@ -311,7 +312,7 @@ fn requests() -> Json {
         }), true),
         "WorkflowRequest": object(json!({
             "rules": name, "input": any_object, "resume": any_object, "retry_failed": flag,
-            "step_limit": { "type": "integer", "minimum": 0 }
+            "step_limit": { "type": "integer", "minimum": 0, "maximum": MAX_STEPS }
         }), true),
         "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
         "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
@@ -355,7 +356,7 @@ fn answers() -> Json {
     json!({
         "Problem": object(json!({
             "type!": text, "title!": text, "status!": number, "detail!": text,
-            "code": text, "line": number, "column": number, "findings": objects
+            "code": text, "line": number, "column": number, "findings": objects, "generation": number
         }), true),
         "Object": any_object,
         "Text": text,
@@ -365,7 +366,7 @@ fn answers() -> Json {
         }), false),
         "Answers": objects,
         "Judgement": any_object,
-        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object }), true),
+        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object, "not_saved": text }), true),
         "Analysis": any_object,
         "TestAnswer": object(json!({ "passed!": number, "failed!": number, "tests!": objects }), true),
         "Overview": object(

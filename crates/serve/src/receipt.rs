@@ -20,27 +20,17 @@ impl Receipt {
     /// # Errors
     /// If the line could not be written. The decision must not be answered then.
     pub async fn wait(self) -> Result<(), Problem> {
-        match self.0 {
-            None => Ok(()),
-            Some(written) => check(written.await.unwrap_or(false)),
+        match self.is_written().await {
+            true => Ok(()),
+            false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
         }
     }
 
-    /// Like [`Receipt::wait`], for a thread that may block.
-    ///
-    /// # Errors
-    /// As [`Receipt::wait`].
-    pub fn wait_blocking(self) -> Result<(), Problem> {
+    /// Waits until the line is on the disk. Returns false if it could not be written.
+    pub async fn is_written(self) -> bool {
         match self.0 {
-            None => Ok(()),
-            Some(written) => check(written.blocking_recv().unwrap_or(false)),
+            None => true,
+            Some(written) => written.await.unwrap_or(false),
         }
-    }
-}
-
-fn check(is_written: bool) -> Result<(), Problem> {
-    match is_written {
-        true => Ok(()),
-        false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
     }
 }

@@ -8,7 +8,7 @@ mod overview;
 
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};
-pub(crate) use other::TestRequest;
+pub(crate) use other::{MAX_STEPS, TestRequest};
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;

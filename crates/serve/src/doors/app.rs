@@ -130,7 +130,16 @@ impl App {
                 self.blocking(admitted, work).await?
             }
         };
-        std::mem::replace(&mut decided.receipt, Receipt::NONE).wait().await?;
+        let receipt = std::mem::replace(&mut decided.receipt, Receipt::NONE);
+        match request.record {
+            false => receipt.wait().await?,
+            // A caller that repeated the request would record the message twice.
+            true if !receipt.is_written().await => {
+                let why = "the message is recorded, but the decision log cannot be written; do not repeat it";
+                return Err(Problem::not_logged(why));
+            }
+            true => {}
+        }
         Ok(decided)
     }
 

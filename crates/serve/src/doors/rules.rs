@@ -106,7 +106,12 @@ impl Change {
             Ok(generation) => event["generation"] = (*generation).into(),
             Err(problem) => event["error"] = problem.detail().into(),
         }
-        app.events().audit("change", event).wait().await?;
+        let is_logged = app.events().audit("change", event).is_written().await;
+        // A caller that repeated the change would make it twice.
+        if let (Ok(generation), false) = (&outcome, is_logged) {
+            let why = "the change is made, but the decision log cannot be written; do not repeat the change";
+            return Err(Problem::not_logged(why).with_generation(*generation));
+        }
         outcome.map(|generation| json_response(json!({ "generation": generation }).to_string()))
     }
 }

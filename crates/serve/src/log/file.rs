@@ -25,6 +25,8 @@ pub(super) struct LogFile {
     is_torn: bool,
     /// Whether `file` has been renamed already, and the next file could not be created.
     is_renamed: bool,
+    /// True for a device, such as a terminal. It keeps its name.
+    is_device: bool,
     /// The lock of the log, which ends with the process. `None` for a device.
     _lock: Option<File>,
 }
@@ -54,13 +56,18 @@ impl LogFile {
                 chain = read_end(&mut full_file, full)?.0;
             }
         }
-        let file = LogFile { path, file, bytes, is_torn: false, is_renamed: false, _lock: lock };
+        let file = LogFile { path, file, bytes, is_torn: false, is_renamed: false, is_device, _lock: lock };
         Ok((file, chain))
     }
 
     /// Number of bytes of the lines in the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// True if the file has this many bytes, so that the next one must be begun.
+    pub fn is_full(&self, limit: u64) -> bool {
+        !self.is_device && self.bytes >= limit
     }
 
     /// Writes lines to the end, and with `syncs` waits until they are on the disk.
@@ -158,4 +165,22 @@ fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
         || message!("its last line has no hash of a chain; give a new file, or move this one away");
     let chain = chain.ok_or_else(|| StartError::File(path.to_owned(), not_a_log()))?;
     Ok((chain, start + whole as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that were full would be renamed.
+    #[test]
+    fn a_device_is_never_full() {
+        let (mut file, _) = LogFile::open(Path::new("/dev/null")).expect("it opens");
+        file.write(b"{}\n", false).expect("it is written");
+        assert!(file.bytes() > 0 && !file.is_full(1));
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut file, _) = LogFile::open(&folder.path().join("log")).expect("it opens");
+        assert!(!file.is_full(1));
+        file.write(b"{}\n", false).expect("it is written");
+        assert!(file.is_full(1));
+    }
 }

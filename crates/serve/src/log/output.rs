@@ -53,6 +53,8 @@ pub(super) struct Output {
     rotate_bytes: u64,
     /// Number of lines since the last checkpoint.
     since_checkpoint: u64,
+    /// Number of written lines since the last written checkpoint.
+    written_since_checkpoint: u64,
     /// Whether the last attempt to begin a new file has failed.
     is_stuck: bool,
     /// The lines that are not written yet.
@@ -75,7 +77,18 @@ impl Output {
         let written = LogEnd::default();
         written.set(&chain);
         let (since_checkpoint, is_stuck, pending) = (0, false, Vec::new());
-        Ok(Output { target, chain, written, key, rotate_bytes, since_checkpoint, is_stuck, pending })
+        let written_since_checkpoint = 0;
+        Ok(Output {
+            target,
+            chain,
+            written,
+            key,
+            rotate_bytes,
+            since_checkpoint,
+            written_since_checkpoint,
+            is_stuck,
+            pending,
+        })
     }
 
     /// Returns the end of the chain that is written.
@@ -130,9 +143,11 @@ impl Output {
         let pending = std::mem::take(&mut self.pending);
         if let Err(error) = self.target.write(&pending, syncs) {
             self.chain = self.written.get();
+            self.since_checkpoint = self.written_since_checkpoint;
             return Err(error);
         }
         self.written.set(&self.chain);
+        self.written_since_checkpoint = self.since_checkpoint;
         Ok(())
     }
 
@@ -143,7 +158,7 @@ impl Output {
     /// succeeds.
     pub fn rotate_if_full(&mut self) -> io::Result<()> {
         match &self.target {
-            Target::File(file) if file.bytes() >= self.rotate_bytes => {}
+            Target::File(file) if file.is_full(self.rotate_bytes) => {}
             _ => return Ok(()),
         }
         // A file that stays full gets no checkpoint for each attempt.

@@ -3,7 +3,7 @@
 use super::Service;
 use super::decide::{Decider, Unanswered};
 use crate::limits::Deadline;
-use crate::log::DecisionLog;
+use crate::log::{DecisionLog, Room};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::RuleSet;
@@ -134,7 +134,7 @@ impl Batch {
                 Layout::Array => answers.out.push(if number == 1 { b'[' } else { b',' }),
             }
             match line {
-                Some(line) => answers.answer_line(number, line),
+                Some(line) => answers.answer_line(number, line)?,
                 None => write_error(number, LineError::from(&JsonError::too_long()), &mut answers.out),
             }
             if self.layout == Layout::Lines {
@@ -158,11 +158,29 @@ impl BlockAnswers<'_> {
     /// Waits until the lines of the decision log are on the disk, if the log promises that, and
     /// returns the answers.
     fn finish(self) -> Result<Vec<u8>, Problem> {
-        self.receipts.into_iter().try_for_each(Receipt::wait_blocking)?;
-        Ok(self.out)
+        let BlockAnswers { out, receipts, deadline, .. } = self;
+        let written = async {
+            for receipt in receipts {
+                receipt.wait().await?;
+            }
+            Ok::<_, Problem>(())
+        };
+        deadline.block_on(written)??;
+        Ok(out)
     }
 
-    fn answer_line(&mut self, number: u64, message: &[u8]) {
+    /// Answers a line.
+    ///
+    /// # Errors
+    /// If the log has no room for the decision until the deadline.
+    fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
+        let room = match self.log {
+            Some(log) => match log.room(message.len()) {
+                Ok(room) => room,
+                Err(_) => self.deadline.block_on(log.wait_for_room(message.len()))?,
+            },
+            None => Room::default(),
+        };
         let BlockAnswers { batch, log, deadline, out, receipts } = self;
         let start = out.len();
         let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, Unanswered> {
@@ -178,13 +196,17 @@ impl BlockAnswers<'_> {
                 record: false,
                 trace: batch.trace,
             };
-            Ok(decider.answer(message, Some(number), out)?.receipt)
+            Ok(decider.answer(message, Some(number), room, out)?.receipt)
         }));
         let problem = match answered {
-            Ok(Ok(receipt)) => return receipts.push(receipt),
+            Ok(Ok(receipt)) => {
+                receipts.push(receipt);
+                return Ok(());
+            }
             Ok(Err(Unanswered::Invalid(error))) => {
                 out.truncate(start);
-                return write_error(number, LineError::from(&error), out);
+                write_error(number, LineError::from(&error), out);
+                return Ok(());
             }
             Ok(Err(Unanswered::Problem(problem))) => problem,
             Err(_) => Problem::broken("rulec stopped because of an internal error"),
@@ -193,6 +215,7 @@ impl BlockAnswers<'_> {
         let message = problem.detail().into();
         let error = LineError { code: Code::DecisionFailed, message, column: None, path: "", help: None };
         write_error(number, error, out);
+        Ok(())
     }
 }
 

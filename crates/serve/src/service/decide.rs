@@ -2,7 +2,7 @@
 
 use super::Service;
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, Record};
+use crate::log::{DecisionLog, Record, Room};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
@@ -209,8 +209,10 @@ impl Service {
             record: request.record,
             trace,
         };
+        let text = request.message.get().as_bytes();
+        let room = self.log().map(|log| log.room(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
-        let answered = decider.answer(request.message.get().as_bytes(), None, &mut body)?;
+        let answered = decider.answer(text, None, room, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
         Ok(Decided { decision, route, body, set: set.clone(), receipt })
     }
@@ -219,7 +221,14 @@ impl Service {
 impl Decider<'_> {
     /// Decides the message `text`, counts the decision, and appends the answer to `out`. With a
     /// `line`, the answer is a line of a stream and begins with the number of the line.
-    pub fn answer(&self, text: &[u8], line: Option<u64>, out: &mut Vec<u8>) -> Result<Answered, Unanswered> {
+    /// `room` is the place of the decision in the log.
+    pub fn answer(
+        &self,
+        text: &[u8],
+        line: Option<u64>,
+        room: Room,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, Unanswered> {
         let start = Instant::now();
         let (answered, elapsed) = match self.version.has_history() {
             true => (self.write_answer(text, line, out), start.elapsed()),
@@ -252,6 +261,7 @@ impl Decider<'_> {
             flow: answered.route.clone().filter(|_| answered.by_classifier),
             elapsed,
             trace: self.trace,
+            room,
         });
         Ok(Answered { receipt, ..answered })
     }

@@ -9,7 +9,7 @@ use rulec_base::json::{parse_bytes, parse_object_bytes};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, SavedRun, Workflow};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::time::Instant;
 
@@ -56,8 +56,17 @@ struct WorkflowAnswer {
     report: Report,
     /// The state of a run that is not complete, for `resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    saved: Option<SavedRun>,
+    saved: Option<Box<RawValue>>,
+    /// Why a run that is not complete has no `saved`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_saved: Option<String>,
 }
+
+/// Maximum number of steps of a run, which bounds its report. A resumed run counts its earlier
+/// steps.
+pub(crate) const MAX_STEPS: usize = 10_000;
+/// Number of bytes of a request that resumes a run, without the run.
+const RESUME_BYTES: usize = 256;
 
 /// A request to analyse the text of a message.
 #[derive(Deserialize)]
@@ -138,15 +147,18 @@ impl Service {
         request: WorkflowRequest<'_>,
         deadline: Deadline,
     ) -> Result<Vec<u8>, Problem> {
+        let step_limit = request.step_limit.unwrap_or(MAX_STEPS);
+        if step_limit > MAX_STEPS {
+            return Err(Problem::invalid(format!("`step_limit` must be at most {MAX_STEPS}")));
+        }
         let version = self.set(request.rules.as_deref())?.active().clone();
-        let mut builder = Workflow::from_rules(version.rules()?, name)
+        let builder = Workflow::from_rules(version.rules()?, name)
             .map_err(|error| Problem::unknown_entry(error.to_message().as_str()))?
             .kind("echo", echo)
             .kind("loop", Loop::factory)
-            .kind("vote", Vote::factory);
-        if let Some(limit) = request.step_limit {
-            builder = builder.step_limit(limit);
-        }
+            .kind("vote", Vote::factory)
+            .step_limit(step_limit)
+            .byte_limit(self.limits().body);
         let workflow =
             builder.build().map_err(|error| Problem::not_answerable(error.to_message().as_str()))?;
         let mut run = match request.resume {
@@ -164,7 +176,26 @@ impl Service {
         let is_left = run.next_node().is_some();
         let report = run.finish();
         let complete = report.is_complete() && !is_left;
-        to_bytes(&WorkflowAnswer { complete, saved: (!complete).then_some(saved), report })
+        let (saved, not_saved) = match complete {
+            true => (None, None),
+            false => self.saved_text(&saved)?,
+        };
+        to_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
+    }
+
+    /// Returns the text of a saved run, or why a request could not resume it.
+    fn saved_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
+        let text = to_raw_value(saved);
+        let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;
+        let (size, limit) = (text.get().len() + RESUME_BYTES, self.limits().body);
+        if size <= limit {
+            return Ok((Some(text), None));
+        }
+        let why = format!(
+            "a request that resumes the run would have {size} bytes, over the limit of {limit}; give a smaller \
+             `step_limit`, or see `--max-body`"
+        );
+        Ok((None, Some(why)))
     }
 
     /// Analyses the text of a message. Returns the analysis as JSON text.

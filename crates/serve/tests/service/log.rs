@@ -267,6 +267,42 @@ async fn a_log_that_cannot_be_written_refuses_answers() {
     assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
 }
 
+/// A caller that repeated such a request would change the rules, or record the message, twice.
+#[tokio::test]
+async fn a_log_that_cannot_be_written_does_not_deny_a_change_that_is_made() {
+    let text = "input { now: datetime, session: string }\n\
+        history by session keep 1h\n\
+        route again when any p in history within 10m: p.session == session -> deny\n\
+        default -> run";
+    let service = start_with(text, |options, folder| {
+        super::admin::with_tokens(options, folder);
+        options.log = Some(log_options(PathBuf::from("/dev/full"), LogMode::Sync));
+    })
+    .await;
+    let check = |response: &super::Response| {
+        assert_eq!(response.status, 500, "{}", response.text());
+        assert_eq!(response.json()["type"], "urn:rulec:not-logged");
+        assert_eq!(response.header("retry-after"), "");
+    };
+    let edits = json!({ "edits": [{ "insert": "route b when session == \"b\" -> b" }] });
+    let changed = service.change("POST", "/edits", None, &edits).await;
+    check(&changed);
+    let rules = service.client.get(format!("{}/v1/rules/support", service.url)).bearer_auth("secret");
+    let rules = service.send(rules).await.json();
+    assert_eq!(changed.json()["generation"], rules["generation"]);
+    assert!(rules["generation"].as_u64() > Some(1), "{rules}");
+    let refused = service.change("POST", "/edits", None, &edits).await;
+    assert_eq!(refused.status, 409, "nothing has changed: {}", refused.text());
+    let message = json!({ "now": "2026-01-31T12:00:00Z", "session": "a" });
+    let decide = |record: bool| {
+        let body = json!({ "message": message, "record": record }).to_string();
+        service.send(service.post_request("/v1/decide", &body).bearer_auth("secret"))
+    };
+    check(&decide(true).await);
+    let unrecorded = decide(false).await;
+    assert_eq!((unrecorded.status, unrecorded.header("retry-after")), (503, "1"));
+}
+
 /// The environment variable that makes [`no_answered_decision_is_lost`] run the service that is
 /// killed. Its value is the path of the log.
 const CHILD_LOG: &str = "RULEC_TEST_LOG";

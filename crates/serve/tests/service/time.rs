@@ -78,17 +78,26 @@ async fn a_long_answer_to_an_array_is_sent_in_parts() {
     }
 }
 
+/// A client does not choose the memory of a run. The deadline or the limit of the steps ends it.
 #[tokio::test]
-async fn a_workflow_ends_before_the_deadline_and_can_be_resumed() {
+async fn a_workflow_without_an_end_is_stopped_and_can_be_resumed() {
     let text = "router again(output) { when output.stop -> next[1]  otherwise -> next[0] loopback }\n\
         workflow spin { node a echo -> a, end by again  node end echo }";
-    let service = start_with(text, |options, _| options.limits.deadline = Duration::from_secs(2)).await;
-    let body = json!({ "input": { "a": 1 }, "step_limit": 1_000_000_000 });
-    let stopped = service.post("/v1/workflows/spin", &body.to_string()).await;
+    let service = start_with(text, |options, _| options.limits.deadline = Duration::from_secs(10)).await;
+    let stopped = service.post("/v1/workflows/spin", r#"{"input": {"a": 1}}"#).await;
     assert_eq!(stopped.status, 200, "{}", stopped.text());
     let stopped = stopped.json();
     assert_eq!(stopped["complete"], false);
-    assert!(stopped["saved"].is_object(), "{stopped}");
+    let resumed =
+        service.post("/v1/workflows/spin", &json!({ "resume": stopped["saved"] }).to_string()).await;
+    assert_eq!(resumed.status, 200, "{}", resumed.text());
+    let refused = service.post("/v1/workflows/spin", r#"{"input": {}, "step_limit": 1000000000}"#).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("`step_limit` must be at most 10000"), "{}", refused.text());
+    let service = start_with(text, |options, _| options.limits.body = 1000).await;
+    let long = service.post("/v1/workflows/spin", r#"{"input": {}, "step_limit": 100}"#).await.json();
+    assert_eq!((&long["complete"], &long["saved"]), (&json!(false), &Json::Null));
+    assert!(long["not_saved"].as_str().is_some_and(|why| why.contains("over the limit of 1000")), "{long}");
 }
 
 #[tokio::test]
