@@ -241,6 +241,13 @@ impl Decision {
         self.generation
     }
 
+    /// Returns the decision with the generation of the live rules that the rules are merged from.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_generation(self, generation: u64) -> Decision {
+        Decision { generation, ..self }
+    }
+
     /// Returns the handler's arguments for logs: values that come from `@private` fields are
     /// masked.
     pub fn masked_args(&self) -> Map<String, Json> {

@@ -8,6 +8,7 @@ use super::{CliError, Status};
 use clap::Subcommand;
 use rulec_base::message;
 use rulec_report::chain::ChainVerifier;
+use rulec_report::log_files::logs_in;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -29,14 +30,22 @@ enum LogCommand {
 #[command(after_help = "Examples:
   rulec log verify decisions.jsonl
   rulec log verify decisions.jsonl.* decisions.jsonl --verify release.pub
+  rulec log verify /var/log/rulec
+  rulec log verify /var/log/rulec --expect-end 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
 
 The log must have the hash chain that `rulec serve --log` writes. Give the files in the order in which they were
-written; the first may be any of them. With --verify, the checkpoints must be signed by that key. Without a key, a
-person who can write the log could compute the whole chain again. Exits with status 1 if a line is wrong.")]
+written; the first may be any of them. A folder stands for the logs in it, each with its full files. With --verify, the
+checkpoints must be signed by that key. Without a key, a person who can write the log could compute the whole chain
+again. Lines that were cut off at the end leave no trace in the rest. To find that out, note the `head` of the log, which
+`GET /v1/rules` returns, and give it with --expect-end. Exits with status 1 if a line is wrong or missing.")]
 struct VerifyArgs {
-    /// The files of the log, oldest first
+    /// The files of the log, oldest first, or folders with logs
     #[arg(value_name = "FILES", required = true)]
     files: Vec<PathBuf>,
+    /// A `head` of the log that was noted: a line of the log must have this hash; further lines may
+    /// follow
+    #[arg(long, value_name = "HASH")]
+    expect_end: Option<String>,
     /// The key that signs the checkpoints: a PEM file with the public key, or `env:NAME` for an
     /// environment variable
     #[arg(long, value_name = "KEY")]
@@ -49,10 +58,53 @@ const MAX_SHOWN: usize = 20;
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let LogCommand::Verify(args) = &args.command;
     let key = args.verify.as_ref().map(KeyLocation::read_verifying_key).transpose()?;
-    let has_key = key.is_some();
-    let mut verifier = ChainVerifier::new(key);
+    let logs = find_logs(&args.files)?;
+    let mut is_good = true;
+    let mut has_wanted_line = args.expect_end.is_none();
+    for log in &logs {
+        let mut verifier = ChainVerifier::new(key);
+        if let Some(hash) = &args.expect_end {
+            verifier = verifier.want(hash).ok_or_else(|| {
+                CliError::usage(message!("`{hash}` is not a hash; a hash has 64 hexadecimal digits"))
+            })?;
+        }
+        let faults = print_faults(log, &mut verifier, out)?;
+        is_good &= faults == 0;
+        has_wanted_line |= !verifier.lacks_wanted_line();
+        is_good &= print_summary(&verifier, faults, key.is_some(), term, out)?;
+    }
+    if !has_wanted_line {
+        is_good = false;
+        out.write_message(&message!(
+            "no line has the hash that --expect-end gives: the end of the log is missing"
+        ))?;
+    }
+    Ok(if is_good { Status::Success } else { Status::Errors })
+}
+
+/// Returns the logs that the arguments name, each as its files. All files that are named one by one
+/// belong to one log.
+fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
+    let (folders, files): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.is_dir());
+    let mut logs = Vec::new();
+    for folder in &folders {
+        let name = folder.display().to_string();
+        let found = logs_in(folder).map_err(|error| files::unreadable_error(&name, &error))?;
+        if found.is_empty() {
+            return Err(CliError::usage(message!("the folder `{name}` has no log with a hash chain")));
+        }
+        logs.extend(found);
+    }
+    if !files.is_empty() {
+        logs.push(files);
+    }
+    Ok(logs)
+}
+
+/// Checks the files of one log, and prints its wrong lines. Returns the number of wrong lines.
+fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) -> Result<usize, CliError> {
     let mut faults = 0;
-    for path in &args.files {
+    for path in log {
         let name = path.display().to_string();
         let unreadable = |error: std::io::Error| files::unreadable_error(&name, &error);
         let mut reader = BufReader::new(File::open(path).map_err(unreadable)?);
@@ -70,11 +122,22 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
         }
     }
-    let (lines, checkpoints, unsigned) =
-        (verifier.lines(), verifier.checkpoints(), verifier.unsigned_lines());
     if faults > MAX_SHOWN {
         out.write_message(&message!("and {} more", faults - MAX_SHOWN))?;
     }
+    Ok(faults)
+}
+
+/// Prints the counts of one log. Returns false if a key was given and no line is signed.
+fn print_summary(
+    verifier: &ChainVerifier,
+    faults: usize,
+    has_key: bool,
+    term: &Term,
+    out: &mut Out,
+) -> Result<bool, CliError> {
+    let (lines, checkpoints, unsigned) =
+        (verifier.lines(), verifier.checkpoints(), verifier.unsigned_lines());
     let summary = match has_key {
         true => message!(
             "lines: {lines}; wrong: {faults}; signed checkpoints: {checkpoints}; lines after the last one: {unsigned}"
@@ -83,11 +146,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     if !out.is_closed() {
         term.print(&summary);
+        if let Some(head) = verifier.head() {
+            term.print(&message!("head: {head}"));
+        }
     }
     // Without a checkpoint, anybody may have computed the hashes.
     let is_unsigned = has_key && lines > 0 && checkpoints == 0;
     if is_unsigned {
         out.write_message(&message!("no line is a signed checkpoint, so the key proves nothing"))?;
     }
-    Ok(if faults == 0 && !is_unsigned { Status::Success } else { Status::Errors })
+    Ok(!is_unsigned)
 }

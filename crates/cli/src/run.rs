@@ -1,6 +1,7 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
 mod history;
+mod server;
 
 #[cfg(feature = "columns")]
 use super::columns::AnswerMode;
@@ -29,6 +30,7 @@ use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, defa
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
+use server::{ServerArgs, ServerQuestion};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -47,6 +49,7 @@ use std::time::Instant;
   rulec run bot.rules messages.jsonl --model https://models.example.com/v1 --model-name small --record answers.jsonl
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
   rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
+  rulec run support messages.jsonl --server http://127.0.0.1:8181   ask the rules `support` of a service
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
   {\"line\":1,\"entry\":\"routes\",\"chosen\":\"show_files\",\"target\":\"file_handler\",\"args\":{…},\"metadata\":{…}}
@@ -95,6 +98,8 @@ pub struct Args {
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
     engine: EngineArgs,
 }
 
@@ -106,6 +111,14 @@ impl Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let question = ServerQuestion {
+        rules: &args.rules.path,
+        entry: args.entry.as_deref(),
+        options: args.answer_options(),
+    };
+    if let Some(answered) = args.server.run(&question, &args.stream, term, out) {
+        return answered;
+    }
     let (rules, context) = args.rules.load_with_context(term)?;
     let rules = args.engine.apply_to(rules);
     let selected_kind = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref());

@@ -58,6 +58,10 @@ pub struct Args {
     /// A website whose pages may ask, as in `https://example.com`; may be repeated
     #[arg(long, value_name = "ORIGIN")]
     pub cors_origin: Vec<String>,
+    /// A name of the service that requests without a token may use, next to `localhost` and IP
+    /// addresses; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "tokens")]
+    pub host: Vec<String>,
     /// Append each decision with its message to a decision log; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -86,6 +90,12 @@ pub struct Args {
     /// The maximum time for the head of a request, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 10_000)]
     pub head_time: u64,
+    /// The maximum time that an HTTP/2 connection may have no open request, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 60_000)]
+    pub idle_time: u64,
+    /// The maximum time in which a client takes no part of its answer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000)]
+    pub write_time: u64,
     /// The maximum time for open requests to end after SIGTERM, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 30_000)]
     pub drain: u64,
@@ -135,6 +145,8 @@ mod with {
 
     /// Maximum number of lines of the decision log that wait in memory.
     const LOG_CAPACITY: usize = 10_000;
+    /// Maximum number of bytes of these lines.
+    const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         let options = options(args)?;
@@ -181,11 +193,14 @@ mod with {
                 concurrency: args.max_requests,
                 deadline: millis(args.deadline),
                 head_time: millis(args.head_time),
+                idle_time: millis(args.idle_time),
+                write_time: millis(args.write_time),
                 drain: millis(args.drain),
             },
             tokens: args.tokens.clone(),
             tls: args.tls_cert.clone().zip(args.tls_key.clone()),
             origins: args.cors_origin.clone(),
+            hosts: args.host.clone(),
             open: args.no_auth,
             log: log_options(args)?,
             events: Arc::new(events),
@@ -205,6 +220,7 @@ mod with {
                 Mode::Sync => LogMode::Sync,
             },
             capacity: LOG_CAPACITY,
+            capacity_bytes: LOG_CAPACITY_BYTES,
             rotate_bytes: args.log_rotate,
             key: args.log_key.as_ref().map(KeyLocation::read_signing_key).transpose()?,
         }))

@@ -68,6 +68,13 @@ impl Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
+    /// Creates a POST request with a body of another media type, such as `application/x-ndjson`.
+    pub fn post_bytes(url: impl Into<String>, media_type: &'static str, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, url.into(), None);
+        request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Request { body: Some(body), ..request }
+    }
+
     /// Creates a request. A body is sent as JSON with the content type `application/json`, unless a
     /// header sets another content type.
     pub(super) fn new(method: Method, url: String, body: Option<&Value>) -> Request {

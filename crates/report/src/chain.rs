@@ -45,6 +45,19 @@ impl Chain {
         self.next
     }
 
+    /// Returns the hash of all lines so far, in hexadecimal. A person who notes it can find out
+    /// later whether the end of the log was cut off.
+    pub fn head(&self) -> String {
+        hexadecimal(&self.head)
+    }
+
+    /// True if `bytes` can be the first bytes of a log: of [`Chain::file_header`].
+    pub fn is_start_of_log(bytes: &[u8]) -> bool {
+        let start = b"{\"continues\":\"";
+        let length = bytes.len().min(start.len());
+        bytes[..length] == start[..length]
+    }
+
     /// Adds a line to the chain: `object`, the text of a JSON object. Completes it with its number,
     /// its hash and a line feed.
     pub fn add(&mut self, object: &mut Vec<u8>) {
@@ -161,12 +174,31 @@ pub struct ChainVerifier {
     checkpoints: u64,
     /// Number of lines since the last signed checkpoint.
     unsigned: u64,
+    /// A hash that a line must have, and whether a line has had it.
+    wanted: Option<(Hash, bool)>,
 }
 
 impl ChainVerifier {
     /// Creates a verifier. With a key, the checkpoints must be signed with it.
     pub fn new(key: Option<VerifyingKey>) -> ChainVerifier {
         ChainVerifier { key, ..ChainVerifier::default() }
+    }
+
+    /// Notes that a line must have this hash, which [`Chain::head`] returned when the log had fewer
+    /// lines or as many. `None` if the text is not a hash.
+    pub fn want(mut self, hash: &str) -> Option<ChainVerifier> {
+        self.wanted = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));
+        Some(self)
+    }
+
+    /// True if a line was wanted that the log does not have. The end of the log is missing then.
+    pub fn lacks_wanted_line(&self) -> bool {
+        self.wanted.is_some_and(|(_, found)| !found)
+    }
+
+    /// Returns the hash of the last line, in hexadecimal; `None` before the first line.
+    pub fn head(&self) -> Option<String> {
+        self.chain.as_ref().map(Chain::head)
     }
 
     /// Checks the next line.
@@ -188,6 +220,9 @@ impl ChainVerifier {
             number if number < before.next => return Err(ChainFault::Moved(number)),
             _ if !is_intact => return Err(ChainFault::Changed),
             _ => {}
+        }
+        if let Some((wanted, found)) = &mut self.wanted {
+            *found |= *wanted == parts.hash;
         }
         let parsed: Option<Json> = serde_json::from_slice(line).ok();
         match parsed.as_ref().and_then(|line| line.get("checkpoint")) {
@@ -324,6 +359,25 @@ mod tests {
         let mut verifier = ChainVerifier::new(VerifyingKey::from_pem(other).ok());
         let found: Vec<_> = log_lines(3).iter().filter_map(|line| verifier.check(line).err()).collect();
         assert!(matches!(&found[..], [ChainFault::OtherKey(_)]), "{found:?}");
+    }
+
+    #[test]
+    fn a_cut_end_is_found_by_a_hash_that_was_noted() {
+        let lines = log_lines(9);
+        let head = |lines: &[Vec<u8>]| Chain::after(lines.last().expect("a line")).expect("a chain").head();
+        let lacks = |lines: &[Vec<u8>], noted: &str| {
+            let mut verifier = ChainVerifier::new(None).want(noted).expect("a hash");
+            lines.iter().for_each(|line| verifier.check(line).expect("no fault"));
+            verifier.lacks_wanted_line()
+        };
+        // The fifth line is a checkpoint, so that the cut log has no other fault.
+        let (cut, noted) = (&lines[..5], head(&lines[..7]));
+        assert!(lacks(cut, &noted));
+        assert!(!lacks(&lines, &noted) && !lacks(&lines[..7], &noted));
+        assert!(ChainVerifier::new(None).want("abc").is_none());
+        let header = Chain::default().file_header();
+        assert!(Chain::is_start_of_log(&header) && Chain::is_start_of_log(&header[..5]));
+        assert!(!Chain::is_start_of_log(b"{\"text\": 1"));
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! | [`drawing`] | workflows and tables as graphs |
 //! | [`files`] | atomic writing of files |
 //! | [`log`] | the lines of a decision log |
+//! | [`log_files`] | the files of a decision log |
 
 pub mod answer;
 pub mod chain;
@@ -16,3 +17,4 @@ pub mod coverage;
 pub mod drawing;
 pub mod files;
 pub mod log;
+pub mod log_files;

@@ -31,7 +31,7 @@ fn rules() -> String {
     for number in 0..ROUTES {
         let _ = writeln!(
             text,
-            "route r{number} when text contains \"word{number}x\" and ctx.count > {} -> handler(id: ctx.id)",
+            "route r{number} when text contains \"word{number}x\" and ctx.count > {} -> desk(id: ctx.id)",
             number % 7
         );
     }
@@ -51,7 +51,7 @@ fn message(number: usize) -> String {
 
 fn request(path: &str, body: &str) -> Vec<u8> {
     format!(
-        "POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )
     .into_bytes()
@@ -126,7 +126,7 @@ async fn measure_stream(address: SocketAddr, lines: &str) -> f64 {
     let start = Instant::now();
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     let head = format!(
-        "POST /v1/batch HTTP/1.1\r\nhost: bench\r\nconnection: close\r\ncontent-type: application/x-ndjson\r\ncontent-length: {}\r\n\r\n",
+        "POST /v1/batch HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/x-ndjson\r\ncontent-length: {}\r\n\r\n",
         lines.len()
     );
     let (mut reader, mut writer) = stream.split();
@@ -169,6 +169,7 @@ async fn main() {
         tokens: None,
         tls: None,
         origins: Vec::new(),
+        hosts: Vec::new(),
         open: false,
         log: None,
         events: Arc::new(|_| {}),

@@ -2,6 +2,7 @@
 //! answer. What all doors share is in `app` and `gate`.
 
 mod access;
+mod admitted;
 pub(crate) mod app;
 mod gate;
 mod json;

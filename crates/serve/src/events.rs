@@ -1,20 +1,36 @@
 //! Events of the service, such as rules that came into force, for the log of its operator.
 
+use crate::receipt::Receipt;
 use rulec_lang::value::format_datetime;
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use time::OffsetDateTime;
 
 /// Receives each event as a JSON object with its `time` and the kind of the `event`.
 pub type EventSink = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// Reports events to a sink. Cheap to clone.
+/// Reports events to a sink, and those that change how messages are decided to the decision log.
+/// Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Events(EventSink);
+pub(crate) struct Events(Arc<Inner>);
+
+type AddLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
+
+struct Inner {
+    sink: EventSink,
+    /// Adds a line to the decision log.
+    log: OnceLock<AddLine>,
+}
 
 impl Events {
     pub fn new(sink: EventSink) -> Events {
-        Events(sink)
+        Events(Arc::new(Inner { sink, log: OnceLock::new() }))
+    }
+
+    /// Sets what adds a line to the decision log.
+    pub fn set_log(&self, add_line: AddLine) {
+        // It is set once, when the service starts.
+        let _ = self.0.log.set(add_line);
     }
 
     /// Reports an event of this kind. `fields` is an object.
@@ -23,6 +39,14 @@ impl Events {
         if let (Json::Object(event), Json::Object(fields)) = (&mut event, fields) {
             event.extend(fields);
         }
-        (self.0)(&event);
+        (self.0.sink)(&event);
+    }
+
+    /// Reports an event, and adds it to the decision log. The receipt says when the line is on the
+    /// disk.
+    pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
+        let receipt = self.0.log.get().map(|add_line| add_line(&json!({ kind: fields })));
+        self.report(kind, fields);
+        receipt.unwrap_or(Receipt::NONE)
     }
 }

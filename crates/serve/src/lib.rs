@@ -8,11 +8,12 @@
 //! |---|---|
 //! | `service` | the core: decisions, payloads, flows, workflows, analyses, tests |
 //! | `rules` | the rules in force: where they come from, their versions, edits |
-//! | `log` | the decision log |
+//! | `log`, `receipt` | the decision log, and the promise of a line in it |
 //! | `doors` | one file for each protocol |
 //! | `server` | listeners, TLS, the life of the process |
 //! | `openapi` | the description of the service |
-//! | `limits`, `auth`, `metrics`, `events`, `problem` | limits, tokens, counts, events, errors |
+//! | `limits`, `auth`, `web` | limits and deadlines, tokens, requests of web pages |
+//! | `metrics`, `events`, `problem`, `trace` | counts, events, errors, traces |
 
 #![forbid(unsafe_code)]
 
@@ -24,9 +25,12 @@ mod log;
 mod metrics;
 mod openapi;
 mod problem;
+mod receipt;
 mod rules;
 mod server;
 mod service;
+mod trace;
+mod web;
 
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;

@@ -48,6 +48,7 @@ pub(crate) enum LimitName {
     concurrency,
     connections,
     deadline,
+    idle,
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -137,6 +138,8 @@ impl Metrics {
             ("concurrency", limits.concurrency as i64),
             ("deadline_ms", limits.deadline.as_millis() as i64),
             ("head_time_ms", limits.head_time.as_millis() as i64),
+            ("idle_time_ms", limits.idle_time.as_millis() as i64),
+            ("write_time_ms", limits.write_time.as_millis() as i64),
             ("drain_ms", limits.drain.as_millis() as i64),
         ];
         for (limit, value) in values {

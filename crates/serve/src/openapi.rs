@@ -2,6 +2,7 @@
 //! the repository.
 
 use crate::problem::KINDS;
+use crate::service::MAX_STEPS;
 use serde_json::{Map, Value as Json, json};
 
 /// An operation: its method, its path, a sentence, the scope and the schema of the body. Then the
@@ -48,6 +49,15 @@ const OPERATIONS: &[Operation] = &[
         Some("AnalyzeRequest"),
         JSON,
         "Analysis",
+    ),
+    (
+        "post",
+        "/v1/observe",
+        "Record a message without a decision.",
+        "decide",
+        Some("ObserveRequest"),
+        JSON,
+        "Observed",
     ),
     ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
     ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
@@ -288,7 +298,7 @@ fn requests() -> Json {
     json!({
         "DecideRequest": object(json!({
             "rules": name, "entry": entry, "message!": any_object,
-            "explain": flag, "matched": flag, "analysis": flag, "why_not": text
+            "explain": flag, "matched": flag, "analysis": flag, "why_not": text, "record": flag
         }), true),
         "FlowsRequest": object(json!({
             "rules": name, "message!": any_object, "explain": flag, "matched": flag, "analysis": flag
@@ -302,9 +312,10 @@ fn requests() -> Json {
         }), true),
         "WorkflowRequest": object(json!({
             "rules": name, "input": any_object, "resume": any_object, "retry_failed": flag,
-            "step_limit": { "type": "integer", "minimum": 0 }
+            "step_limit": { "type": "integer", "minimum": 0, "maximum": MAX_STEPS }
         }), true),
         "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
+        "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
         "TestRequest": object(json!({ "rules": name }), true),
         "EditRequest": object(json!({ "edits!": list(&edit) }), true),
         "RollbackRequest": object(json!({ "generation!": { "type": "integer", "minimum": 0 } }), true),
@@ -345,7 +356,7 @@ fn answers() -> Json {
     json!({
         "Problem": object(json!({
             "type!": text, "title!": text, "status!": number, "detail!": text,
-            "code": text, "line": number, "column": number, "findings": objects
+            "code": text, "line": number, "column": number, "findings": objects, "generation": number
         }), true),
         "Object": any_object,
         "Text": text,
@@ -355,11 +366,19 @@ fn answers() -> Json {
         }), false),
         "Answers": objects,
         "Judgement": any_object,
-        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object }), true),
+        "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object, "not_saved": text }), true),
         "Analysis": any_object,
         "TestAnswer": object(json!({ "passed!": number, "failed!": number, "tests!": objects }), true),
-        "Overview": object(json!({ "version!": text, "rules!": list(&object(short, true)) }), true),
+        "Overview": object(
+            json!({
+                "version!": text,
+                "rules!": list(&object(short, true)),
+                "log!": { "type": ["object", "null"], "properties": { "lines": number, "head": text } }
+            }),
+            true
+        ),
         "Rules": object(full, true),
+        "Observed": object(json!({ "observed!": flag }), true),
         "Changed": object(json!({ "generation!": number }), true),
         "OpaAnswer": object(json!({ "result": any_object }), true),
         "EvaluationAnswer": evaluated,

@@ -3,6 +3,7 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use rulec::history::RecordError;
 use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -30,6 +31,9 @@ pub struct Problem {
     /// The findings of the compiler, for rules that do not compile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<Json>,
+    /// The generation of the rules that a change has put into force, although an error followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
     /// After how many seconds the caller may try again; 0 for errors that a repetition cannot heal.
     #[serde(skip)]
     retry_after: u32,
@@ -64,6 +68,7 @@ problems! {
     too_large = PAYLOAD_TOO_LARGE, "too-large", "the request is too large";
     wrong_type = UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", "the body has another media type";
     not_answerable = UNPROCESSABLE_ENTITY, "not-answerable", "the rules cannot answer this";
+    not_logged = INTERNAL_SERVER_ERROR, "not-logged", "the request has taken effect, but is not logged";
     broken = INTERNAL_SERVER_ERROR, "broken", "the service failed";
     overloaded = SERVICE_UNAVAILABLE, "overloaded", "the service has too many requests";
     too_slow = GATEWAY_TIMEOUT, "too-slow", "the request took too long";
@@ -80,8 +85,14 @@ impl Problem {
             line: None,
             column: None,
             findings: Vec::new(),
+            generation: None,
             retry_after: u32::from(status == StatusCode::SERVICE_UNAVAILABLE),
         }
+    }
+
+    /// Adds the generation of the rules that are in force in spite of the error.
+    pub(crate) fn with_generation(self, generation: u64) -> Problem {
+        Problem { generation: Some(generation), ..self }
     }
 
     /// Returns the HTTP status.
@@ -114,6 +125,16 @@ impl From<JsonError> for Problem {
 impl From<UnknownEntry> for Problem {
     fn from(error: UnknownEntry) -> Problem {
         Problem::unknown_entry(error.to_message().as_str())
+    }
+}
+
+impl From<RecordError> for Problem {
+    fn from(error: RecordError) -> Problem {
+        let text = error.to_message().to_string();
+        match error {
+            RecordError::Store(_) => Problem::broken(text),
+            _ => Problem::not_answerable(text),
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::History;
+use rulec::history::MemoryStore;
 use rulec::{Decision, Edit, LiveRules, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
@@ -28,6 +29,8 @@ pub struct RuleSet {
     active: ArcSwap<Version>,
     /// Rules that decide for comparison only.
     shadow: ArcSwapOption<Shadow>,
+    /// The earlier messages, for rules that read a history. They outlive the versions.
+    store: MemoryStore,
     /// The earlier versions. The lock also serializes changes of the active version.
     history: Mutex<History>,
     status: Mutex<SourceStatus>,
@@ -38,6 +41,9 @@ pub struct RuleSet {
     /// source never changes.
     feed: OnceLock<Feed>,
 }
+
+/// The texts of rules, each with the name of its file.
+pub(crate) type Texts = Vec<(String, String)>;
 
 /// What happened to the source of a rule set since the start.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -82,6 +88,7 @@ impl RuleSet {
             name,
             active: ArcSwap::from_pointee(version),
             shadow: ArcSwapOption::empty(),
+            store: MemoryStore::default(),
             history: Mutex::default(),
             status: Mutex::new(SourceStatus { loaded: 1, ..SourceStatus::default() }),
             metrics,
@@ -99,6 +106,24 @@ impl RuleSet {
     /// Returns the version in force.
     pub(crate) fn active(&self) -> arc_swap::Guard<Arc<Version>> {
         self.active.load()
+    }
+
+    /// Returns the version in force with the texts of its files. No edit comes in between, so that
+    /// [`Version::rules`] are compiled from these texts.
+    ///
+    /// # Errors
+    /// As [`Version::rules`].
+    pub(crate) fn settled(&self) -> Result<(Arc<Version>, Texts), Problem> {
+        let _no_change = self.lock_history();
+        let version = self.active.load_full();
+        version.rules()?;
+        let texts = version.live().texts();
+        Ok((version, texts))
+    }
+
+    /// Returns the earlier messages that rules read as `history`.
+    pub(crate) fn store(&self) -> &MemoryStore {
+        &self.store
     }
 
     pub(crate) fn metrics(&self) -> &SetMetrics {
@@ -140,7 +165,7 @@ impl RuleSet {
 
     /// Records that the current content of the source cannot be loaded.
     pub(crate) fn refuse(&self, error: String) {
-        self.events.report("refused", json!({ "rules": self.name, "error": error }));
+        let _ = self.events.audit("refused", json!({ "rules": self.name, "error": error }));
         self.metrics.count_refused();
         let mut status = self.lock_status();
         status.refused += 1;
@@ -152,8 +177,9 @@ impl RuleSet {
         history.keep(&self.active.load_full());
         self.active.store(Arc::new(version));
         self.metrics.set_generation(generation);
-        self.events
-            .report("in_force", json!({ "rules": self.name, "generation": generation, "origin": origin }));
+        let event = json!({ "rules": self.name, "generation": generation, "origin": origin });
+        // No answer waits for the line: a change waits for its own.
+        let _ = self.events.audit("in_force", event);
         generation
     }
 

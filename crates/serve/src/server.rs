@@ -1,5 +1,7 @@
 //! Listeners, connections, and the life of the service.
 
+mod activity;
+mod connection;
 mod tls;
 
 use crate::auth::Tokens;
@@ -9,33 +11,28 @@ use crate::events::{EventSink, Events};
 use crate::limits::Limits;
 use crate::log::{DecisionLog, LogOptions};
 use crate::metrics::{LimitName, Metrics};
+use crate::receipt::Receipt;
 use crate::rules::{RuleSource, StartError, open_all};
 use crate::service::Service;
+use crate::web::WebGuard;
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use hyper_util::service::TowerToHyperService;
+use connection::Connection;
 use rulec::VerifyingKey;
 use rulec_base::message;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tls::TlsFiles;
-use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream, UnixListener};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
-use tokio_rustls::Accept;
+use tokio::io::{AsyncBufRead, AsyncWrite};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 /// Pause after a connection could not be accepted, for example because no descriptor is free.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
-/// Maximum number of requests that one HTTP/2 connection may have open.
-const MAX_STREAMS: u32 = 128;
-/// Maximum number of bytes of the head of a request.
-const MAX_HEAD_BYTES: usize = 32 << 10;
 /// How often the files of tokens and certificates are checked.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -64,6 +61,9 @@ pub struct Options {
     pub tls: Option<(PathBuf, PathBuf)>,
     /// The websites whose pages may ask, such as `https://example.com`.
     pub origins: Vec<String>,
+    /// Further names of the service, which requests use. A service at a TCP port without tokens is
+    /// asked by its addresses, as `localhost`, and by these names.
+    pub hosts: Vec<String>,
     /// Whether a service that other machines reach may have no tokens.
     pub open: bool,
     /// The decision log; `None` to log no decision.
@@ -83,8 +83,33 @@ pub enum Stop {
 
 enum Listener {
     Tcp(TcpListener),
-    /// The socket, and the path of its file, which the service removes at its end.
-    Unix(UnixListener, PathBuf),
+    Unix(UnixListener, SocketFile),
+}
+
+/// The file of a Unix socket, which the service removes at its end.
+struct SocketFile {
+    path: PathBuf,
+    /// The device and the number of the file, which identify it.
+    id: Option<(u64, u64)>,
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> SocketFile {
+        SocketFile { path: path.to_owned(), id: socket_id(path) }
+    }
+
+    /// Removes the file, unless another process has put its own in the place.
+    fn remove(&self) {
+        if self.id.is_some() && socket_id(&self.path) == self.id {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Returns what identifies the file of a socket; `None` if there is no socket at this path.
+fn socket_id(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.symlink_metadata().ok()?;
+    metadata.file_type().is_socket().then(|| (metadata.dev(), metadata.ino()))
 }
 
 /// A service that listens.
@@ -112,6 +137,11 @@ impl Server {
             return Err(StartError::Options(message!(
                 "other machines reach {}: give `--tokens FILE`, or `--no-auth` if something else guards it",
                 address.to_string()
+            )));
+        }
+        if let (Address::Unix(_), Some(_)) = (&options.address, &options.tls) {
+            return Err(StartError::Options(message!(
+                "a Unix socket has no TLS: leave out `--tls-cert` and `--tls-key`"
             )));
         }
         let tokens_file = options.tokens.clone();
@@ -151,7 +181,7 @@ impl Server {
                 Ok(address) => format!("{scheme}://{address}"),
                 Err(_) => scheme.to_owned(),
             },
-            Listener::Unix(_, path) => format!("{scheme}+unix://{}", path.display()),
+            Listener::Unix(_, socket) => format!("{scheme}+unix://{}", socket.path.display()),
         }
     }
 
@@ -168,34 +198,44 @@ impl Server {
     pub async fn run(self, mut signals: mpsc::Receiver<Stop>) -> bool {
         let limits = *self.app.service().limits();
         let router = router(self.app.clone(), &self.origins);
+        let (stop, stopping) = watch::channel(false);
         let connections = Connections {
             router,
             app: self.app.clone(),
             open: Arc::new(Semaphore::new(limits.connections)),
-            graceful: GracefulShutdown::new(),
+            stopping,
         };
         let mut files = tokio::time::interval(FILE_CHECK_INTERVAL);
         loop {
             tokio::select! {
                 () = connections.accept(&self.listener, self.tls.as_ref()) => {}
                 _ = files.tick() => self.check_files(),
+                () = self.app.reload_asked() => self.reload(),
                 signal = signals.recv() => match signal {
                     Some(Stop::Reload) => {
-                        self.app.service().reload();
-                        self.check_files();
+                        // No answer waits for the line.
+                        let _ = self.app.events().audit("change", json!({ "action": "reload", "by": "SIGHUP" }));
+                        self.reload();
                     }
                     Some(Stop::Drain) | None => break,
                 },
             }
         }
         self.app.service().begin_stop();
-        if let Listener::Unix(_, path) = &self.listener {
-            let _ = std::fs::remove_file(path);
+        if let Listener::Unix(_, socket) = &self.listener {
+            socket.remove();
         }
-        drop(self.listener);
-        let is_drained = tokio::time::timeout(limits.drain, connections.graceful.shutdown()).await.is_ok();
+        drop((self.listener, connections));
+        // A connection has a receiver until its end.
+        let _ = stop.send(true);
+        let is_drained = tokio::time::timeout(limits.drain, stop.closed()).await.is_ok();
         close_log(self.app).await;
         is_drained
+    }
+
+    fn reload(&self) {
+        self.app.service().reload();
+        self.check_files();
     }
 
     fn report_failure(&self, error: &StartError) {
@@ -221,11 +261,24 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
     metrics.add_limits(&options.limits);
+    let log = options.log.map(|log| {
+        let sink = events.clone();
+        let report = move |kind: &str, fields| sink.report(kind, fields);
+        let log = Arc::new(DecisionLog::open(log, metrics.add_log(), Box::new(report))?);
+        // The thread of the log has the events, so the events must not keep the log.
+        let weak = Arc::downgrade(&log);
+        let add = move |line: &Json| weak.upgrade().map_or(Receipt::NONE, |log| log.audit(line));
+        events.set_log(Box::new(add));
+        Ok::<_, StartError>(log)
+    });
+    let log = log.transpose()?;
     let sets = open_all(&options.rules, &options.trusted, &metrics, &events).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
-    let log = options.log.map(|log| DecisionLog::open(log, metrics.add_log())).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
-    Ok(Arc::new(App::new(service, tokens, options.origins, events)))
+    // A page has no token, and cannot ask a Unix socket.
+    let has_names = tokens.is_none() && matches!(options.address, Address::Tcp(_));
+    let web = WebGuard::new(options.origins, has_names.then_some(options.hosts));
+    Ok(Arc::new(App::new(service, tokens, web, events)))
 }
 
 /// Writes the rest of the decision log.
@@ -243,19 +296,18 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
         }
         Address::Unix(path) => {
             let to_error = |error| StartError::Listen(path.display().to_string(), error);
-            // The file of a service that was killed is left over. A living service answers.
-            if tokio::net::UnixStream::connect(path).await.is_err() && is_socket(path) {
+            // The file of a service that was killed is left over, and refuses. A living service
+            // accepts, or is too busy.
+            let is_left = tokio::net::UnixStream::connect(path)
+                .await
+                .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+            if is_left && socket_id(path).is_some() {
                 std::fs::remove_file(path).map_err(to_error)?;
             }
             let listener = UnixListener::bind(path).map_err(to_error)?;
-            Ok(Listener::Unix(listener, path.clone()))
+            Ok(Listener::Unix(listener, SocketFile::new(path)))
         }
     }
-}
-
-fn is_socket(path: &std::path::Path) -> bool {
-    use std::os::unix::fs::FileTypeExt;
-    path.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_socket())
 }
 
 /// The open connections, and what each new one needs.
@@ -263,7 +315,7 @@ struct Connections {
     router: Router,
     app: Arc<App>,
     open: Arc<Semaphore>,
-    graceful: GracefulShutdown,
+    stopping: watch::Receiver<bool>,
 }
 
 impl Connections {
@@ -276,8 +328,8 @@ impl Connections {
         let Ok(permit) = self.open.clone().acquire_owned().await else { return };
         let connection = Connection {
             router: self.router.clone(),
-            limits: *self.app.service().limits(),
-            watcher: self.graceful.watcher(),
+            app: self.app.clone(),
+            stopping: self.stopping.clone(),
             _permit: permit,
         };
         let accepted = match listener {
@@ -297,45 +349,6 @@ impl Connections {
             && error.kind() != io::ErrorKind::ConnectionAborted
         {
             tokio::time::sleep(PAUSE_AFTER_ERROR).await;
-        }
-    }
-}
-
-/// One connection that was accepted.
-struct Connection {
-    router: Router,
-    limits: Limits,
-    watcher: Watcher,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Connection {
-    async fn serve(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.limits.head_time)
-            // A client may close its half after its request.
-            .half_close(true)
-            .max_buf_size(MAX_HEAD_BYTES);
-        builder
-            .http2()
-            .timer(TokioTimer::new())
-            .max_concurrent_streams(MAX_STREAMS)
-            .max_header_list_size(MAX_HEAD_BYTES as u32)
-            .keep_alive_interval(self.limits.head_time)
-            .keep_alive_timeout(self.limits.head_time);
-        let service = TowerToHyperService::new(self.router);
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        // An error concerns one client, which has gone or sent no HTTP.
-        let _ = self.watcher.watch(connection).await;
-    }
-
-    async fn serve_tls(self, handshake: Accept<TcpStream>) {
-        let shaken = tokio::time::timeout(self.limits.head_time, handshake).await;
-        if let Ok(Ok(stream)) = shaken {
-            self.serve(stream).await;
         }
     }
 }

@@ -6,10 +6,9 @@ mod decide;
 mod other;
 mod overview;
 
-pub(crate) use batch::{Batch, BatchRequest, BatchSettings};
+pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};
-pub(crate) use other::TestRequest;
-pub(crate) use overview::entity_tag;
+pub(crate) use other::{MAX_STEPS, TestRequest};
 
 use crate::limits::Limits;
 use crate::log::DecisionLog;
@@ -26,7 +25,7 @@ pub struct Service {
     sets: Vec<Arc<RuleSet>>,
     metrics: Metrics,
     limits: Limits,
-    log: Option<DecisionLog>,
+    log: Option<Arc<DecisionLog>>,
     /// Whether the service was asked to stop, so that it takes no new work.
     stopping: AtomicBool,
 }
@@ -36,7 +35,7 @@ impl Service {
         sets: Vec<Arc<RuleSet>>,
         metrics: Metrics,
         limits: Limits,
-        log: Option<DecisionLog>,
+        log: Option<Arc<DecisionLog>>,
     ) -> Service {
         Service { sets, metrics, limits, log, stopping: AtomicBool::new(false) }
     }
@@ -74,7 +73,7 @@ impl Service {
     }
 
     pub(crate) fn log(&self) -> Option<&DecisionLog> {
-        self.log.as_ref()
+        self.log.as_deref()
     }
 
     /// Looks soon whether the sources of the rules have changed.
@@ -98,8 +97,13 @@ impl Service {
 /// # Errors
 /// If the body is not JSON, or has another shape.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
-    serde_json::from_slice(body).map_err(|error| match json::parse_object_bytes(body) {
-        Err(error) => error.into(),
-        Ok(_) => Problem::invalid(error.to_string()),
-    })
+    // Serde would read the fields of a request from an array too.
+    let is_array = body.trim_ascii_start().starts_with(b"[");
+    match serde_json::from_slice(body) {
+        Ok(request) if !is_array => Ok(request),
+        wrong => {
+            json::parse_object_bytes(body)?;
+            Err(Problem::invalid(wrong.err().map(|error| error.to_string()).unwrap_or_default()))
+        }
+    }
 }

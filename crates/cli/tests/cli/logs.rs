@@ -158,3 +158,21 @@ fn log_verify_with_a_key_needs_a_signed_checkpoint() {
     let ran = folder.rulec(&["log", "verify", "plain.jsonl", "--verify", "release.pub"]).expect(1);
     assert!(ran.out.contains("the key proves nothing"), "{}", ran.out);
 }
+
+#[test]
+fn log_verify_finds_an_end_that_was_cut_off() {
+    let lines = chained(None);
+    let head = Chain::after(lines[2].as_bytes()).expect("a chain").head();
+    let folder = Folder::with(RULES)
+        .file("logs/d.jsonl", &lines[2])
+        .file("logs/d.jsonl.000000000003", lines[..2].concat())
+        .file("logs/notes", "no log");
+    let verify = |expected: &str| folder.rulec(&["log", "verify", "logs", "--expect-end", expected]);
+    let ran = verify(&head).expect(0);
+    assert!(ran.out.contains(&head) || ran.err.contains(&head), "{} {}", ran.out, ran.err);
+    std::fs::write(folder.path("logs/d.jsonl"), "").expect("it can be written");
+    assert!(verify(&head).expect(1).out.contains("the end of the log is missing"));
+    assert!(verify("abc").expect(2).err.contains("64 hexadecimal digits"));
+    let none = folder.rulec(&["log", "verify", "."]).expect(2);
+    assert!(none.err.contains("no log with a hash chain"), "{}", none.err);
+}

@@ -34,6 +34,8 @@ mod plan;
 mod private;
 mod prompt;
 mod run;
+#[cfg(all(feature = "http", feature = "serve"))]
+mod serve;
 mod shell;
 mod streams;
 mod tests;

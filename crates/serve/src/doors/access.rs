@@ -2,21 +2,21 @@
 //! authorization over HTTP (`ext_authz`). Both need one bit. A decision permits if it selects the
 //! handler `allow`, and denies if it selects any other handler or none.
 
+use super::admitted::Admitted;
 use super::app::{App, json_response, need_json};
-use super::opa::Asked;
-use crate::auth::Grant;
 use crate::problem::Problem;
-use crate::service::{Decided, read_request};
+use crate::service::{DecideRequest, Decided, read_request};
+use crate::web;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
 use axum::{Extension, Router};
 use bytes::Bytes;
+use rulec_base::json::parse_object_bytes;
 use serde::Deserialize;
-use serde_json::value::to_raw_value;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
@@ -34,71 +34,79 @@ pub(super) fn routes() -> Router<Arc<App>> {
 /// Maximum number of questions in one request.
 const MAX_EVALUATIONS: usize = 1_000;
 
+/// The start of the paths that Envoy asks.
+pub(super) const ENVOY_PATH: &str = "/ext_authz";
+
 /// Returns the addresses that Envoy asks.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
     Router::new()
-        .route("/ext_authz", any(check_request))
+        .route(ENVOY_PATH, any(check_request))
         .route("/ext_authz/", any(check_request))
         .route("/ext_authz/{*path}", any(check_request))
 }
 
-/// Decides whether a request is permitted. `message` is what the rules read.
-async fn decide(app: &Arc<App>, grant: &Grant, message: &Json) -> Result<Decided, Problem> {
-    let message = to_raw_value(message).map_err(|error| Problem::invalid(error.to_string()))?;
-    app.decide(grant, Asked { rules: None, entry: None, message: &message }.to_body()?).await
+/// Decides whether a request is permitted. `message` is what the rules read, as JSON text.
+async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Result<Decided, Problem> {
+    app.decide(admitted, DecideRequest::new(message).to_body()?).await
 }
 
 fn is_permitted(decided: &Decided) -> bool {
     decided.decision.target() == Some(ALLOW)
 }
 
-/// The four parts of a question; each may be given once for several questions.
-#[derive(Clone, Default, Deserialize)]
-struct Evaluation {
-    subject: Option<Json>,
-    action: Option<Json>,
-    resource: Option<Json>,
-    context: Option<Json>,
+/// The four parts of a question, as JSON text; each may be given once for several questions.
+#[derive(Clone, Copy, Default, Deserialize)]
+struct Evaluation<'m> {
+    #[serde(borrow)]
+    subject: Option<&'m RawValue>,
+    #[serde(borrow)]
+    action: Option<&'m RawValue>,
+    #[serde(borrow)]
+    resource: Option<&'m RawValue>,
+    #[serde(borrow)]
+    context: Option<&'m RawValue>,
 }
 
-impl Evaluation {
+impl<'m> Evaluation<'m> {
     /// Returns the question with the parts of `defaults` that it lacks.
-    fn with_defaults(self, defaults: &Evaluation) -> Evaluation {
+    fn with_defaults(self, defaults: &Evaluation<'m>) -> Evaluation<'m> {
         Evaluation {
-            subject: self.subject.or_else(|| defaults.subject.clone()),
-            action: self.action.or_else(|| defaults.action.clone()),
-            resource: self.resource.or_else(|| defaults.resource.clone()),
-            context: self.context.or_else(|| defaults.context.clone()),
+            subject: self.subject.or(defaults.subject),
+            action: self.action.or(defaults.action),
+            resource: self.resource.or(defaults.resource),
+            context: self.context.or(defaults.context),
         }
     }
 
-    /// Returns the message that the rules read.
+    /// Returns the message that the rules read. The parts keep their text, so that exact decimals
+    /// stay exact.
     ///
     /// # Errors
     /// If a part is missing that each question must have.
-    fn into_message(self) -> Result<Json, Problem> {
-        let Evaluation { subject, action, resource, context } = self;
+    fn to_message(self) -> Result<Box<RawValue>, Problem> {
         let parts = [
-            ("subject", subject, &["type", "id"][..]),
-            ("action", action, &["name"]),
-            ("resource", resource, &["type", "id"]),
+            ("subject", self.subject, &["type", "id"][..]),
+            ("action", self.action, &["name"]),
+            ("resource", self.resource, &["type", "id"]),
         ];
-        let mut message = Map::new();
+        let mut message = String::from("{");
         for (name, part, fields) in parts {
             let part = part.ok_or_else(|| Problem::invalid(format!("`{name}` is missing")))?;
-            if let Some(field) = fields.iter().find(|field| !part.get(**field).is_some_and(Json::is_string)) {
+            let object = parse_object_bytes(part.get().as_bytes())?;
+            if let Some(field) = fields.iter().find(|field| !object.get(**field).is_some_and(Json::is_string))
+            {
                 return Err(Problem::invalid(format!("`{name}.{field}` must be a text")));
             }
-            message.insert(name.to_owned(), part);
+            message.push_str(&format!("\"{name}\":{},", part.get()));
         }
-        message.insert("context".to_owned(), context.unwrap_or_else(|| json!({})));
-        Ok(Json::Object(message))
+        message.push_str(&format!("\"context\":{}}}", self.context.map_or("{}", RawValue::get)));
+        RawValue::from_string(message).map_err(|error| Problem::invalid(error.to_string()))
     }
 }
 
 /// Answers one question as AuthZEN wants it. The context says which route decided.
-async fn evaluate(app: &Arc<App>, grant: &Grant, question: Evaluation) -> Result<Json, Problem> {
-    let decided = decide(app, grant, &question.into_message()?).await?;
+async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>) -> Result<Json, Problem> {
+    let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
     Ok(json!({ "decision": is_permitted(&decided), "context": context }))
 }
@@ -113,22 +121,28 @@ fn respond(headers: &HeaderMap, answer: &Json) -> Response {
 
 async fn evaluation(
     State(app): State<Arc<App>>,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     need_json(&headers)?;
-    let question = read_request(&app.body(body)?)?;
-    Ok(respond(&headers, &evaluate(&app, &grant, question).await?))
+    let body = app.body(body)?;
+    Ok(respond(&headers, &evaluate(&app, &admitted, read_request(&body)?).await?))
 }
 
 /// Several questions, with the parts that they share.
 #[derive(Deserialize)]
-struct Evaluations {
-    #[serde(flatten)]
-    defaults: Evaluation,
-    #[serde(default)]
-    evaluations: Vec<Evaluation>,
+struct Evaluations<'m> {
+    #[serde(borrow)]
+    subject: Option<&'m RawValue>,
+    #[serde(borrow)]
+    action: Option<&'m RawValue>,
+    #[serde(borrow)]
+    resource: Option<&'m RawValue>,
+    #[serde(borrow)]
+    context: Option<&'m RawValue>,
+    #[serde(borrow, default)]
+    evaluations: Vec<Evaluation<'m>>,
     #[serde(default)]
     options: EvaluationOptions,
 }
@@ -151,14 +165,16 @@ enum Semantic {
 
 async fn evaluations(
     State(app): State<Arc<App>>,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     need_json(&headers)?;
-    let Evaluations { defaults, evaluations, options } = read_request(&app.body(body)?)?;
+    let body = app.body(body)?;
+    let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
+    let defaults = Evaluation { subject, action, resource, context };
     if evaluations.is_empty() {
-        return Ok(respond(&headers, &evaluate(&app, &grant, defaults).await?));
+        return Ok(respond(&headers, &evaluate(&app, &admitted, defaults).await?));
     }
     if evaluations.len() > MAX_EVALUATIONS {
         return Err(Problem::invalid(format!("one request may ask at most {MAX_EVALUATIONS} questions")));
@@ -167,8 +183,9 @@ async fn evaluations(
     for question in evaluations {
         // Other requests go on, and the deadline can end this one.
         tokio::task::yield_now().await;
+        admitted.deadline.check()?;
         // A question that cannot be answered is denied, with the reason.
-        let answer = evaluate(&app, &grant, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
+        let answer = evaluate(&app, &admitted, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
             json!({ "decision": false, "context": { "error": { "status": problem.status().as_u16(), "message": problem.detail() } } })
         });
         let is_permit = answer["decision"] == true;
@@ -186,7 +203,7 @@ async fn evaluations(
 /// `{"method", "path", "query", "host", "headers"}`. The header of the token is not in `headers`.
 async fn check_request(
     State(app): State<Arc<App>>,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     request: Request,
 ) -> Result<Response, Problem> {
     let mut headers = Map::new();
@@ -195,18 +212,16 @@ async fn check_request(
         let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         headers.insert(name.as_str().to_owned(), values.join(", ").into());
     }
-    let path = request.uri().path().strip_prefix("/ext_authz").unwrap_or_default();
-    // HTTP/2 names the host in the address.
-    let host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.or(request.uri().authority().map(Authority::as_str));
+    let path = request.uri().path().strip_prefix(ENVOY_PATH).unwrap_or_default();
     let message = json!({
         "method": request.method().as_str(),
         "path": if path.is_empty() { "/" } else { path },
         "query": request.uri().query().unwrap_or_default(),
-        "host": host.unwrap_or_default(),
+        "host": web::host(&request).unwrap_or_default(),
         "headers": headers,
     });
-    let decided = decide(&app, &grant, &message).await?;
+    let message = to_raw_value(&message).map_err(|error| Problem::invalid(error.to_string()))?;
+    let decided = decide(&app, &admitted, &message).await?;
     let status = if is_permitted(&decided) { StatusCode::OK } else { StatusCode::FORBIDDEN };
     let mut response = status.into_response();
     // Envoy can pass these headers on.

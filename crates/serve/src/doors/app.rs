@@ -1,11 +1,13 @@
 //! What the doors share: the core, the tokens, and helpers for answers.
 
+use super::admitted::Admitted;
 use crate::auth::{Grant, Scope, Tokens};
 use crate::events::Events;
-use crate::log::Receipt;
 use crate::metrics::LimitName;
 use crate::problem::Problem;
-use crate::service::{DecideRequest, Decided, Service};
+use crate::receipt::Receipt;
+use crate::service::{DecideRequest, Decided, Service, read_request};
+use crate::web::WebGuard;
 use arc_swap::ArcSwapOption;
 use axum::body::Body;
 use axum::extract::rejection::BytesRejection;
@@ -15,7 +17,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 /// The header with the generation of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
@@ -26,19 +28,21 @@ pub(crate) struct App {
     /// The tokens; `None` if the service accepts every request.
     tokens: ArcSwapOption<Tokens>,
     permits: Arc<Semaphore>,
-    /// The websites whose pages may ask, such as `https://example.com`.
-    origins: Vec<String>,
+    web: WebGuard,
     events: Events,
+    /// Notified when a request asks for changed files.
+    reload: Notify,
 }
 
 impl App {
-    pub fn new(service: Service, tokens: Option<Tokens>, origins: Vec<String>, events: Events) -> App {
+    pub fn new(service: Service, tokens: Option<Tokens>, web: WebGuard, events: Events) -> App {
         App {
-            origins,
+            web,
             permits: Arc::new(Semaphore::new(service.limits().concurrency)),
             tokens: ArcSwapOption::from_pointee(tokens),
             service,
             events,
+            reload: Notify::new(),
         }
     }
 
@@ -59,10 +63,18 @@ impl App {
         &self.events
     }
 
-    /// True if pages of the website that a browser names in the request may ask this service.
-    pub fn allows_origin(&self, headers: &HeaderMap) -> bool {
-        let origin = headers.get(header::ORIGIN).map(HeaderValue::as_bytes);
-        self.origins.iter().any(|known| Some(known.as_bytes()) == origin)
+    /// Asks the server to look for changed files: rules, tokens and certificates.
+    pub fn ask_for_reload(&self) {
+        self.reload.notify_one();
+    }
+
+    /// Waits until a request asks for changed files.
+    pub async fn reload_asked(&self) {
+        self.reload.notified().await;
+    }
+
+    pub fn web(&self) -> &WebGuard {
+        &self.web
     }
 
     /// Returns what a request may do.
@@ -97,40 +109,56 @@ impl App {
         })
     }
 
-    /// Answers on this thread, or on a thread for slow work if the request asks for more than the
-    /// decision.
+    /// Answers on this thread, or on a thread for slow work if the answer takes time. `body` is the
+    /// text of a [`DecideRequest`].
     ///
     /// # Errors
     /// As [`Service::decide`], or if the token does not allow it.
-    pub async fn decide(self: &Arc<Self>, grant: &Grant, body: Bytes) -> Result<Decided, Problem> {
-        let request: DecideRequest<'_> = crate::service::read_request(&body)?;
-        grant.need(Scope::Decide)?;
+    pub async fn decide(self: &Arc<Self>, admitted: &Admitted, body: Bytes) -> Result<Decided, Problem> {
+        let request: DecideRequest<'_> = read_request(&body)?;
+        admitted.grant.need(Scope::Decide)?;
         if request.explains() {
-            grant.need(Scope::Explain)?;
+            admitted.grant.need(Scope::Explain)?;
         }
-        let mut decided = match request.is_slow() {
-            false => self.service.decide(&request)?,
+        let (deadline, trace) = (admitted.deadline, admitted.trace);
+        let mut decided = match self.service.is_slow(&request)? {
+            false => self.service.decide_before(&request, deadline, trace)?,
             true => {
                 let body = body.clone();
-                self.blocking(move |service| service.decide(&crate::service::read_request(&body)?)).await?
+                let work =
+                    move |service: &Service| service.decide_before(&read_request(&body)?, deadline, trace);
+                self.blocking(admitted, work).await?
             }
         };
-        std::mem::replace(&mut decided.receipt, Receipt::NONE).wait().await?;
+        let receipt = std::mem::replace(&mut decided.receipt, Receipt::NONE);
+        match request.record {
+            false => receipt.wait().await?,
+            // A caller that repeated the request would record the message twice.
+            true if !receipt.is_written().await => {
+                let why = "the message is recorded, but the decision log cannot be written; do not repeat it";
+                return Err(Problem::not_logged(why));
+            }
+            true => {}
+        }
         Ok(decided)
     }
 
-    /// Runs `work` on a thread for slow work.
+    /// Runs `work` on a thread for slow work. The work keeps the permit of the request until its
+    /// end, also if the request is cancelled.
     ///
     /// # Errors
     /// The error of `work`, or that it panicked.
     pub async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
+        admitted: &Admitted,
         work: impl FnOnce(&Service) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        let app = self.clone();
-        tokio::task::spawn_blocking(move || work(&app.service))
-            .await
-            .unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
+        let (app, permit) = (self.clone(), admitted.permit.clone());
+        let done = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            work(&app.service)
+        });
+        done.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
     }
 }
 

@@ -1,34 +1,57 @@
 //! What every request passes first: the token, the limit of open requests and the deadline.
 
+use super::access;
+use super::admitted::{Admitted, Permit};
 use super::app::App;
+use crate::limits::Deadline;
 use crate::metrics::LimitName;
 use crate::problem::Problem;
+use crate::trace::TraceId;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header;
+use axum::http::StatusCode;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
-use tokio::sync::OwnedSemaphorePermit;
-
-/// The permission to be answered. A stream keeps it until its end.
-#[derive(Clone)]
-pub(crate) struct Permit {
-    /// Its drop ends the permission.
-    _held: Arc<OwnedSemaphorePermit>,
-}
 
 /// The paths that need neither a token nor a permit, so that an overloaded service is known to
 /// live.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
+/// The status that counts for a request whose client has gone before the answer.
+const CLIENT_GONE: u16 = 499;
+
+/// A request that is being answered. Its drop counts it, also after a panic and if its client has
+/// gone.
+struct OpenRequest<'a> {
+    app: &'a App,
+    path: &'a str,
+    status: Option<StatusCode>,
+}
+
+impl Drop for OpenRequest<'_> {
+    fn drop(&mut self) {
+        let status = match self.status {
+            Some(status) => status.as_u16(),
+            None if std::thread::panicking() => StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
+            None => CLIENT_GONE,
+        };
+        let metrics = self.app.service().metrics();
+        metrics.open_requests().dec();
+        metrics.count_request(self.path, status);
+    }
+}
+
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let path = matched.as_ref().map_or("", MatchedPath::as_str).to_owned();
-    let open_requests = app.service().metrics().open_requests();
-    open_requests.inc();
+    app.service().metrics().open_requests().inc();
+    let mut open = OpenRequest { app: &app, path: &path, status: None };
     let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
-    open_requests.dec();
-    app.service().metrics().count_request(&path, response.status().as_u16());
+    open.status = Some(response.status());
+    if response.status() == StatusCode::GATEWAY_TIMEOUT {
+        app.service().metrics().count_limit(LimitName::deadline);
+    }
+    drop(open);
     response
 }
 
@@ -36,25 +59,16 @@ async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> 
     if OPEN_PATHS.contains(&path) {
         return Ok(next.run(request).await);
     }
-    // A browser names the website of the page that sends the request. Only the pages that
-    // `--cors-origin` names come this far with such a header and are allowed.
-    if request.headers().contains_key(header::ORIGIN) && !app.allows_origin(request.headers()) {
-        return Err(Problem::forbidden("pages of websites may not ask this service; see `--cors-origin`"));
-    }
+    // Envoy sends the name that its own client has used.
+    app.web().check(&request, !path.starts_with(access::ENVOY_PATH))?;
     let grant = app.grant(request.headers())?;
-    let metrics = app.service().metrics();
     let Ok(permit) = app.permits().clone().try_acquire_owned() else {
-        metrics.count_limit(LimitName::concurrency);
+        app.service().metrics().count_limit(LimitName::concurrency);
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));
     };
-    request.extensions_mut().insert(grant);
-    request.extensions_mut().insert(Permit { _held: Arc::new(permit) });
-    let deadline = app.service().limits().deadline;
-    tokio::time::timeout(deadline, next.run(request)).await.map_err(|_| {
-        metrics.count_limit(LimitName::deadline);
-        Problem::too_slow(format!(
-            "the answer took longer than {} ms; see `--deadline`",
-            deadline.as_millis()
-        ))
-    })
+    let deadline = Deadline::after(app.service().limits().deadline);
+    let (permit, trace) = (Permit::new(permit), TraceId::read(request.headers()));
+    request.extensions_mut().insert(Admitted { grant, permit, deadline, trace });
+    let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
+    answered.map_err(|_| deadline.problem())
 }

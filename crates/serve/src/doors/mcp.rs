@@ -1,10 +1,12 @@
 //! The door for agents: the Model Context Protocol, as streamable HTTP (`POST /mcp`) and over
 //! standard input and output. The tools are `decide`, `explain`, `check` and `test`.
 
+use super::admitted::{Admitted, Permit};
 use super::app::{App, json_response, need_json};
 use crate::auth::{Grant, Scope};
+use crate::limits::Deadline;
 use crate::problem::Problem;
-use crate::service::{Service, TestRequest};
+use crate::service::{DecideRequest, Service, TestRequest, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, StatusCode};
@@ -12,7 +14,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Extension, Router};
 use bytes::Bytes;
-use serde_json::{Map, Value as Json, json};
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value as Json, json};
+use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -23,6 +28,7 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const UNKNOWN_METHOD: i32 = -32601;
 const INVALID_PARAMS: i32 = -32602;
+const INTERNAL_ERROR: i32 = -32603;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/mcp", post(answer_http))
@@ -30,7 +36,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 
 async fn answer_http(
     State(app): State<Arc<App>>,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
@@ -40,8 +46,8 @@ async fn answer_http(
     {
         return Err(Problem::invalid(format!("this service speaks the versions {}", VERSIONS.join(", "))));
     }
-    Ok(match answer(&app, &grant, &app.body(body)?).await {
-        Some(answer) => json_response(answer.to_string()),
+    Ok(match answer(&app, &admitted, &app.body(body)?).await {
+        Some(answer) => json_response(answer),
         None => StatusCode::ACCEPTED.into_response(),
     })
 }
@@ -54,15 +60,20 @@ pub(crate) async fn serve_lines(
     app: &Arc<App>,
     input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     let mut lines = input.lines();
-    let grant = Grant::without_tokens();
+    let permit = app.permits().clone().acquire_owned().await.map_err(io::Error::other)?;
+    let permit = Permit::new(permit);
     while let Some(line) = lines.next_line().await? {
         if line.trim().is_empty() {
             continue;
         }
-        if let Some(answer) = answer(app, &grant, line.as_bytes()).await {
-            output.write_all(format!("{answer}\n").as_bytes()).await?;
+        let deadline = Deadline::after(app.service().limits().deadline);
+        let admitted =
+            Admitted { grant: Grant::without_tokens(), permit: permit.clone(), deadline, trace: None };
+        if let Some(mut answer) = answer(app, &admitted, line.as_bytes()).await {
+            answer.push(b'\n');
+            output.write_all(&answer).await?;
             output.flush().await?;
         }
     }
@@ -70,39 +81,99 @@ pub(crate) async fn serve_lines(
 }
 
 /// An error of the protocol: its number and its words.
-struct RpcError(i32, String);
-
-/// Answers one request. `None` for a notification, which gets no answer.
-async fn answer(app: &Arc<App>, grant: &Grant, request: &[u8]) -> Option<Json> {
-    let error = |id: Json, RpcError(code, message)| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } });
-    let request: Json = match serde_json::from_slice(request) {
-        Ok(request) => request,
-        Err(wrong) => return Some(error(Json::Null, RpcError(PARSE_ERROR, wrong.to_string()))),
-    };
-    let id = request.get("id").cloned();
-    let Some(method) = request.get("method").and_then(Json::as_str) else {
-        // An answer to the service, which asks nothing.
-        let is_answer = request.get("result").is_some() || request.get("error").is_some();
-        let wrong = || RpcError(INVALID_REQUEST, "a request is an object with a `method`".to_owned());
-        return (!is_answer).then(|| error(id.unwrap_or_default(), wrong()));
-    };
-    let id = id?;
-    let params = request.get("params").cloned().unwrap_or_default();
-    let result = match method {
-        "initialize" => Ok(initialize(&params)),
-        "ping" => Ok(json!({})),
-        "tools/list" => Ok(json!({ "tools": tools() })),
-        "tools/call" => call_tool(app, grant, &params).await,
-        _ => Err(RpcError(UNKNOWN_METHOD, format!("there is no method `{method}`"))),
-    };
-    Some(match result {
-        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
-        Err(wrong) => error(id, wrong),
-    })
+#[derive(Serialize)]
+struct RpcError {
+    code: i32,
+    message: String,
 }
 
-fn initialize(params: &Json) -> Json {
-    let wanted = params.get("protocolVersion").and_then(Json::as_str);
+impl RpcError {
+    fn new(code: i32, message: impl Into<String>) -> RpcError {
+        RpcError { code, message: message.into() }
+    }
+}
+
+/// A request. What belongs to the client or to the rules keeps its text, so that exact decimals
+/// stay exact.
+#[derive(Deserialize)]
+struct RpcRequest<'r> {
+    #[serde(borrow)]
+    id: Option<&'r RawValue>,
+    method: Option<String>,
+    #[serde(borrow)]
+    params: Option<&'r RawValue>,
+    #[serde(borrow)]
+    result: Option<&'r RawValue>,
+    #[serde(borrow)]
+    error: Option<&'r RawValue>,
+}
+
+#[derive(Serialize)]
+struct RpcAnswer<'r> {
+    jsonrpc: &'static str,
+    id: Option<&'r RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RpcError>,
+}
+
+fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Vec<u8> {
+    let (result, error) = match result {
+        Ok(result) => (Some(result), None),
+        Err(error) => (None, Some(error)),
+    };
+    serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
+}
+
+/// Answers one request. `None` for a notification, which gets no answer.
+async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<Vec<u8>> {
+    let request: RpcRequest<'_> = match serde_json::from_slice(request) {
+        Ok(request) => request,
+        Err(wrong) => {
+            let code = if wrong.is_data() { INVALID_REQUEST } else { PARSE_ERROR };
+            return Some(respond(None, Err(RpcError::new(code, wrong.to_string()))));
+        }
+    };
+    let RpcRequest { id, method, params, result, error } = request;
+    let Some(method) = method else {
+        // An answer to the service, which asks nothing.
+        let is_answer = result.is_some() || error.is_some();
+        let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
+        return (!is_answer).then(|| respond(id, Err(wrong)));
+    };
+    let id = id?;
+    let params = params.map_or("{}", RawValue::get);
+    let result = match &*method {
+        "initialize" => read_params(params).and_then(|params| to_raw(&initialize(&params))),
+        "ping" => to_raw(&json!({})),
+        "tools/list" => to_raw(&json!({ "tools": tools() })),
+        "tools/call" => match read_params(params) {
+            Ok(call) => call_tool(app, admitted, &call).await,
+            Err(wrong) => Err(wrong),
+        },
+        _ => Err(RpcError::new(UNKNOWN_METHOD, format!("there is no method `{method}`"))),
+    };
+    Some(respond(Some(id), result))
+}
+
+fn read_params<'p, P: Deserialize<'p>>(params: &'p str) -> Result<P, RpcError> {
+    serde_json::from_str(params).map_err(|error| RpcError::new(INVALID_PARAMS, error.to_string()))
+}
+
+fn to_raw(value: &impl Serialize) -> Result<Box<RawValue>, RpcError> {
+    to_raw_value(value).map_err(|error| RpcError::new(INTERNAL_ERROR, error.to_string()))
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeParams {
+    #[serde(default)]
+    protocol_version: Option<String>,
+}
+
+fn initialize(params: &InitializeParams) -> Json {
+    let wanted = params.protocol_version.as_deref();
     let version = VERSIONS.into_iter().find(|known| Some(*known) == wanted).unwrap_or(VERSIONS[0]);
     json!({
         "protocolVersion": version,
@@ -148,50 +219,79 @@ fn tools() -> Json {
     ])
 }
 
-async fn call_tool(app: &Arc<App>, grant: &Grant, params: &Json) -> Result<Json, RpcError> {
-    let name = params.get("name").and_then(Json::as_str).unwrap_or_default();
-    let arguments = params.get("arguments").and_then(Json::as_object).cloned().unwrap_or_default();
-    let outcome = match name {
-        "decide" => decide(app, grant, arguments, false).await,
-        "explain" => decide(app, grant, arguments, true).await,
-        "check" => check(app, grant, &arguments).await,
-        "test" => test(app, grant, &arguments).await,
-        _ => return Err(RpcError(INVALID_PARAMS, format!("there is no tool `{name}`"))),
+/// A call of a tool.
+#[derive(Deserialize)]
+struct Call<'p> {
+    #[serde(default)]
+    name: String,
+    #[serde(borrow)]
+    arguments: Option<&'p RawValue>,
+}
+
+/// What a tool returns: the text for the model, and for programs the same as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'t> {
+    content: [Content<'t>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured_content: Option<&'t RawValue>,
+    is_error: bool,
+}
+
+#[derive(Serialize)]
+struct Content<'t> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: &'t str,
+}
+
+async fn call_tool(app: &Arc<App>, admitted: &Admitted, call: &Call<'_>) -> Result<Box<RawValue>, RpcError> {
+    let arguments = call.arguments.map_or("{}", RawValue::get).as_bytes();
+    let outcome = match &*call.name {
+        "decide" => decide(app, admitted, arguments, false).await,
+        "explain" => decide(app, admitted, arguments, true).await,
+        "check" => check(app, admitted, arguments).await,
+        "test" => test(app, admitted, arguments).await,
+        name => return Err(RpcError::new(INVALID_PARAMS, format!("there is no tool `{name}`"))),
     };
     // The model sees an error of a tool, and may call the tool again with better arguments.
-    Ok(match outcome {
-        Ok(json) => {
-            json!({ "content": [{ "type": "text", "text": json.to_string() }], "structuredContent": json, "isError": false })
-        }
-        Err(problem) => {
-            json!({ "content": [{ "type": "text", "text": problem.detail() }], "isError": true })
-        }
-    })
+    let result = |text, structured_content, is_error| {
+        to_raw(&ToolResult { content: [Content { kind: "text", text }], structured_content, is_error })
+    };
+    match &outcome {
+        Ok(json) => result(json.get(), Some(&**json), false),
+        Err(problem) => result(problem.detail(), None, true),
+    }
 }
 
 async fn decide(
     app: &Arc<App>,
-    grant: &Grant,
-    mut arguments: Map<String, Json>,
+    admitted: &Admitted,
+    arguments: &[u8],
     explains: bool,
-) -> Result<Json, Problem> {
-    if explains {
-        arguments.insert("explain".to_owned(), true.into());
-    }
-    let body = Json::Object(arguments).to_string();
-    let decided = app.decide(grant, body.into()).await?;
-    serde_json::from_slice(&decided.body).map_err(|error| Problem::broken(error.to_string()))
+) -> Result<Box<RawValue>, Problem> {
+    let mut request: DecideRequest<'_> = read_request(arguments)?;
+    request.explain |= explains;
+    let decided = app.decide(admitted, request.to_body()?).await?;
+    let text = String::from_utf8(decided.body).map_err(|error| Problem::broken(error.to_string()))?;
+    RawValue::from_string(text).map_err(|error| Problem::broken(error.to_string()))
 }
 
-async fn check(app: &Arc<App>, grant: &Grant, arguments: &Map<String, Json>) -> Result<Json, Problem> {
-    grant.need(Scope::Explain)?;
-    let text = arguments.get("text").and_then(Json::as_str).map(str::to_owned);
-    let text = text.ok_or_else(|| Problem::invalid("`text` is missing: the text of the rules"))?;
-    app.blocking(move |_| Ok(Service::check(&text))).await
+#[derive(Deserialize)]
+struct CheckArguments {
+    text: String,
 }
 
-async fn test(app: &Arc<App>, grant: &Grant, arguments: &Map<String, Json>) -> Result<Json, Problem> {
-    grant.need(Scope::Explain)?;
-    let rules = arguments.get("rules").and_then(Json::as_str).map(str::to_owned);
-    app.blocking(move |service| service.test(&TestRequest { rules })).await
+async fn check(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
+    admitted.grant.need(Scope::Explain)?;
+    let CheckArguments { text } = read_request(arguments)?;
+    let checked = app.blocking(admitted, move |_| Ok(Service::check(&text))).await?;
+    to_raw_value(&checked).map_err(|error| Problem::broken(error.to_string()))
+}
+
+async fn test(app: &Arc<App>, admitted: &Admitted, arguments: &[u8]) -> Result<Box<RawValue>, Problem> {
+    admitted.grant.need(Scope::Explain)?;
+    let request: TestRequest = read_request(arguments)?;
+    let tested = app.blocking(admitted, move |service| service.test(&request)).await?;
+    to_raw_value(&tested).map_err(|error| Problem::broken(error.to_string()))
 }

@@ -1,19 +1,19 @@
 //! The door of Open Policy Agent's data API: `POST /v1/data/{path}` with an `input`, which answers
 //! with a `result`. The path names the entry, or the rules and the entry.
 
+use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
-use crate::auth::Grant;
 use crate::problem::Problem;
-use crate::service::read_request;
+use crate::service::{DecideRequest, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use axum::routing::post;
 use axum::{Extension, Router};
 use bytes::Bytes;
 use rulec_base::json::parse_object_bytes;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -27,35 +27,18 @@ struct Input<'m> {
     input: &'m RawValue,
 }
 
-/// A request to decide, in the form of this service.
-#[derive(Serialize)]
-pub(super) struct Asked<'m> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rules: Option<&'m str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub entry: Option<&'m str>,
-    pub message: &'m RawValue,
-}
-
-impl Asked<'_> {
-    pub fn to_body(&self) -> Result<Bytes, Problem> {
-        let body = serde_json::to_vec(self);
-        body.map(Bytes::from).map_err(|error| Problem::invalid(error.to_string()))
-    }
-}
-
 async fn data_of_main(
     app: State<Arc<App>>,
-    grant: Extension<Grant>,
+    admitted: Extension<Admitted>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    data(app, grant, Name(String::new()), headers, body).await
+    data(app, admitted, Name(String::new()), headers, body).await
 }
 
 async fn data(
     State(app): State<Arc<App>>,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(path): Name,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -73,8 +56,18 @@ async fn data(
         };
     };
     let (rules, entry) = split_path(&app, &path);
-    let asked = Asked { rules, entry, message: input }.to_body()?;
-    let decided = app.decide(&grant, asked).await?;
+    let request = DecideRequest {
+        rules: rules.map(str::to_owned),
+        entry: entry.map(str::to_owned),
+        ..DecideRequest::new(input)
+    };
+    let decided = match app.decide(&admitted, request.to_body()?).await {
+        // A path that names nothing is undefined.
+        Err(problem) if problem.status() == StatusCode::NOT_FOUND && !path.is_empty() => {
+            return Ok(json_response("{}"));
+        }
+        decided => decided?,
+    };
     let mut answer = b"{\"result\":".to_vec();
     answer.extend_from_slice(&decided.body);
     answer.push(b'}');

@@ -1,10 +1,11 @@
 //! The rules in force: what they are, and how they are changed.
 
+use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
-use crate::auth::{Grant, Scope};
+use crate::auth::Scope;
 use crate::problem::Problem;
 use crate::rules::{RuleSet, read_edit};
-use crate::service::{Service, entity_tag, read_request};
+use crate::service::{Service, read_request};
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -31,28 +32,24 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/v1/reload", post(reload))
 }
 
-async fn overview(State(app): Shared, Extension(grant): Extension<Grant>) -> Result<Response, Problem> {
-    grant.need(Scope::Explain)?;
-    Ok(json_response(app.blocking(Service::overview).await?))
+async fn overview(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
+    admitted.grant.need(Scope::Explain)?;
+    Ok(json_response(app.blocking(&admitted, Service::overview).await?))
 }
 
 async fn describe(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(name): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    grant.need(Scope::Explain)?;
+    admitted.grant.need(Scope::Explain)?;
     let known = headers.get(header::IF_NONE_MATCH).cloned();
-    let (tag, body) = app
-        .blocking(move |service| {
-            let tag = entity_tag(service.set(Some(&name))?)?;
-            match known.is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
-                true => Ok((tag, None)),
-                false => service.describe(&name).map(|(tag, body)| (tag, Some(body))),
-            }
-        })
-        .await?;
+    let describe = move |service: &Service| {
+        let known = known.as_ref().map(HeaderValue::as_bytes).unwrap_or_default();
+        service.describe(&name, known)
+    };
+    let (tag, body) = app.blocking(&admitted, describe).await?;
     let mut response = match body {
         Some(body) => json_response(body),
         None => StatusCode::NOT_MODIFIED.into_response(),
@@ -66,41 +63,54 @@ async fn describe(
 /// A change of the rules in force: who makes it, and the rules that the caller has read.
 struct Change {
     app: Arc<App>,
-    grant: Grant,
+    admitted: Admitted,
     rules: String,
     if_match: Option<HeaderValue>,
 }
 
 impl Change {
-    fn new(app: Arc<App>, grant: Grant, rules: String, headers: &HeaderMap) -> Result<Change, Problem> {
-        grant.need(Scope::Admin)?;
+    fn new(app: Arc<App>, admitted: Admitted, rules: String, headers: &HeaderMap) -> Result<Change, Problem> {
+        admitted.grant.need(Scope::Admin)?;
         let if_match = headers.get(header::IF_MATCH).filter(|tag| tag.as_bytes() != b"*").cloned();
-        Ok(Change { app, grant, rules, if_match })
+        Ok(Change { app, admitted, rules, if_match })
     }
 
-    /// Makes the change, reports it with `details`, and returns the new generation.
+    /// Makes the change, reports it with `details`, and returns the new generation. Once begun, the
+    /// change is made and reported also if its request is cancelled.
     async fn make(
         self,
-        action: &str,
+        action: &'static str,
         details: Json,
         work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
     ) -> Result<Response, Problem> {
-        let Change { app, grant, rules, if_match } = self;
+        let made = tokio::spawn(self.make_to_the_end(action, details, work));
+        made.await.unwrap_or_else(|_| Err(Problem::broken("rulec stopped because of an internal error")))
+    }
+
+    async fn make_to_the_end(
+        self,
+        action: &'static str,
+        details: Json,
+        work: impl FnOnce(&RuleSet, Option<u64>) -> Result<u64, Problem> + Send + 'static,
+    ) -> Result<Response, Problem> {
+        let Change { app, admitted, rules, if_match } = self;
         let name = rules.clone();
-        let outcome = app
-            .blocking(move |service| {
-                let set = service.set(Some(&name))?;
-                work(set, expected_generation(set, if_match.as_ref())?)
-            })
-            .await;
-        let mut event = json!({ "action": action, "rules": rules, "by": grant.name, "details": details });
+        let change = app.blocking(&admitted, move |service| {
+            let set = service.set(Some(&name))?;
+            work(set, expected_generation(set, if_match.as_ref())?)
+        });
+        let outcome = change.await;
+        let by = &admitted.grant.name;
+        let mut event = json!({ "action": action, "rules": rules, "by": by, "details": details });
         match &outcome {
             Ok(generation) => event["generation"] = (*generation).into(),
             Err(problem) => event["error"] = problem.detail().into(),
         }
-        app.events().report("change", event.clone());
-        if let Some(log) = app.service().log() {
-            log.audit(&json!({ "change": event })).wait().await?;
+        let is_logged = app.events().audit("change", event).is_written().await;
+        // A caller that repeated the change would make it twice.
+        if let (Ok(generation), false) = (&outcome, is_logged) {
+            let why = "the change is made, but the decision log cannot be written; do not repeat the change";
+            return Err(Problem::not_logged(why).with_generation(*generation));
         }
         outcome.map(|generation| json_response(json!({ "generation": generation }).to_string()))
     }
@@ -112,8 +122,9 @@ impl Change {
 /// If the rules in force have another tag.
 fn expected_generation(set: &RuleSet, if_match: Option<&HeaderValue>) -> Result<Option<u64>, Problem> {
     let Some(expected) = if_match else { return Ok(None) };
-    let generation = set.generation();
-    let tag = entity_tag(set)?;
+    let version = set.active();
+    let generation = version.generation()?;
+    let tag = version.tag()?;
     match expected.as_bytes() == tag.as_bytes() {
         true => Ok(Some(generation)),
         false => Err(Problem::changed(format!("the rules have the tag {tag}; read them again"))),
@@ -132,13 +143,13 @@ fn read_edits(edits: &[Json]) -> Result<Vec<Edit>, Problem> {
 
 async fn edit(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
     need_json(&headers)?;
-    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let EditRequest { edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;
     change.make("edit", Json::Array(edits), move |set, expected| set.edit(&parsed, expected)).await
@@ -152,13 +163,13 @@ struct RollbackRequest {
 
 async fn roll_back(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
     need_json(&headers)?;
-    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let RollbackRequest { generation } = read_request(&app.body(body)?)?;
     let details = json!({ "to": generation });
     change.make("rollback", details, move |set, expected| set.roll_back(generation, expected)).await
@@ -176,13 +187,13 @@ struct ShadowRequest {
 
 async fn set_shadow(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(rules): Name,
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
     need_json(&headers)?;
-    let change = Change::new(app.clone(), grant, rules, &headers)?;
+    let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let ShadowRequest { text, edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;
     let details = json!({ "text": text, "edits": edits });
@@ -191,27 +202,29 @@ async fn set_shadow(
 
 async fn remove_shadow(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(rules): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let change = Change::new(app, grant, rules, &headers)?;
+    let change = Change::new(app, admitted, rules, &headers)?;
     let remove = |set: &RuleSet, _| set.remove_shadow().map(|()| set.generation());
     change.make("remove_shadow", Json::Null, remove).await
 }
 
 async fn promote(
     State(app): Shared,
-    Extension(grant): Extension<Grant>,
+    Extension(admitted): Extension<Admitted>,
     Name(rules): Name,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let change = Change::new(app, grant, rules, &headers)?;
+    let change = Change::new(app, admitted, rules, &headers)?;
     change.make("promote", Json::Null, |set, expected| set.promote(expected)).await
 }
 
-async fn reload(State(app): Shared, Extension(grant): Extension<Grant>) -> Result<Response, Problem> {
-    grant.need(Scope::Admin)?;
-    app.service().reload();
+async fn reload(State(app): Shared, Extension(admitted): Extension<Admitted>) -> Result<Response, Problem> {
+    admitted.grant.need(Scope::Admin)?;
+    let event = json!({ "action": "reload", "by": admitted.grant.name });
+    app.events().audit("change", event).wait().await?;
+    app.ask_for_reload();
     Ok(StatusCode::ACCEPTED.into_response())
 }

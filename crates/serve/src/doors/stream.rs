@@ -1,14 +1,18 @@
 //! Streams of lines: newline-delimited JSON in and out, in order, with bounded memory.
 
-use super::app::App;
-use super::gate::Permit;
+use super::admitted::Admitted;
+use super::app::{App, json_response};
+use crate::limits::{Deadline, Limits};
 use crate::metrics::LimitName;
 use crate::problem::Problem;
-use crate::service::{Batch, BatchSettings};
+use crate::service::{Batch, BatchSettings, Block};
 use axum::body::{Body, BodyDataStream};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,75 +53,147 @@ pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
 
 /// Answers the lines of a body. A part that arrives is answered as soon as it holds a complete
 /// line. So a client may wait for an answer before it sends the next line.
-pub(super) fn answer(
-    app: Arc<App>,
-    batch: Batch,
-    body: Body,
-    permit: Permit,
-) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
-    let limits = *app.service().limits();
-    let splitter = LineSplitter {
-        body: body.into_data_stream(),
-        pending: BytesMut::new(),
-        is_too_long: false,
-        next_line: 1,
-        limit: limits.body,
-        deadline: limits.deadline,
-        is_done: false,
-    };
+pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &Admitted) -> Response {
+    let splitter = LineSplitter::new(body, batch.block_size(), app.service().limits());
     let blocks = stream::try_unfold(splitter, |mut splitter| async move {
         let block = splitter.next_block().await?;
-        Ok::<_, io::Error>(block.map(|block| (block, splitter)))
+        Ok(block.map(|block| (block, splitter)))
     });
-    let answers = blocks.map(move |block| {
-        let (app, batch, permit) = (app.clone(), batch.clone(), permit.clone());
-        async move {
-            let block = block.inspect_err(|error| {
-                if error.kind() == io::ErrorKind::TimedOut {
-                    app.service().metrics().count_limit(LimitName::deadline);
-                }
-            })?;
-            let answers = tokio::task::spawn_blocking(move || {
-                let _permit = permit;
-                batch.answer_lines(app.service(), block.first, block.lines.iter().map(Option::as_deref))
-            });
-            let answers = answers.await.map_err(io::Error::other)?;
-            answers.map(Bytes::from).map_err(|problem| io::Error::other(problem.detail().to_owned()))
-        }
-    });
-    answers.buffered(OPEN_BLOCKS)
+    let answers = answer_blocks(app, batch, blocks, admitted);
+    let mut response = Response::new(Body::from_stream(cut_off(app, answers)));
+    let media_type = HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
 }
 
-/// Consecutive lines of a stream. A line over the limit is `None`.
-struct Block {
-    first: u64,
-    lines: Vec<Option<Bytes>>,
+/// Answers the messages of an array, which are at the given places of a body. A short answer is
+/// sent as a whole, so that an error gets its status. A long one is sent in parts.
+///
+/// # Errors
+/// If the deadline has passed, or the decision log cannot be written.
+pub(super) async fn answer_array(
+    app: &Arc<App>,
+    batch: Batch,
+    (body, messages): (Bytes, Vec<Range<usize>>),
+    admitted: &Admitted,
+) -> Result<Response, Problem> {
+    if messages.is_empty() {
+        return Ok(json_response("[]"));
+    }
+    let size = batch.block_size();
+    let blocks = (0..messages.len().div_ceil(size)).map(move |at| {
+        let messages = messages.iter().skip(at * size).take(size);
+        let lines = messages.map(|range| Some(body.slice(range.clone()))).collect();
+        Ok(Block { first: (at * size) as u64 + 1, lines })
+    });
+    let mut answers = Box::pin(answer_blocks(app, batch, stream::iter(blocks), admitted));
+    let mut start = Vec::new();
+    while start.len() < MAX_WHOLE_ANSWER {
+        match answers.next().await {
+            Some(part) => start.extend_from_slice(&part?),
+            None => {
+                start.push(b']');
+                return Ok(json_response(start));
+            }
+        }
+    }
+    let start = stream::iter([Ok(Bytes::from(start))]);
+    let end = stream::iter([Ok(Bytes::from_static(b"]"))]);
+    let parts = start.chain(cut_off(app, answers)).chain(end);
+    Ok(json_response(Body::from_stream(parts)))
+}
+
+/// Number of bytes from which the answer to an array is sent in parts.
+const MAX_WHOLE_ANSWER: usize = 256 << 10;
+
+/// Answers blocks of messages in order, some of them at the same time. Each block has the deadline
+/// of a request.
+fn answer_blocks(
+    app: &Arc<App>,
+    batch: Batch,
+    blocks: impl Stream<Item = Result<Block, Problem>> + Send + 'static,
+    admitted: &Admitted,
+) -> impl Stream<Item = Result<Bytes, Problem>> + Send + 'static {
+    let (app, admitted) = (app.clone(), admitted.clone());
+    let answers = blocks.map(move |block| {
+        let (app, batch, admitted) = (app.clone(), batch.clone(), admitted.clone());
+        async move {
+            let block = block?;
+            let deadline = Deadline::after(app.service().limits().deadline);
+            app.blocking(&admitted, move |service| batch.answer(service, &block, deadline)).await
+        }
+    });
+    answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)
+}
+
+/// Returns the parts of an answer whose head is sent already. An error cuts it off.
+fn cut_off(
+    app: &Arc<App>,
+    answers: impl Stream<Item = Result<Bytes, Problem>> + Send + 'static,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
+    let app = app.clone();
+    answers.map_err(move |problem| {
+        if problem.status() == StatusCode::GATEWAY_TIMEOUT {
+            app.service().metrics().count_limit(LimitName::deadline);
+        }
+        io::Error::other(problem.detail().to_owned())
+    })
 }
 
 /// Splits the parts of a body into lines.
 struct LineSplitter {
     body: BodyDataStream,
+    /// The rest of the last part.
+    part: Bytes,
     /// The start of a line whose end has not arrived.
     pending: BytesMut,
     /// Whether the current line is already over the limit, so that its bytes are dropped.
     is_too_long: bool,
     next_line: u64,
+    /// Maximum number of lines of a block.
+    block_size: usize,
+    /// Maximum number of bytes of a line.
     limit: usize,
     deadline: Duration,
     is_done: bool,
 }
 
 impl LineSplitter {
+    fn new(body: Body, block_size: usize, limits: &Limits) -> LineSplitter {
+        LineSplitter {
+            body: body.into_data_stream(),
+            part: Bytes::new(),
+            pending: BytesMut::new(),
+            is_too_long: false,
+            next_line: 1,
+            block_size,
+            limit: limits.body,
+            deadline: limits.deadline,
+            is_done: false,
+        }
+    }
+
     /// Returns the next lines; `None` at the end of the stream.
     ///
     /// # Errors
-    /// If the client is gone, or sends nothing until the deadline.
-    async fn next_block(&mut self) -> io::Result<Option<Block>> {
+    /// If the client is gone, or sends no complete line until the deadline.
+    async fn next_block(&mut self) -> Result<Option<Block>, Problem> {
+        let lines = tokio::time::timeout(self.deadline, self.next_lines()).await;
+        let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
+        let first = self.next_line;
+        self.next_line += lines.len() as u64;
+        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+    }
+
+    async fn next_lines(&mut self) -> Result<Vec<Option<Bytes>>, Problem> {
         let mut lines = Vec::new();
+        self.take_lines(&mut lines);
         while !self.is_done && lines.is_empty() {
-            let part = tokio::time::timeout(self.deadline, self.body.next()).await;
-            match part.map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "no line came in time"))? {
-                Some(part) => self.take_lines(part.map_err(io::Error::other)?, &mut lines),
+            match self.body.next().await {
+                Some(part) => {
+                    self.part = part.map_err(|error| Problem::invalid(error.to_string()))?;
+                    self.take_lines(&mut lines);
+                }
                 None => {
                     self.is_done = true;
                     if self.is_too_long || !self.pending.is_empty() {
@@ -126,15 +202,17 @@ impl LineSplitter {
                 }
             }
         }
-        let first = self.next_line;
-        self.next_line += lines.len() as u64;
-        Ok((!lines.is_empty()).then_some(Block { first, lines }))
+        Ok(lines)
     }
 
-    /// Adds the lines that end in `part`, and keeps the rest.
-    fn take_lines(&mut self, mut part: Bytes, lines: &mut Vec<Option<Bytes>>) {
-        while let Some(end) = part.iter().position(|byte| *byte == b'\n') {
-            let mut line = part.split_to(end + 1);
+    /// Adds the lines that end in the current part, as many as a block may have. Keeps the rest.
+    fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
+        while lines.len() < self.block_size {
+            let Some(end) = self.part.iter().position(|byte| *byte == b'\n') else {
+                let part = std::mem::take(&mut self.part);
+                return self.keep(&part);
+            };
+            let mut line = self.part.split_to(end + 1);
             line.truncate(end);
             let is_whole = self.pending.is_empty() && !self.is_too_long && line.len() <= self.limit;
             if is_whole {
@@ -144,7 +222,6 @@ impl LineSplitter {
                 lines.push(self.end_line());
             }
         }
-        self.keep(&part);
     }
 
     /// Keeps a part of a line, unless the line is over the limit.
@@ -168,16 +245,17 @@ mod tests {
     use super::*;
 
     async fn split(parts: &[&'static str], limit: usize) -> Vec<(u64, Vec<Option<String>>)> {
+        split_into(parts, limit, 100).await
+    }
+
+    async fn split_into(
+        parts: &[&'static str],
+        limit: usize,
+        block_size: usize,
+    ) -> Vec<(u64, Vec<Option<String>>)> {
         let parts: Vec<io::Result<Bytes>> = parts.iter().map(|part| Ok(Bytes::from(*part))).collect();
-        let mut splitter = LineSplitter {
-            body: Body::from_stream(stream::iter(parts)).into_data_stream(),
-            pending: BytesMut::new(),
-            is_too_long: false,
-            next_line: 1,
-            limit,
-            deadline: Duration::from_secs(10),
-            is_done: false,
-        };
+        let body = Body::from_stream(stream::iter(parts));
+        let mut splitter = LineSplitter::new(body, block_size, &Limits { body: limit, ..Limits::default() });
         let mut blocks = Vec::new();
         while let Some(block) = splitter.next_block().await.expect("no client is gone") {
             let to_text = |line: Bytes| String::from_utf8(line.to_vec()).expect("UTF-8");
@@ -194,8 +272,25 @@ mod tests {
             [(1, vec![line("a")]), (2, vec![line("bc"), line("d"), line("")]), (5, vec![line("e")])]
         );
         assert_eq!(split(&[], 10).await, []);
+        assert_eq!(
+            split_into(&["a\nb\nc\nd", "e\n"], 10, 2).await,
+            [(1, vec![line("a"), line("b")]), (3, vec![line("c")]), (4, vec![line("de")])]
+        );
         let limited = split(&["123456\n12345\n12", "3456", "7\nx\n", "123456"], 5).await;
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
+    }
+
+    /// Such a client would hold its permit for ever.
+    #[tokio::test]
+    async fn a_client_that_ends_no_line_is_too_slow() {
+        let parts = stream::unfold((), |()| async {
+            tokio::task::yield_now().await;
+            Some((Ok::<_, io::Error>(Bytes::from_static(b"x")), ()))
+        });
+        let limits = Limits { body: 10, deadline: Duration::from_millis(10), ..Limits::default() };
+        let mut splitter = LineSplitter::new(Body::from_stream(parts), 10, &limits);
+        let problem = splitter.next_block().await.expect_err("no line ends");
+        assert_eq!(problem.status(), StatusCode::GATEWAY_TIMEOUT);
     }
 
     #[test]

@@ -1,44 +1,45 @@
-//! The file of a decision log, with its hash chain. A full file is renamed, and the next file
-//! continues its chain.
+//! Where the lines of a decision log go, with their hash chain. The chain goes on over full files
+//! and restarts.
 
 use super::LogTarget;
+use super::file::LogFile;
 use crate::rules::StartError;
-use rulec::{Message, SigningKey};
-use rulec_base::message;
+use rulec::SigningKey;
 use rulec_report::chain::Chain;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Number of lines after which a checkpoint is written.
 const CHECKPOINT_LINES: u64 = 1000;
-/// Maximum number of bytes of the end of a file that are searched for its last line: the size of
-/// the longest line.
-const MAX_LINE_BYTES: u64 = 64 << 20;
 
 enum Target {
-    File { path: PathBuf, file: File, bytes: u64 },
+    File(LogFile),
     Writer(Box<dyn Write + Send>),
 }
 
 impl Target {
-    /// Writes lines to the end, and with `syncs` waits until they are on the disk. After an error,
-    /// a file has none of them.
     fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
         match self {
             Target::Writer(writer) => writer.write_all(lines).and_then(|()| writer.flush()),
-            Target::File { file, bytes, .. } => {
-                let written = file.write_all(lines).and_then(|()| match syncs {
-                    true => file.sync_data(),
-                    false => Ok(()),
-                });
-                match written {
-                    Ok(()) => *bytes += lines.len() as u64,
-                    Err(_) => file.set_len(*bytes)?,
-                }
-                written
-            }
+            Target::File(file) => file.write(lines, syncs).inspect_err(|_| {
+                // The next write tries it again.
+                let _ = file.mend();
+            }),
         }
+    }
+}
+
+/// The end of the chain that is written, for readers on other threads.
+#[derive(Clone, Default)]
+pub(super) struct LogEnd(Arc<Mutex<Chain>>);
+
+impl LogEnd {
+    pub fn get(&self) -> Chain {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set(&self, chain: &Chain) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone_from(chain);
     }
 }
 
@@ -47,28 +48,52 @@ pub(super) struct Output {
     target: Target,
     chain: Chain,
     /// The end of the chain that is written. After a failed write, the chain goes on from there.
-    written: Chain,
+    written: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
     /// Number of lines since the last checkpoint.
     since_checkpoint: u64,
+    /// Number of written lines since the last written checkpoint.
+    written_since_checkpoint: u64,
+    /// Whether the last attempt to begin a new file has failed.
+    is_stuck: bool,
     /// The lines that are not written yet.
     pending: Vec<u8>,
 }
 
 impl Output {
-    /// Opens the file and continues its chain. A last line that is incomplete, because the process
-    /// was killed while it wrote, is removed: no answer has waited for it.
+    /// Opens the target, and continues its chain.
     ///
     /// # Errors
-    /// If the file cannot be used, or is not a log with a chain.
+    /// As [`LogFile::open`].
     pub fn open(target: LogTarget, rotate_bytes: u64, key: Option<SigningKey>) -> Result<Output, StartError> {
         let (target, chain) = match target {
             LogTarget::Writer(writer) => (Target::Writer(writer), Chain::default()),
-            LogTarget::File(path) => open_file(path)?,
+            LogTarget::File(path) => {
+                let (file, chain) = LogFile::open(&path)?;
+                (Target::File(file), chain)
+            }
         };
-        let written = chain.clone();
-        Ok(Output { target, chain, written, key, rotate_bytes, since_checkpoint: 0, pending: Vec::new() })
+        let written = LogEnd::default();
+        written.set(&chain);
+        let (since_checkpoint, is_stuck, pending) = (0, false, Vec::new());
+        let written_since_checkpoint = 0;
+        Ok(Output {
+            target,
+            chain,
+            written,
+            key,
+            rotate_bytes,
+            since_checkpoint,
+            written_since_checkpoint,
+            is_stuck,
+            pending,
+        })
+    }
+
+    /// Returns the end of the chain that is written.
+    pub fn end(&self) -> &LogEnd {
+        &self.written
     }
 
     /// Adds a line, the text of a JSON object, to the lines that are written next.
@@ -88,8 +113,8 @@ impl Output {
     /// True if nothing is written to the output yet.
     fn is_at_start(&self) -> bool {
         match &self.target {
-            Target::File { bytes, .. } => *bytes == 0,
-            Target::Writer(_) => self.written.next_number() == 1,
+            Target::File(file) => file.bytes() == 0,
+            Target::Writer(_) => self.chain.next_number() == 1,
         }
     }
 
@@ -107,8 +132,7 @@ impl Output {
         self.pending.len()
     }
 
-    /// Writes the lines that were added, and with `syncs` waits until they are on the disk. Begins
-    /// a new file if this one is full.
+    /// Writes the lines that were added, and with `syncs` waits until they are on the disk.
     ///
     /// # Errors
     /// If they cannot be written. None of them is in the file then, so that the chain stays whole.
@@ -118,29 +142,34 @@ impl Output {
         }
         let pending = std::mem::take(&mut self.pending);
         if let Err(error) = self.target.write(&pending, syncs) {
-            self.chain = self.written.clone();
+            self.chain = self.written.get();
+            self.since_checkpoint = self.written_since_checkpoint;
             return Err(error);
         }
-        self.written = self.chain.clone();
-        self.rotate_if_full()
+        self.written.set(&self.chain);
+        self.written_since_checkpoint = self.since_checkpoint;
+        Ok(())
     }
 
-    fn rotate_if_full(&mut self) -> io::Result<()> {
+    /// Begins a new file if this one is full. To be called when no line is pending.
+    ///
+    /// # Errors
+    /// If that is impossible now. No line is lost: lines go to the old file, until a further call
+    /// succeeds.
+    pub fn rotate_if_full(&mut self) -> io::Result<()> {
         match &self.target {
-            Target::File { bytes, .. } if *bytes >= self.rotate_bytes => {}
+            Target::File(file) if file.is_full(self.rotate_bytes) => {}
             _ => return Ok(()),
         }
-        self.add_checkpoint();
-        let checkpoint = std::mem::take(&mut self.pending);
-        self.target.write(&checkpoint, true).inspect_err(|_| self.chain = self.written.clone())?;
-        self.written = self.chain.clone();
-        let Target::File { path, .. } = &self.target else { return Ok(()) };
-        let old = PathBuf::from(format!("{}.{:012}", path.display(), self.chain.next_number()));
-        std::fs::rename(path, old)?;
-        let path = path.clone();
-        let file = OpenOptions::new().append(true).create_new(true).open(&path)?;
-        sync_folder(&path)?;
-        self.target = Target::File { path, file, bytes: 0 };
+        // A file that stays full gets no checkpoint for each attempt.
+        if self.since_checkpoint > 0 && !std::mem::replace(&mut self.is_stuck, true) {
+            self.add_checkpoint();
+        }
+        self.flush(true)?;
+        if let Target::File(file) = &mut self.target {
+            file.rotate(self.chain.next_number())?;
+        }
+        self.is_stuck = false;
         Ok(())
     }
 
@@ -154,39 +183,4 @@ impl Output {
         }
         self.flush(true)
     }
-}
-
-/// Waits until the names of the files in the folder of `path` are on the disk.
-fn sync_folder(path: &Path) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)?.sync_all()
-}
-
-fn open_file(path: PathBuf) -> Result<(Target, Chain), StartError> {
-    let to_error = |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
-    let mut options = OpenOptions::new();
-    let mut file = options.read(true).append(true).create(true).open(&path).map_err(to_error)?;
-    let size = file.metadata().map_err(to_error)?.len();
-    let start = size.saturating_sub(MAX_LINE_BYTES);
-    file.seek(SeekFrom::Start(start)).map_err(to_error)?;
-    let mut end = Vec::new();
-    // A device has no end, but the size 0.
-    (&mut file).take(size - start).read_to_end(&mut end).map_err(to_error)?;
-    let whole = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-    let bytes = start + whole as u64;
-    if bytes < size {
-        file.set_len(bytes).map_err(to_error)?;
-    }
-    sync_folder(&path).map_err(to_error)?;
-    let last = end[..whole].strip_suffix(b"\n").unwrap_or_default();
-    let last = &last[last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
-    let chain = match last {
-        b"" => Chain::default(),
-        last => Chain::after(last).ok_or_else(|| {
-            let why =
-                message!("its last line has no hash of a chain; give a new file, or move this one away");
-            StartError::File(path.clone(), why)
-        })?,
-    };
-    Ok((Target::File { path, file, bytes }, chain))
 }

@@ -4,7 +4,7 @@
 use crate::rules::StartError;
 use rulec::Message;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -19,15 +19,30 @@ pub(super) struct Spill {
 
 struct SpillState {
     file: File,
-    /// Number of lines in `file`. While it is not zero, all further lines go there.
+    /// Number of lines in `file`.
     lines: u64,
+    /// Number of bytes of these lines.
+    bytes: u64,
+    /// Whether a part of a failed write may follow the whole lines.
+    is_torn: bool,
     /// Whether the writer knows that lines wait.
     is_woken: bool,
+    /// Whether the writer has lines of the other file left to write.
+    is_draining: bool,
+    /// Number of bytes of the other file whose lines are in the log.
+    drained_bytes: u64,
+}
+
+/// Lines that are written together.
+pub(super) struct Group {
+    pub lines: Vec<Vec<u8>>,
+    /// Number of bytes of the lines in the file.
+    bytes: u64,
 }
 
 impl Spill {
     /// Opens the file `PATH.spill` for the log at `path`. Lines that an earlier process has left
-    /// are kept.
+    /// are kept. Half a line at the end, which a killed process leaves, is removed.
     ///
     /// # Errors
     /// If the file cannot be used.
@@ -38,23 +53,15 @@ impl Spill {
             PathBuf::from(name)
         };
         let (path, draining) = (with(".spill"), with(".spill.draining"));
-        let to_error =
-            |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
-        let file = open_for_lines(&path).map_err(to_error)?;
-        let left = File::open(&path).map_err(to_error)?;
-        let lines = BufReader::new(left).split(b'\n').count() as u64;
-        let state = Mutex::new(SpillState { file, lines, is_woken: false });
-        Ok(Spill { path, draining, state })
+        let state = SpillState::open(&path, draining.exists())
+            .map_err(|error| StartError::File(path.clone(), Message::verbatim(error.to_string())))?;
+        Ok(Spill { path, draining, state: Mutex::new(state) })
     }
 
-    /// True if no new line waits in the file.
+    /// True if no line waits in a file. While one waits, all further lines go there.
     pub fn is_empty(&self) -> bool {
-        self.lock().lines == 0
-    }
-
-    /// True if an earlier process has left lines.
-    pub fn has_left_lines(&self) -> bool {
-        !self.is_empty() || self.draining.exists()
+        let state = self.lock();
+        state.lines == 0 && !state.is_draining
     }
 
     fn lock(&self) -> MutexGuard<'_, SpillState> {
@@ -67,46 +74,94 @@ impl Spill {
     /// If the line cannot be written.
     pub fn add(&self, line: &[u8]) -> io::Result<bool> {
         let mut state = self.lock();
+        if state.is_torn {
+            state.file.set_len(state.bytes)?;
+        }
+        state.is_torn = true;
         state.file.write_all(&[line, b"\n"].concat())?;
+        state.is_torn = false;
         state.lines += 1;
+        state.bytes += line.len() as u64 + 1;
         Ok(!std::mem::replace(&mut state.is_woken, true))
     }
 
-    /// Calls `write` with groups of the waiting lines, in order, and removes the lines at the end.
-    /// New lines may come at the same time; they wait for the next call.
+    /// Prepares the waiting lines for [`Spill::next_group`]. New lines may come at the same time.
+    /// They wait for the next call.
     ///
     /// # Errors
-    /// If the lines cannot be read or written. They are then kept, and may be written again later.
-    pub fn drain(&self, mut write: impl FnMut(Vec<u8>) -> io::Result<()>) -> io::Result<()> {
-        self.lock().is_woken = false;
-        // A file is left there if an earlier call has failed.
-        if !self.draining.exists() {
-            let mut state = self.lock();
-            if state.lines == 0 {
-                return Ok(());
-            }
-            std::fs::rename(&self.path, &self.draining)?;
-            (state.file, state.lines) = (open_for_lines(&self.path)?, 0);
+    /// If the files cannot be renamed or created. All lines are kept.
+    pub fn begin_drain(&self) -> io::Result<()> {
+        let mut state = self.lock();
+        state.is_woken = false;
+        // Lines are left there if an earlier attempt has failed.
+        if state.is_draining || state.lines == 0 {
+            return Ok(());
         }
-        for line in BufReader::new(File::open(&self.draining)?).split(b'\n') {
-            // A process that was killed may have left half a line at the end.
-            let line = line?;
-            if line.ends_with(b"}") {
-                write(line)?;
+        if state.is_torn {
+            state.file.set_len(state.bytes)?;
+        }
+        std::fs::rename(&self.path, &self.draining)?;
+        match SpillState::open(&self.path, true) {
+            Ok(next) => *state = next,
+            Err(error) => {
+                std::fs::rename(&self.draining, &self.path)?;
+                return Err(error);
             }
         }
         Ok(())
     }
 
-    /// Removes the lines that [`Spill::drain`] has returned.
+    /// Returns the next lines that are not in the log yet, of about `max_bytes`. Without such lines,
+    /// removes their file and returns `None`.
     ///
     /// # Errors
-    /// If the file cannot be removed.
-    pub fn end_drain(&self) -> io::Result<()> {
-        match std::fs::remove_file(&self.draining) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+    /// If the file cannot be read or removed. All lines are kept.
+    pub fn next_group(&self, max_bytes: usize) -> io::Result<Option<Group>> {
+        let mut state = self.lock();
+        if !state.is_draining {
+            return Ok(None);
         }
+        let mut file = File::open(&self.draining)?;
+        file.seek(SeekFrom::Start(state.drained_bytes))?;
+        let (mut reader, mut group) = (BufReader::new(file), Group { lines: Vec::new(), bytes: 0 });
+        while group.bytes < max_bytes as u64 {
+            let mut line = Vec::new();
+            group.bytes += match reader.read_until(b'\n', &mut line)? {
+                0 => break,
+                count => count as u64,
+            };
+            // A process that was killed may have left half a line at the end.
+            if line.pop_if(|last| *last == b'\n').is_some() {
+                group.lines.push(line);
+            }
+        }
+        if group.bytes > 0 {
+            return Ok(Some(group));
+        }
+        std::fs::remove_file(&self.draining)?;
+        (state.is_draining, state.drained_bytes) = (false, 0);
+        Ok(None)
+    }
+
+    /// Notes that the lines of a group are in the log.
+    pub fn end_group(&self, group: &Group) {
+        self.lock().drained_bytes += group.bytes;
+    }
+}
+
+impl SpillState {
+    fn open(path: &Path, is_draining: bool) -> io::Result<SpillState> {
+        let file = open_for_lines(path)?;
+        let mut reader = BufReader::new(File::open(path)?);
+        let (mut lines, mut bytes, mut line) = (0, 0, Vec::new());
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            if line.ends_with(b"\n") {
+                (lines, bytes) = (lines + 1, bytes + line.len() as u64);
+            }
+            line.clear();
+        }
+        file.set_len(bytes)?;
+        Ok(SpillState { file, lines, bytes, is_torn: false, is_woken: false, is_draining, drained_bytes: 0 })
     }
 }
 
@@ -118,13 +173,14 @@ fn open_for_lines(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
+    /// Takes all waiting lines, in groups of one line.
     fn drained(spill: &Spill) -> Vec<String> {
         let mut lines = Vec::new();
-        let take = |line: Vec<u8>| {
-            lines.push(String::from_utf8_lossy(&line).into_owned());
-            Ok(())
-        };
-        spill.drain(take).and_then(|()| spill.end_drain()).expect("it can be read");
+        spill.begin_drain().expect("it can be renamed");
+        while let Some(group) = spill.next_group(1).expect("it can be read") {
+            lines.extend(group.lines.iter().map(|line| String::from_utf8_lossy(line).into_owned()));
+            spill.end_group(&group);
+        }
         lines
     }
 
@@ -133,17 +189,29 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("log");
         let spill = Spill::open(&path).expect("it opens");
-        assert!(!spill.has_left_lines());
+        assert!(spill.is_empty());
         assert!(spill.add(b"{1}").expect("it is written"));
         assert!(!spill.add(b"{2}").expect("it is written"));
-        assert!(spill.drain(|_| Err(io::Error::other("full"))).is_err());
+        spill.begin_drain().expect("it can be renamed");
+        assert!(!spill.is_empty(), "a line that came now would be before the others");
+        let first = spill.next_group(1).expect("it can be read").expect("a line");
+        // The log cannot be written: the same lines are taken again.
+        let again = spill.next_group(1).expect("it can be read").expect("a line");
+        assert_eq!((&first.lines, &again.lines), (&vec![b"{1}".to_vec()], &vec![b"{1}".to_vec()]));
+        spill.end_group(&again);
         assert!(spill.add(b"{3}").expect("the writer must be woken again"));
-        drop(spill);
-        let spill = Spill::open(&path).expect("it opens");
-        assert!(spill.has_left_lines());
-        assert_eq!(drained(&spill), ["{1}", "{2}"]);
-        std::fs::write(path.with_extension("spill"), "{3}\n{hal").expect("it can be written");
+        assert_eq!(drained(&spill), ["{2}"], "no line is written twice");
         assert_eq!(drained(&spill), ["{3}"]);
+        assert!(spill.is_empty());
+        assert!(spill.add(b"{4}").expect("the writer must be woken"));
+        spill.begin_drain().expect("it can be renamed");
+        drop(spill);
+        std::fs::write(path.with_extension("spill"), "{5}\n{hal").expect("it can be written");
+        let spill = Spill::open(&path).expect("it opens");
+        assert!(!spill.is_empty());
+        assert!(spill.add(b"{6}").expect("half a line does not spoil the next"));
+        assert_eq!(drained(&spill), ["{4}"]);
+        assert_eq!(drained(&spill), ["{5}", "{6}"]);
         assert_eq!(drained(&spill), [""; 0]);
     }
 }

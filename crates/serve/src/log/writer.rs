@@ -1,12 +1,13 @@
 //! The thread that writes the decision log. Lines that wait together are written together.
 
-use super::Task;
 use super::output::Output;
 use super::spill::Spill;
+use super::{Report, Task, Waiting, log_end_json};
 use crate::metrics::LogMetrics;
+use serde_json::json;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
@@ -17,9 +18,20 @@ pub(super) struct Writer {
     pub output: Output,
     /// Whether answers wait until their lines are on the disk.
     pub is_sync: bool,
-    pub waiting: Arc<AtomicUsize>,
+    pub waiting: Arc<Waiting>,
     pub spill: Option<Arc<Spill>>,
     pub metrics: LogMetrics,
+    pub report_event: Report,
+    /// Whether the last attempt of each kind has failed, which is reported once.
+    pub failing: [bool; 2],
+}
+
+/// What the writer may fail to do.
+#[derive(Clone, Copy)]
+enum Attempt {
+    Write,
+    /// To begin a new file.
+    Rotate,
 }
 
 impl Writer {
@@ -37,10 +49,11 @@ impl Writer {
                     Task::Spilled => {
                         // The lines in memory are older than the spilled ones.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
-                        self.drain_spill();
+                        // The error is reported and the lines are kept.
+                        let _ = self.drain_spill();
                     }
                     task => {
-                        self.waiting.fetch_sub(1, Ordering::Relaxed);
+                        self.waiting.remove(task.bytes());
                         lines += self.add(task, &mut receipts);
                     }
                 }
@@ -50,8 +63,20 @@ impl Writer {
             }
             self.flush(lines, &mut receipts);
         }
-        if self.output.close().is_err() {
+        self.drain_all();
+        let closed = self.output.close();
+        if closed.is_err() {
             self.metrics.failed.inc();
+        }
+        self.report(Attempt::Write, closed);
+        (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
+    }
+
+    /// Reports an error, unless one of its kind was reported and no such attempt has succeeded since.
+    fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
+        let was_failing = std::mem::replace(&mut self.failing[attempt as usize], outcome.is_err());
+        if let (Err(error), false) = (outcome, was_failing) {
+            (self.report_event)("log_failed", json!({ "error": error.to_string() }));
         }
     }
 
@@ -76,7 +101,8 @@ impl Writer {
 
     /// Writes the group, and answers those who wait for its lines.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
-        let is_written = self.output.flush(self.is_sync).is_ok();
+        let written = self.output.flush(self.is_sync);
+        let is_written = written.is_ok();
         match is_written {
             true => drop(self.metrics.written.inc_by(lines)),
             false => drop(self.metrics.failed.inc_by(lines)),
@@ -85,25 +111,81 @@ impl Writer {
             // The client may be gone.
             let _ = receipt.send(is_written);
         }
+        self.report(Attempt::Write, written);
+        // A file that stays too long is no loss of lines, so that the answers need not wait.
+        if is_written {
+            self.rotate_if_full();
+        }
     }
 
-    fn drain_spill(&mut self) {
-        let Writer { output, spill, metrics, .. } = self;
-        let Some(spill) = spill else { return };
-        let mut count = 0;
-        let drained = spill.drain(|line| {
-            output.add(line);
-            count += 1;
-            if output.pending_bytes() < MAX_GROUP_BYTES {
-                return Ok(());
-            }
-            output.flush(false)
-        });
-        // The lines are removed only after they are on the disk.
-        let drained = drained.and_then(|()| output.flush(true)).and_then(|()| spill.end_drain());
-        metrics.written.inc_by(count);
+    /// Writes the lines that wait in a file. After an error, the next line tries it again.
+    ///
+    /// # Errors
+    /// If they cannot be read or written. The lines that are not in the log are kept.
+    fn drain_spill(&mut self) -> io::Result<()> {
+        let Some(spill) = self.spill.clone() else { return Ok(()) };
+        let drained = self.drain_groups(&spill);
         if drained.is_err() {
-            metrics.failed.inc();
+            self.metrics.failed.inc();
         }
+        let is_drained = drained.as_ref().map(|()| ()).map_err(|error| io::Error::from(error.kind()));
+        self.report(Attempt::Write, drained);
+        self.rotate_if_full();
+        is_drained
+    }
+
+    fn drain_groups(&mut self, spill: &Spill) -> io::Result<()> {
+        spill.begin_drain()?;
+        while let Some(group) = spill.next_group(MAX_GROUP_BYTES)? {
+            group.lines.iter().for_each(|line| self.output.add(line.clone()));
+            self.output.flush(true)?;
+            spill.end_group(&group);
+            self.metrics.written.inc_by(group.lines.len() as u64);
+        }
+        Ok(())
+    }
+
+    /// Drains until no line waits in a file, at the end of the service.
+    fn drain_all(&mut self) {
+        while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill().is_ok() {}
+    }
+
+    fn rotate_if_full(&mut self) {
+        let rotated = self.output.rotate_if_full();
+        self.report(Attempt::Rotate, rotated);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LogTarget;
+    use super::*;
+    use std::sync::Mutex;
+
+    /// A file that stays too long must not hide that lines are lost.
+    #[test]
+    fn each_kind_of_failure_is_reported_once() {
+        let output = Output::open(LogTarget::Writer(Box::new(io::sink())), 0, None).expect("it opens");
+        let events = Arc::<Mutex<Vec<String>>>::default();
+        let sink = events.clone();
+        let report = move |kind: &str, _| sink.lock().expect("no test panics here").push(kind.to_owned());
+        let mut writer = Writer {
+            output,
+            is_sync: false,
+            waiting: Arc::default(),
+            spill: None,
+            metrics: LogMetrics::default(),
+            report_event: Box::new(report),
+            failing: [false; 2],
+        };
+        let failed = || Err(io::Error::other("full"));
+        for attempt in [Attempt::Rotate, Attempt::Rotate, Attempt::Write, Attempt::Write, Attempt::Rotate] {
+            writer.report(attempt, failed());
+        }
+        assert_eq!(events.lock().expect("no test panics here").len(), 2);
+        writer.report(Attempt::Write, Ok(()));
+        writer.report(Attempt::Rotate, failed());
+        writer.report(Attempt::Write, failed());
+        assert_eq!(events.lock().expect("no test panics here").len(), 3);
     }
 }

@@ -148,12 +148,19 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
     loop {
         let status = watched.changed().await;
         let Some(set) = set.upgrade() else { return };
-        if status.loaded > seen.loaded {
-            set.load(watched.rules());
-        }
-        if let (true, Some(error)) = (status.refused > seen.refused, &status.error) {
-            set.refuse(error.to_string());
-        }
+        let rules = (status.loaded > seen.loaded).then(|| watched.rules());
+        let error = status.error.as_ref().filter(|_| status.refused > seen.refused).map(ToString::to_string);
+        // A change that is being made may hold the lock of the rules for long.
+        let applied = tokio::task::spawn_blocking(move || {
+            if let Some(rules) = rules {
+                set.load(rules);
+            }
+            if let Some(error) = error {
+                set.refuse(error);
+            }
+        });
+        // A panic is reported by the runtime, and the next version is tried.
+        let _ = applied.await;
         seen = status;
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
-use rulec::{LiveRules, Rules, artifact};
+use rulec::{LiveRules, Rules, TableKind, artifact};
 use rulec_report::answer::default_entry;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
 /// A version of the rules, with data that is derived from it on first use.
@@ -18,12 +18,20 @@ pub(crate) struct Version {
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that a classifier finds.
     has_intents: bool,
+    /// Whether the rules read earlier messages.
+    has_history: bool,
+    /// Whether some decisions need the derived data.
+    needs_derived: bool,
     derived: OnceLock<Derived>,
+    /// Held while the data are derived, so that concurrent requests derive them once.
+    deriving: Mutex<()>,
 }
 
 /// The data that are derived from the rules on first use, because that takes time.
 struct Derived {
     rules: Rules,
+    /// The generation of `rules`.
+    generation: u64,
     matcher: Option<FlowMatcher>,
     hash: OnceLock<String>,
 }
@@ -36,10 +44,15 @@ impl Version {
         Version {
             default_entry,
             has_intents: rules.program().has_intents(),
+            has_history: rules.has_history(),
+            needs_derived: rules.has_history()
+                || rules.program().has_intents()
+                || rules.program().tables.iter().any(|table| table.kind == TableKind::Choice),
             live,
             origin,
             since: OffsetDateTime::now_utc(),
             derived: OnceLock::new(),
+            deriving: Mutex::default(),
         }
     }
 
@@ -62,6 +75,11 @@ impl Version {
 
     pub fn since(&self) -> OffsetDateTime {
         self.since
+    }
+
+    /// True if the rules read earlier messages.
+    pub fn has_history(&self) -> bool {
+        self.has_history
     }
 
     /// True if a classifier may choose the flow of a message.
@@ -87,14 +105,35 @@ impl Version {
         }
     }
 
+    /// True if a decision may have to wait until data are derived from the rules.
+    pub fn must_prepare(&self) -> bool {
+        self.needs_derived && self.derived.get().is_none()
+    }
+
     fn derived(&self) -> Result<&Derived, Problem> {
         if let Some(derived) = self.derived.get() {
             return Ok(derived);
         }
-        self.live.merge()?;
-        let rules = self.live.rules();
+        let _deriving = self.deriving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(derived) = self.derived.get() {
+            return Ok(derived);
+        }
+        let (rules, generation) = self.merged()?;
         let matcher = self.has_intents.then(|| FlowMatcher::offline(&rules).ok()).flatten();
-        Ok(self.derived.get_or_init(|| Derived { rules, matcher, hash: OnceLock::new() }))
+        Ok(self.derived.get_or_init(|| Derived { rules, generation, matcher, hash: OnceLock::new() }))
+    }
+
+    /// Returns the rules with all edits compiled in, and their generation.
+    fn merged(&self) -> Result<(Rules, u64), Problem> {
+        loop {
+            let generation = self.live.generation();
+            self.live.merge()?;
+            let rules = self.live.rules();
+            // An edit in between may be in the rules or not.
+            if self.live.generation() == generation {
+                return Ok((rules, generation));
+            }
+        }
     }
 
     /// Returns the rules with all edits compiled in, which can explain their decisions.
@@ -103,6 +142,23 @@ impl Version {
     /// If the edited rules do not compile, which would be a bug in the library.
     pub fn rules(&self) -> Result<&Rules, Problem> {
         Ok(&self.derived()?.rules)
+    }
+
+    /// Returns the generation of [`Version::rules`].
+    ///
+    /// # Errors
+    /// As [`Version::rules`].
+    pub fn generation(&self) -> Result<u64, Problem> {
+        Ok(self.derived()?.generation)
+    }
+
+    /// Returns the entity tag of [`Version::rules`]: their generation, and the start of their hash.
+    ///
+    /// # Errors
+    /// As [`Version::rules`].
+    pub fn tag(&self) -> Result<String, Problem> {
+        let hash = self.hash()?;
+        Ok(format!("\"{}-{}\"", self.generation()?, hash.get(..16).unwrap_or(hash)))
     }
 
     /// Returns the matcher of intent flows; `None` if the rules have none, or their examples do not
@@ -119,5 +175,28 @@ impl Version {
             let hash = artifact::content_hash(&derived.rules.to_artifact(true));
             hash.map(|hash| artifact::hexadecimal(&hash)).unwrap_or_default()
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::compiler;
+
+    /// A request is answered on a thread for slow work while this holds.
+    #[test]
+    fn rules_whose_decisions_need_derived_data_must_be_prepared() {
+        let version =
+            |text: &str| Version::new(LiveRules::from_text(compiler(), text).expect("rules"), "source");
+        assert!(!version("default -> chat").must_prepare());
+        for text in [
+            "choice mood { default branch calm  branch angry { text contains \"!\" } }",
+            "flow a \"is a\" intent [\"one two\", \"three four\"] -> \"a\"\nflow b \"is b\" intent [\"five six\", \"seven eight\"] -> \"b\"",
+        ] {
+            let version = version(text);
+            assert!(version.must_prepare(), "{text}");
+            version.rules().expect("they compile");
+            assert!(!version.must_prepare(), "{text}");
+        }
     }
 }

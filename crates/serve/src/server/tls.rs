@@ -8,7 +8,7 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 
@@ -17,6 +17,15 @@ pub(super) struct TlsFiles {
     chain: PathBuf,
     key: PathBuf,
     config: ArcSwap<ServerConfig>,
+    /// The content of the files when they were last read.
+    content: Mutex<Content>,
+}
+
+/// The content of the files of the certificate chain and of the key.
+#[derive(PartialEq, Eq)]
+struct Content {
+    chain: Vec<u8>,
+    key: Vec<u8>,
 }
 
 impl TlsFiles {
@@ -25,16 +34,22 @@ impl TlsFiles {
     /// # Errors
     /// If a file cannot be read, or the key does not belong to the certificate.
     pub fn read(chain: PathBuf, key: PathBuf) -> Result<TlsFiles, StartError> {
-        let config = ArcSwap::from_pointee(read_config(&chain, &key)?);
-        Ok(TlsFiles { chain, key, config })
+        let content = Content::read(&chain, &key)?;
+        let config = ArcSwap::from_pointee(content.to_config(&chain, &key)?);
+        Ok(TlsFiles { chain, key, config, content: Mutex::new(content) })
     }
 
-    /// Reads the files again. New connections then use the new certificate.
+    /// Reads the files again. If they have changed, new connections use the new certificate.
     ///
     /// # Errors
     /// As [`TlsFiles::read`]. The old certificate is then kept.
     pub fn reload(&self) -> Result<(), StartError> {
-        self.config.store(Arc::new(read_config(&self.chain, &self.key)?));
+        let content = Content::read(&self.chain, &self.key)?;
+        let mut known = self.content.lock().unwrap_or_else(PoisonError::into_inner);
+        if content != *known {
+            self.config.store(Arc::new(content.to_config(&self.chain, &self.key)?));
+            *known = content;
+        }
         Ok(())
     }
 
@@ -44,18 +59,53 @@ impl TlsFiles {
     }
 }
 
-fn read_config(chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
-    let to_error = |path: &Path, why: String| StartError::File(path.to_owned(), Message::verbatim(why));
-    let certificates: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(chain).and_then(|certificates| certificates.collect());
-    let certificates = certificates.map_err(|error| to_error(chain, error.to_string()))?;
-    let private_key = PrivateKeyDer::from_pem_file(key).map_err(|error| to_error(key, error.to_string()))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| to_error(chain, error.to_string()))?
-        .with_no_client_auth()
-        .with_single_cert(certificates, private_key);
-    let mut config = config.map_err(|error| to_error(key, error.to_string()))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+fn file_error(path: &Path, why: String) -> StartError {
+    StartError::File(path.to_owned(), Message::verbatim(why))
+}
+
+impl Content {
+    fn read(chain: &Path, key: &Path) -> Result<Content, StartError> {
+        let read = |path: &Path| std::fs::read(path).map_err(|error| file_error(path, error.to_string()));
+        Ok(Content { chain: read(chain)?, key: read(key)? })
+    }
+
+    /// Returns the settings of TLS. `chain` and `key` name the files in errors.
+    fn to_config(&self, chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
+        let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.chain).collect();
+        let certificates = certificates.map_err(|error| file_error(chain, error.to_string()))?;
+        let private_key = PrivateKeyDer::from_pem_slice(&self.key);
+        let private_key = private_key.map_err(|error| file_error(key, error.to_string()))?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| file_error(chain, error.to_string()))?
+            .with_no_client_auth()
+            .with_single_cert(certificates, private_key);
+        let mut config = config.map_err(|error| file_error(key, error.to_string()))?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_have_not_changed_are_not_used_again() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (chain, key) = (folder.path().join("chain.pem"), folder.path().join("key.pem"));
+        let write = || {
+            let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
+            std::fs::write(&key, made.signing_key.serialize_pem()).expect("it can be written");
+            std::fs::write(&chain, made.cert.pem()).expect("it can be written");
+        };
+        write();
+        let files = TlsFiles::read(chain.clone(), key.clone()).expect("a certificate");
+        let first = files.config.load_full();
+        files.reload().expect("a certificate");
+        assert!(Arc::ptr_eq(&first, &files.config.load_full()));
+        write();
+        files.reload().expect("a certificate");
+        assert!(!Arc::ptr_eq(&first, &files.config.load_full()));
+    }
 }

@@ -2,13 +2,18 @@
 
 use super::Service;
 use super::decide::{Decider, Unanswered};
-use crate::log::{DecisionLog, Receipt};
+use crate::limits::Deadline;
+use crate::log::{DecisionLog, Room};
 use crate::problem::Problem;
+use crate::receipt::Receipt;
 use crate::rules::RuleSet;
+use crate::trace::TraceId;
+use bytes::Bytes;
 use rulec::{Code, JsonError};
 use rulec_report::answer::{AnswerOptions, LineError, RejectedLine};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -42,10 +47,29 @@ pub(crate) struct BatchRequest<'m> {
 }
 
 impl BatchRequest<'_> {
+    /// Returns where the messages are in `body`, the text of this request.
+    pub fn message_ranges(&self, body: &[u8]) -> Vec<Range<usize>> {
+        let ranges = self.messages.iter().map(|message| {
+            let text = message.get();
+            let start = (text.as_ptr() as usize).saturating_sub(body.as_ptr() as usize);
+            start..start + text.len()
+        });
+        ranges.collect()
+    }
+
     pub fn settings(&self) -> BatchSettings {
         let BatchRequest { explain, matched, analysis, .. } = *self;
         BatchSettings { rules: self.rules.clone(), entry: self.entry.clone(), explain, matched, analysis }
     }
+}
+
+/// How the answers of a batch are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Each answer ends with a line feed. Blank lines have no answer.
+    Lines,
+    /// The answers are the elements of a JSON array, without the bracket at its end.
+    Array,
 }
 
 /// A batch of messages for one entry.
@@ -54,6 +78,17 @@ pub(crate) struct Batch {
     set: Arc<RuleSet>,
     entry: Option<String>,
     options: AnswerOptions,
+    layout: Layout,
+    /// The trace of the caller, for the log.
+    trace: Option<TraceId>,
+}
+
+/// Consecutive messages that are answered together. A line over the limit is `None`.
+#[derive(Debug)]
+pub(crate) struct Block {
+    /// The number of the first message, from 1.
+    pub first: u64,
+    pub lines: Vec<Option<Bytes>>,
 }
 
 impl Batch {
@@ -61,86 +96,117 @@ impl Batch {
     ///
     /// # Errors
     /// If there are no such rules or entry.
-    pub fn new(service: &Service, settings: BatchSettings) -> Result<Batch, Problem> {
+    pub fn new(
+        service: &Service,
+        settings: BatchSettings,
+        layout: Layout,
+        trace: Option<TraceId>,
+    ) -> Result<Batch, Problem> {
         let set = service.set(settings.rules.as_deref())?;
         let version = set.active();
         version.live().rules().entry(version.entry_name(settings.entry.as_deref())?)?;
         let BatchSettings { matched, explain: explanation, analysis, entry, .. } = settings;
         let options = AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() };
-        Ok(Batch { set: set.clone(), entry, options })
+        Ok(Batch { set: set.clone(), entry, options, layout, trace })
     }
 
-    /// Answers the messages of a JSON array, as a JSON array in the same order. A message without
-    /// an answer has an error in its place.
-    ///
-    /// # Errors
-    /// If the decision log cannot be written.
-    pub fn answer_array(&self, service: &Service, request: &BatchRequest<'_>) -> Result<Vec<u8>, Problem> {
-        let mut block = Block { batch: self, log: service.log(), out: vec![b'['], receipts: Vec::new() };
-        for (message, number) in request.messages.iter().zip(1..) {
-            block.answer_line(number, message.get().as_bytes());
-            block.out.push(b',');
-        }
-        block.out.pop_if(|last| *last == b',');
-        block.out.push(b']');
-        block.finish()
+    /// Maximum number of messages of a block, so that the answers of a block take little memory. An
+    /// explanation may have a thousand times the size of its message.
+    pub fn block_size(&self) -> usize {
+        let AnswerOptions { matched, explanation, analysis, .. } = self.options;
+        if matched || explanation || analysis { 16 } else { 1024 }
     }
 
-    /// Answers lines, of which the first has the number `first`. Blank lines have no answer. Each
-    /// answer ends with a line feed. A line over the limit is `None`.
+    /// Answers the messages of a block, in order. A message without an answer has an error in its
+    /// place.
     ///
     /// # Errors
-    /// If the decision log cannot be written.
-    pub fn answer_lines<'l>(
-        &self,
-        service: &Service,
-        first: u64,
-        lines: impl Iterator<Item = Option<&'l [u8]>>,
-    ) -> Result<Vec<u8>, Problem> {
-        let mut block = Block { batch: self, log: service.log(), out: Vec::new(), receipts: Vec::new() };
-        for (line, number) in lines.zip(first..) {
-            match line {
-                Some(line) if line.trim_ascii().is_empty() => continue,
-                Some(line) => block.answer_line(number, line),
-                None => write_error(number, LineError::from(&JsonError::too_long()), &mut block.out),
+    /// If the deadline has passed, or the decision log cannot be written.
+    pub fn answer(&self, service: &Service, block: &Block, deadline: Deadline) -> Result<Vec<u8>, Problem> {
+        let (log, out, receipts) = (service.log(), Vec::new(), Vec::new());
+        let mut answers = BlockAnswers { batch: self, log, deadline, out, receipts };
+        for (line, number) in block.lines.iter().zip(block.first..) {
+            deadline.check()?;
+            let is_blank = line.as_ref().is_some_and(|line| line.trim_ascii().is_empty());
+            match self.layout {
+                Layout::Lines if is_blank => continue,
+                Layout::Lines => {}
+                Layout::Array => answers.out.push(if number == 1 { b'[' } else { b',' }),
             }
-            block.out.push(b'\n');
+            match line {
+                Some(line) => answers.answer_line(number, line)?,
+                None => write_error(number, LineError::from(&JsonError::too_long()), &mut answers.out),
+            }
+            if self.layout == Layout::Lines {
+                answers.out.push(b'\n');
+            }
         }
-        block.finish()
+        answers.finish()
     }
 }
 
-/// The answers of messages that are sent together.
-struct Block<'b> {
+/// The answers of a block.
+struct BlockAnswers<'b> {
     batch: &'b Batch,
     log: Option<&'b DecisionLog>,
+    deadline: Deadline,
     out: Vec<u8>,
     receipts: Vec<Receipt>,
 }
 
-impl Block<'_> {
+impl BlockAnswers<'_> {
     /// Waits until the lines of the decision log are on the disk, if the log promises that, and
     /// returns the answers.
     fn finish(self) -> Result<Vec<u8>, Problem> {
-        self.receipts.into_iter().try_for_each(Receipt::wait_blocking)?;
-        Ok(self.out)
+        let BlockAnswers { out, receipts, deadline, .. } = self;
+        let written = async {
+            for receipt in receipts {
+                receipt.wait().await?;
+            }
+            Ok::<_, Problem>(())
+        };
+        deadline.block_on(written)??;
+        Ok(out)
     }
 
-    fn answer_line(&mut self, number: u64, message: &[u8]) {
-        let Block { batch, log, out, receipts } = self;
+    /// Answers a line.
+    ///
+    /// # Errors
+    /// If the log has no room for the decision until the deadline.
+    fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
+        let room = match self.log {
+            Some(log) => match log.room(message.len()) {
+                Ok(room) => room,
+                Err(_) => self.deadline.block_on(log.wait_for_room(message.len()))?,
+            },
+            None => Room::default(),
+        };
+        let BlockAnswers { batch, log, deadline, out, receipts } = self;
         let start = out.len();
         let answered = catch_unwind(AssertUnwindSafe(|| -> Result<Receipt, Unanswered> {
             let version = batch.set.active();
-            let entry = version.entry_name(batch.entry.as_deref())?;
-            let (set, options) = (&*batch.set, batch.options);
-            let decider = Decider { set, version: &version, entry, options, why_not: None, log: *log };
-            Ok(decider.answer(message, Some(number), out)?.receipt)
+            let decider = Decider {
+                set: &batch.set,
+                version: &version,
+                entry: version.entry_name(batch.entry.as_deref())?,
+                options: batch.options,
+                why_not: None,
+                log: *log,
+                deadline: *deadline,
+                record: false,
+                trace: batch.trace,
+            };
+            Ok(decider.answer(message, Some(number), room, out)?.receipt)
         }));
         let problem = match answered {
-            Ok(Ok(receipt)) => return receipts.push(receipt),
+            Ok(Ok(receipt)) => {
+                receipts.push(receipt);
+                return Ok(());
+            }
             Ok(Err(Unanswered::Invalid(error))) => {
                 out.truncate(start);
-                return write_error(number, LineError::from(&error), out);
+                write_error(number, LineError::from(&error), out);
+                return Ok(());
             }
             Ok(Err(Unanswered::Problem(problem))) => problem,
             Err(_) => Problem::broken("rulec stopped because of an internal error"),
@@ -149,6 +215,7 @@ impl Block<'_> {
         let message = problem.detail().into();
         let error = LineError { code: Code::DecisionFailed, message, column: None, path: "", help: None };
         write_error(number, error, out);
+        Ok(())
     }
 }
 

@@ -1,10 +1,15 @@
 //! One decision.
 
 use super::Service;
-use crate::log::{DecisionLog, Receipt, Record};
+use crate::limits::Deadline;
+use crate::log::{DecisionLog, Record, Room};
 use crate::problem::Problem;
+use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
+use crate::trace::TraceId;
+use bytes::Bytes;
 use rulec::choice::Question;
+use rulec::history::{Past, RecordError};
 use rulec::why_not::WhyNot;
 use rulec::{Decision, JsonError, TableKind, UnknownEntry};
 use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer};
@@ -16,14 +21,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A request for one decision.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest<'m> {
     /// The name of the rules; optional if the service has only one rule set.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
     /// The entry (table, choice, router or flow set) that decides.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// The message, as JSON text.
     #[serde(borrow)]
@@ -38,8 +43,12 @@ pub struct DecideRequest<'m> {
     #[serde(default)]
     pub analysis: bool,
     /// A route; the answer then says what would have to change for the message to reach it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
+    /// Whether to record the message with the decision, for rules that read a history. Without it,
+    /// the decision sees the recorded messages, and changes nothing.
+    #[serde(default)]
+    pub record: bool,
 }
 
 impl<'m> DecideRequest<'m> {
@@ -53,6 +62,7 @@ impl<'m> DecideRequest<'m> {
             matched: false,
             analysis: false,
             why_not: None,
+            record: false,
         }
     }
 
@@ -61,9 +71,12 @@ impl<'m> DecideRequest<'m> {
         self.explain || self.matched || self.why_not.is_some()
     }
 
-    /// True if the answer takes more than a few microseconds.
-    pub(crate) fn is_slow(&self) -> bool {
-        self.explains() || self.analysis
+    /// Returns the request as JSON text. The text of the message is unchanged.
+    ///
+    /// # Errors
+    /// If it cannot be written, which would be a bug.
+    pub(crate) fn to_body(&self) -> Result<Bytes, Problem> {
+        super::other::to_bytes(self).map(Bytes::from)
     }
 }
 
@@ -125,6 +138,11 @@ pub(super) struct Decider<'a> {
     /// The route that the caller expected.
     pub why_not: Option<&'a str>,
     pub log: Option<&'a DecisionLog>,
+    pub deadline: Deadline,
+    /// Whether to record the message in the history.
+    pub record: bool,
+    /// The trace of the caller, for the log.
+    pub trace: Option<TraceId>,
 }
 
 /// The answer to one message, which the caller of the service has not seen yet.
@@ -151,8 +169,34 @@ impl Service {
     /// # Errors
     /// If there are no such rules, entry or route, or the message is not a JSON object.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
+        self.decide_before(request, Deadline::after(self.limits().deadline), None)
+    }
+
+    /// True if the answer to a request takes more than some microseconds.
+    ///
+    /// # Errors
+    /// If there are no such rules.
+    pub(crate) fn is_slow(&self, request: &DecideRequest<'_>) -> Result<bool, Problem> {
+        let version = self.set(request.rules.as_deref())?.active();
+        Ok(request.explains() || request.analysis || version.must_prepare())
+    }
+
+    /// Decides one message before the deadline, and counts the decision.
+    ///
+    /// # Errors
+    /// As [`Service::decide`], or if the deadline has passed.
+    pub(crate) fn decide_before(
+        &self,
+        request: &DecideRequest<'_>,
+        deadline: Deadline,
+        trace: Option<TraceId>,
+    ) -> Result<Decided, Problem> {
+        deadline.check()?;
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
+        if request.record && !version.has_history() {
+            return Err(RecordError::NoHistory.into());
+        }
         let DecideRequest { matched, explain: explanation, analysis, .. } = *request;
         let decider = Decider {
             set,
@@ -161,9 +205,14 @@ impl Service {
             options: AnswerOptions { matched, explanation, analysis, ..AnswerOptions::default() },
             why_not: request.why_not.as_deref(),
             log: self.log(),
+            deadline,
+            record: request.record,
+            trace,
         };
+        let text = request.message.get().as_bytes();
+        let room = self.log().map(|log| log.room(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
-        let answered = decider.answer(request.message.get().as_bytes(), None, &mut body)?;
+        let answered = decider.answer(text, None, room, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
         Ok(Decided { decision, route, body, set: set.clone(), receipt })
     }
@@ -172,28 +221,36 @@ impl Service {
 impl Decider<'_> {
     /// Decides the message `text`, counts the decision, and appends the answer to `out`. With a
     /// `line`, the answer is a line of a stream and begins with the number of the line.
-    pub fn answer(&self, text: &[u8], line: Option<u64>, out: &mut Vec<u8>) -> Result<Answered, Unanswered> {
+    /// `room` is the place of the decision in the log.
+    pub fn answer(
+        &self,
+        text: &[u8],
+        line: Option<u64>,
+        room: Room,
+        out: &mut Vec<u8>,
+    ) -> Result<Answered, Unanswered> {
         let start = Instant::now();
-        let decision = self.version.live().decide_line_in(self.entry, text)?;
-        let decision = decision.inspect_err(|_| self.set.metrics().count_invalid())?;
-        let elapsed = start.elapsed();
-        self.set.compare_with_shadow(self.entry, text, &decision);
-        let is_undecided = decision.chosen().is_none() && decision.refusal().is_none();
-        let asks_classifier =
-            self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided;
-        let answered = if self.wants_parts() || asks_classifier || decision.kind() == TableKind::Choice {
-            self.write_answer(text, asks_classifier, line, out)?
-        } else {
-            out.push(b'{');
-            if let Some(line) = line {
-                // Writing to memory cannot fail.
-                let _ = write!(out, "\"line\":{line},");
+        let (answered, elapsed) = match self.version.has_history() {
+            true => (self.write_answer(text, line, out), start.elapsed()),
+            false => {
+                let decision = self.version.live().decide_line_in(self.entry, text)?;
+                let decision = decision.inspect_err(|_| self.set.metrics().count_invalid())?;
+                let elapsed = start.elapsed();
+                self.set.compare_with_shadow(self.entry, text, &decision);
+                let needs_rules = self.wants_parts()
+                    || decision.kind() == TableKind::Choice
+                    || self.asks_classifier(&decision);
+                match needs_rules {
+                    true => (self.write_answer(text, line, out), elapsed),
+                    false => (Ok(write_plain(decision, line, out)), elapsed),
+                }
             }
-            decision.write_json_fields(out);
-            out.push(b'}');
-            let route = decision.chosen().map(str::to_owned);
-            Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }
         };
+        let answered = answered.inspect_err(|error| {
+            if let Unanswered::Invalid(_) = error {
+                self.set.metrics().count_invalid();
+            }
+        })?;
         self.set.metrics().count_decision(&answered.decision, answered.route.as_deref(), elapsed);
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(Record {
@@ -203,6 +260,8 @@ impl Decider<'_> {
             text: text.to_vec(),
             flow: answered.route.clone().filter(|_| answered.by_classifier),
             elapsed,
+            trace: self.trace,
+            room,
         });
         Ok(Answered { receipt, ..answered })
     }
@@ -212,22 +271,42 @@ impl Decider<'_> {
         matched || explanation || analysis || self.why_not.is_some()
     }
 
-    /// Decides with the rules as they are compiled in full. The optional parts of the answer then
-    /// belong to the same rules as the decision.
+    /// True if a classifier may choose the flow of the message.
+    fn asks_classifier(&self, decision: &Decision) -> bool {
+        let is_undecided = decision.chosen().is_none() && decision.refusal().is_none();
+        self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided
+    }
+
+    /// Decides with the rules as they are compiled in full, and with the history if they read one.
+    /// The optional parts of the answer then belong to the same rules as the decision.
     fn write_answer(
         &self,
         text: &[u8],
-        asks_classifier: bool,
         line: Option<u64>,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Unanswered> {
         let rules = self.version.rules()?;
-        let entry = rules.entry(self.entry)?;
+        let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
-        let decision = entry.decide(&message);
+        // To record a message while its history is read would copy the history.
+        let past = match self.record && !self.wants_parts() {
+            true => Past::default(),
+            false => rules.past(store, &message).map_err(|error| Problem::broken(error.to_string()))?,
+        };
+        let alone = rules.entry(self.entry)?;
+        let entry = alone.with_history(&past);
+        let decision = match self.record {
+            true => alone.decide_and_record(store, &message).map_err(Problem::from)?,
+            false => entry.decide(&message),
+        };
+        let decision = decision.with_generation(self.version.generation()?);
         let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;
         let why_not = why_not.map(WhyNot::masked);
-        if let Some(matcher) = self.version.matcher()?.filter(|_| asks_classifier) {
+        // The search for the remedy takes most of the time.
+        if why_not.is_some() {
+            self.deadline.check()?;
+        }
+        if let Some(matcher) = self.version.matcher()?.filter(|_| self.asks_classifier(&decision)) {
             let mut answer = IntentAnswer::find(matcher, &message, &decision);
             answer.add_parts(matcher, &message, self.options);
             let route = answer.name.clone();
@@ -240,6 +319,19 @@ impl Decider<'_> {
         let route = decision.chosen().map(str::to_owned);
         Ok(Answered { decision, route, by_classifier: false, receipt: Receipt::NONE })
     }
+}
+
+/// Writes a decision without further parts.
+fn write_plain(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
+    out.push(b'{');
+    if let Some(line) = line {
+        // Writing to memory cannot fail.
+        let _ = write!(out, "\"line\":{line},");
+    }
+    decision.write_json_fields(out);
+    out.push(b'}');
+    let route = decision.chosen().map(str::to_owned);
+    Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }
 }
 
 fn write_json<A: Serialize>(line: Option<u64>, answer: &A, out: &mut Vec<u8>) -> Result<(), Problem> {

@@ -2,47 +2,60 @@
 
 use super::Service;
 use super::other::to_bytes;
+use crate::log::DecisionLog;
 use crate::problem::{Problem, finding_json};
-use crate::rules::{RuleSet, compiler};
+use crate::rules::{RuleSet, Texts, Version, compiler};
 use rulec::{Rules, TableKind, payload};
 use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
 
 impl Service {
-    /// Describes all rule sets in short, as JSON text.
+    /// Describes all rule sets in short, and the end of the decision log, as JSON text.
     ///
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
     pub(crate) fn overview(&self) -> Result<Vec<u8>, Problem> {
-        let sets: Result<Vec<Json>, Problem> = self.sets().iter().map(|set| short(set)).collect();
-        to_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets? }))
+        let sets: Result<Vec<Json>, Problem> =
+            self.sets().iter().map(|set| short(set, &set.active())).collect();
+        let log = self.log().map(DecisionLog::end);
+        to_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets?, "log": log }))
     }
 
-    /// Describes one rule set in full, as JSON text. Also returns its entity tag.
+    /// Describes one rule set in full, as JSON text. Returns its entity tag, and no text if the
+    /// caller has given this tag as `known`.
     ///
     /// # Errors
     /// If there are no such rules.
-    pub(crate) fn describe(&self, name: &str) -> Result<(String, Vec<u8>), Problem> {
+    pub(crate) fn describe(&self, name: &str, known: &[u8]) -> Result<(String, Option<Vec<u8>>), Problem> {
         let set = self.set(Some(name))?;
-        let mut description = short(set)?;
-        let version = set.active();
-        let rules = version.rules()?;
-        let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
-        let texts = version.live().texts().into_iter().map(|(name, text)| (name, Json::from(text)));
-        let details = [
-            ("entries", entries(rules)),
-            ("input", rules.input_schema()),
-            ("handlers", handler_schemas(rules)),
-            ("payloads", payload_schemas(rules)),
-            ("workflows", workflows.collect()),
-            ("findings", findings(rules)),
-            ("texts", Json::Object(texts.collect())),
-        ];
-        for (key, value) in details {
-            description[key] = value;
+        let (version, texts) = set.settled()?;
+        let tag = version.tag()?;
+        match tag.as_bytes() == known {
+            true => Ok((tag, None)),
+            false => Ok((tag, Some(to_bytes(&full(set, &version, texts)?)?))),
         }
-        Ok((entity_tag(set)?, to_bytes(&description)?))
     }
+}
+
+/// Describes one version of a rule set in full.
+fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
+    let mut description = short(set, version)?;
+    let rules = version.rules()?;
+    let workflows = rules.program().workflows.iter().map(|workflow| &*workflow.name);
+    let texts = texts.into_iter().map(|(name, text)| (name, Json::from(text)));
+    let details = [
+        ("entries", entries(rules)),
+        ("input", rules.input_schema()),
+        ("handlers", handler_schemas(rules)),
+        ("payloads", payload_schemas(rules)),
+        ("workflows", workflows.collect()),
+        ("findings", findings(rules)),
+        ("texts", Json::Object(texts.collect())),
+    ];
+    for (key, value) in details {
+        description[key] = value;
+    }
+    Ok(description)
 }
 
 impl Service {
@@ -59,18 +72,10 @@ impl Service {
     }
 }
 
-/// Returns the entity tag of the rules in force: their generation, and the start of their hash.
-pub(crate) fn entity_tag(set: &RuleSet) -> Result<String, Problem> {
-    let version = set.active();
-    let hash = version.hash()?;
-    Ok(format!("\"{}-{}\"", version.live().generation(), hash.get(..16).unwrap_or(hash)))
-}
-
-fn short(set: &RuleSet) -> Result<Json, Problem> {
-    let version = set.active();
+fn short(set: &RuleSet, version: &Version) -> Result<Json, Problem> {
     Ok(json!({
         "name": set.name(),
-        "generation": version.live().generation(),
+        "generation": version.generation()?,
         "hash": version.hash()?,
         "origin": version.origin(),
         "since": format_datetime(version.since()),

@@ -16,7 +16,13 @@ pub(super) fn with_tokens(options: &mut Options, folder: &Path) {
 }
 
 impl Running {
-    async fn change(&self, method: &str, path: &str, if_match: Option<&str>, body: &Json) -> super::Response {
+    pub(super) async fn change(
+        &self,
+        method: &str,
+        path: &str,
+        if_match: Option<&str>,
+        body: &Json,
+    ) -> super::Response {
         let method = method.parse().expect("a method");
         let request = self.client.request(method, format!("{}/v1/rules/support{path}", self.url));
         let mut request = request.bearer_auth("secret").json(body);
@@ -152,4 +158,90 @@ async fn only_signed_rules_are_loaded_if_keys_are_given() {
     let error = refused["rules"][0]["source"]["error"].as_str().expect("a reason");
     assert!(error.contains("has no signature"), "{error}");
     assert_eq!(service.post("/v1/decide", body).await.json()["target"], "signed");
+}
+
+/// Right after an edit, each kind of answer names the generation of the edited rules.
+#[tokio::test]
+async fn an_answer_has_the_generation_of_the_rules_that_decided() {
+    let service = start_with("route a when text == \"a\" -> one\ndefault -> chat", with_tokens).await;
+    for number in 0..3 {
+        let edit = json!({"edits": [{"insert": format!("route n{number} when text == \"n{number}\" -> h{number}")}]});
+        let edited = service.change("POST", "/edits", None, &edit).await.json();
+        for explain in [false, true] {
+            let body = json!({ "message": { "text": format!("n{number}") }, "explain": explain });
+            let request = service.post_request("/v1/decide", &body.to_string()).bearer_auth("secret");
+            let answer = service.send(request).await;
+            assert_eq!(answer.json()["target"], format!("h{number}"));
+            assert_eq!(answer.header("rulec-generation"), edited["generation"].to_string(), "{explain}");
+        }
+    }
+}
+
+/// The entity tag, the generation, the text and the handlers of a description belong together, also
+/// while the rules are edited.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_description_is_of_one_generation() {
+    let service = start_with("default -> chat", with_tokens).await;
+    let edit = async {
+        for number in 0..20 {
+            let edit =
+                json!({"edits": [{"insert": format!("route n{number} when n == {number} -> h{number}")}]});
+            assert_eq!(service.change("POST", "/edits", None, &edit).await.status, 200);
+        }
+    };
+    let describe = async {
+        let mut seen = 0;
+        while seen < 20 {
+            let request = service.client.get(format!("{}/v1/rules/support", service.url));
+            let response = service.send(request.bearer_auth("secret")).await;
+            let rules = response.json();
+            let tag =
+                format!("\"{}-{}\"", rules["generation"], &rules["hash"].as_str().expect("a hash")[..16]);
+            assert_eq!(response.header("etag"), tag);
+            let texts = rules["texts"].as_object().expect("texts").values();
+            let routes: usize =
+                texts.map(|text| text.as_str().expect("a text").matches("route n").count()).sum();
+            seen = rules["handlers"].as_object().expect("handlers").len() - 1;
+            assert_eq!(routes, seen);
+        }
+    };
+    tokio::join!(edit, describe);
+}
+
+#[tokio::test]
+async fn reloads_read_the_tokens_again_and_are_audited() {
+    let service = start_with("default -> chat", |options, folder| {
+        with_tokens(options, folder);
+        options.log = Some(super::log::log_options(folder.join("log.jsonl"), rulec_serve::LogMode::Sync));
+    })
+    .await;
+    let add_token = |name: &str, hash: &str| {
+        let path = service.folder.path().join("tokens");
+        let old = std::fs::read_to_string(&path).expect("a file");
+        std::fs::write(&path, format!("{old}{name} decide {hash}\n")).expect("it can be written");
+    };
+    let running = &service;
+    let wait_for_token = |token: &'static str| async move {
+        let decide = || running.post_request("/v1/decide", r#"{"message": {}}"#).bearer_auth(token);
+        while running.send(decide()).await.status != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    add_token("one", "3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30");
+    let reload = service.client.post(format!("{}/v1/reload", service.url)).bearer_auth("secret");
+    assert_eq!(service.send(reload).await.status, 202);
+    wait_for_token("reader").await;
+    add_token("two", "61704f674c7b4ade5327ddcf63706766f2e0a5513c531f039021589bbba0a3f4");
+    service.stop.send(rulec_serve::Stop::Reload).await.expect("it runs");
+    wait_for_token("decider").await;
+    write_rules(service.folder.path(), "default -> other");
+    let is_loaded = |event: &Json| event["event"] == "in_force" && event["origin"] == "source";
+    while !service.events.lock().expect("no test panics here").iter().any(is_loaded) {
+        tokio::task::yield_now().await;
+    }
+    let folder = service.end().await;
+    let log = std::fs::read_to_string(folder.path().join("log.jsonl")).expect("a log");
+    for part in ["\"by\":\"ops\"", "\"by\":\"SIGHUP\"", "\"in_force\":{"] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
 }

@@ -198,3 +198,39 @@ async fn flows_analyses_and_tests_are_the_library_s() {
         (&json!("wrong"), &json!("default"))
     );
 }
+
+#[tokio::test]
+async fn rules_see_the_messages_that_were_recorded() {
+    let text = r#"
+        input { tool: string, now: datetime, session: string }
+        history by session keep 1h
+        route leak when tool == "send" and any p in history within 10m: p.tool == "read" -> deny
+        default -> run
+    "#;
+    let service = start(text).await;
+    let message = |tool: &str, session: &str| json!({ "tool": tool, "now": "2026-01-31T12:00:00Z", "session": session });
+    let decide = |tool: &str, session: &str, record: bool| {
+        let body = json!({ "message": message(tool, session), "record": record, "explain": !record });
+        let service = &service;
+        async move { service.post("/v1/decide", &body.to_string()).await.json()["target"].clone() }
+    };
+    assert_eq!(decide("read", "a", false).await, "run");
+    assert_eq!(decide("send", "a", false).await, "run", "nothing was recorded");
+    assert_eq!(decide("read", "a", true).await, "run");
+    assert_eq!(
+        (decide("send", "a", false).await, decide("send", "b", false).await),
+        (json!("deny"), json!("run"))
+    );
+    let observed = json!({ "message": message("read", "b") }).to_string();
+    assert_eq!(service.post("/v1/observe", &observed).await.json(), json!({ "observed": true }));
+    assert_eq!(decide("send", "b", true).await, "deny");
+    let lines = format!("{}\n", message("send", "b"));
+    let request = service.client.post(format!("{}/v1/batch", service.url));
+    let lines = service.send(request.header("content-type", "application/x-ndjson").body(lines)).await.text();
+    assert!(lines.contains("\"deny\""), "{lines}");
+    let timeless = r#"{"message": {"tool": "x", "session": "a"}, "record": true}"#;
+    assert_eq!(service.post("/v1/decide", timeless).await.status, 422);
+    let plain = start(RULES).await;
+    let refused = plain.post("/v1/decide", r#"{"message": {}, "record": true}"#).await;
+    assert_eq!(refused.status, 422, "{}", refused.text());
+}

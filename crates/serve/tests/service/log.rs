@@ -1,8 +1,9 @@
 //! The decision log: its modes, its chain, and what a killed process leaves.
 
-use super::{RULES, Running, start_with};
+use super::{RULES, Running, options, start_with, write_rules};
 use rulec_report::chain::ChainVerifier;
-use rulec_serve::{LogMode, LogOptions, LogTarget, Stop};
+use rulec_report::log_files::{full_file, full_files, logs_in};
+use rulec_serve::{LogMode, LogOptions, LogTarget, Server, StartError, Stop};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,9 +13,10 @@ use std::process::{Command, Stdio};
 
 const KEY: &str = include_str!("../../../../tests/keys/only-for-tests.pem");
 
-fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
+pub(super) fn log_options(path: PathBuf, mode: LogMode) -> LogOptions {
     let key = rulec::SigningKey::from_pem(KEY).ok();
-    LogOptions { target: LogTarget::File(path), mode, capacity: 1000, rotate_bytes: u64::MAX, key }
+    let (capacity, capacity_bytes, rotate_bytes) = (1000, 1 << 20, u64::MAX);
+    LogOptions { target: LogTarget::File(path), mode, capacity, capacity_bytes, rotate_bytes, key }
 }
 
 async fn start_logging(change: impl FnOnce(&mut LogOptions)) -> Running {
@@ -45,7 +47,7 @@ fn decisions(lines: &[Json]) -> Vec<&Json> {
 
 impl Running {
     /// Ends the service and returns its folder.
-    async fn end(self) -> tempfile::TempDir {
+    pub(super) async fn end(self) -> tempfile::TempDir {
         self.stop.send(Stop::Drain).await.expect("it runs");
         self.ended.await.expect("it ends");
         self.folder
@@ -85,21 +87,117 @@ async fn a_line_is_on_the_disk_before_the_answer() {
 }
 
 #[tokio::test]
+async fn a_line_names_the_trace_of_the_caller() {
+    let service = start_logging(|_| {}).await;
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let header = format!("00-{trace}-00f067aa0ba902b7-01");
+    for (path, body) in [("/v1/decide", r#"{"message": {}}"#), ("/v1/batch", r#"{"messages": [{}]}"#)] {
+        let request = service.post_request(path, body).header("traceparent", &header);
+        assert_eq!(service.send(request).await.status, 200);
+    }
+    service.post("/v1/decide", r#"{"message": {}}"#).await;
+    let lines = read_log(&[service.folder.path().join("log.jsonl")]);
+    let traces: Vec<_> = decisions(&lines).iter().map(|line| line["trace_id"].as_str()).collect();
+    assert_eq!(traces, [Some(trace), Some(trace), None]);
+}
+
+#[tokio::test]
 async fn full_files_are_renamed_and_the_chain_goes_on() {
     let service = start_logging(|log| log.rotate_bytes = 2000).await;
     for _ in 0..30 {
         service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
     }
     let folder = service.end().await;
-    let names =
-        std::fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut paths: Vec<PathBuf> =
-        names.filter(|path| path.to_string_lossy().contains("log.jsonl.")).collect();
-    paths.sort();
+    let mut paths = full_files(&folder.path().join("log.jsonl")).expect("a folder");
     assert!(paths.len() > 2, "{paths:?}");
     read_log(&paths[1..2]);
     paths.push(folder.path().join("log.jsonl"));
     assert_eq!(decisions(&read_log(&paths)).len(), 30);
+}
+
+/// Each line is in a file of its own, so that each start finds an empty file.
+#[tokio::test]
+async fn a_chain_goes_on_over_full_files_and_restarts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("log.jsonl");
+    for _ in 0..3 {
+        let service = start_logging(|log| *log = LogOptions { rotate_bytes: 1, ..again(&path) }).await;
+        for _ in 0..2 {
+            service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json();
+        }
+        // A full file is begun after the answer.
+        let is_noted = |noted: &Json| {
+            let last = full_files(&path).expect("a folder").pop().expect("a full file");
+            let last = std::fs::read_to_string(last).expect("a file");
+            let end = format!("\"seq\":{},\"chain\":{}}}\n", noted["log"]["lines"], noted["log"]["head"]);
+            last.ends_with(&end)
+        };
+        service.wait_for("/v1/rules", is_noted).await;
+        service.end().await;
+    }
+    assert_eq!(full_files(&path).expect("a folder").len(), 6);
+    let logs = logs_in(folder.path()).expect("a folder");
+    assert_eq!((logs.len(), decisions(&read_log(&logs[0])).len()), (1, 6));
+}
+
+/// Returns settings that continue a log.
+fn again(path: &Path) -> LogOptions {
+    log_options(path.to_owned(), LogMode::Sync)
+}
+
+/// Tries to start a service with this log, and returns the error.
+async fn refused(path: &Path) -> StartError {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut options = options(write_rules(folder.path(), RULES), std::sync::Arc::new(|_| {}));
+    options.log = Some(again(path));
+    Server::bind(options).await.err().expect("the log cannot be used")
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_log_is_refused_and_kept() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("notes");
+    for text in ["hello", "one line\n", "one line\nhalf a li", "\n", "{\"route\":\"a\"}\n{\"rou"] {
+        std::fs::write(&path, text).expect("it can be written");
+        let error = refused(&path).await;
+        assert!(error.to_string().contains("no hash of a chain"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).expect("a file"), text);
+    }
+}
+
+#[tokio::test]
+async fn a_log_has_one_writer() {
+    let service = start_logging(|_| {}).await;
+    let path = service.folder.path().join("log.jsonl");
+    let error = refused(&path).await;
+    assert!(error.to_string().contains("another process writes this log"), "{error}");
+    let folder = service.end().await;
+    let service = start_logging(|log| *log = again(&path)).await;
+    service.post("/v1/decide", r#"{"message": {}}"#).await.json();
+    drop(folder);
+}
+
+#[tokio::test]
+async fn a_new_file_that_cannot_be_begun_is_tried_again() {
+    let service = start_logging(|log| log.rotate_bytes = 1).await;
+    let path = service.folder.path().join("log.jsonl");
+    // The names that the first attempts want are taken.
+    let taken: Vec<PathBuf> = (1..=5).map(|next| full_file(&path, next)).collect();
+    taken.iter().for_each(|path| std::fs::write(path, "kept").expect("it can be written"));
+    for _ in 0..6 {
+        let answer = service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
+        assert_eq!(answer.status, 200, "the lines are not lost: {}", answer.text());
+    }
+    let events = service.events.clone();
+    let folder = service.end().await;
+    let failed = |event: &&Json| event["event"] == "log_failed";
+    assert_eq!(events.lock().expect("no test panics here").iter().filter(failed).count(), 1);
+    for path in &taken {
+        assert_eq!(std::fs::read_to_string(path).expect("a file"), "kept");
+    }
+    let logs = logs_in(folder.path()).expect("a folder");
+    assert!(logs[0].len() > 1, "{logs:?}");
+    assert_eq!(decisions(&read_log(&logs[0])).len(), 6);
 }
 
 #[tokio::test]
@@ -127,7 +225,17 @@ async fn a_restarted_service_continues_its_log() {
 
 #[tokio::test]
 async fn lines_over_the_capacity_are_dropped_and_counted() {
-    let service = start_logging(|log| (log.mode, log.capacity) = (LogMode::Drop, 0)).await;
+    for (lines, bytes) in [(0, usize::MAX), (usize::MAX, 100)] {
+        count_dropped(lines, bytes).await;
+    }
+}
+
+async fn count_dropped(lines: usize, bytes: usize) {
+    let service = start_logging(|log| {
+        log.mode = LogMode::Drop;
+        (log.capacity, log.capacity_bytes) = (lines, bytes);
+    })
+    .await;
     for _ in 0..5 {
         service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await;
     }
@@ -157,6 +265,42 @@ async fn a_log_that_cannot_be_written_refuses_answers() {
     let response = service.post("/v1/decide", r#"{"message": {}}"#).await;
     assert_eq!(response.status, 503, "{}", response.text());
     assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
+}
+
+/// A caller that repeated such a request would change the rules, or record the message, twice.
+#[tokio::test]
+async fn a_log_that_cannot_be_written_does_not_deny_a_change_that_is_made() {
+    let text = "input { now: datetime, session: string }\n\
+        history by session keep 1h\n\
+        route again when any p in history within 10m: p.session == session -> deny\n\
+        default -> run";
+    let service = start_with(text, |options, folder| {
+        super::admin::with_tokens(options, folder);
+        options.log = Some(log_options(PathBuf::from("/dev/full"), LogMode::Sync));
+    })
+    .await;
+    let check = |response: &super::Response| {
+        assert_eq!(response.status, 500, "{}", response.text());
+        assert_eq!(response.json()["type"], "urn:rulec:not-logged");
+        assert_eq!(response.header("retry-after"), "");
+    };
+    let edits = json!({ "edits": [{ "insert": "route b when session == \"b\" -> b" }] });
+    let changed = service.change("POST", "/edits", None, &edits).await;
+    check(&changed);
+    let rules = service.client.get(format!("{}/v1/rules/support", service.url)).bearer_auth("secret");
+    let rules = service.send(rules).await.json();
+    assert_eq!(changed.json()["generation"], rules["generation"]);
+    assert!(rules["generation"].as_u64() > Some(1), "{rules}");
+    let refused = service.change("POST", "/edits", None, &edits).await;
+    assert_eq!(refused.status, 409, "nothing has changed: {}", refused.text());
+    let message = json!({ "now": "2026-01-31T12:00:00Z", "session": "a" });
+    let decide = |record: bool| {
+        let body = json!({ "message": message, "record": record }).to_string();
+        service.send(service.post_request("/v1/decide", &body).bearer_auth("secret"))
+    };
+    check(&decide(true).await);
+    let unrecorded = decide(false).await;
+    assert_eq!((unrecorded.status, unrecorded.header("retry-after")), (503, "1"));
 }
 
 /// The environment variable that makes [`no_answered_decision_is_lost`] run the service that is

@@ -7,6 +7,7 @@ mod differential;
 mod doors;
 mod log;
 mod safety;
+mod time;
 mod tls;
 
 /// The generator of random programs, which the tests of the engines use too.
@@ -95,6 +96,7 @@ fn options(path: PathBuf, events: EventSink) -> Options {
         tokens: None,
         tls: None,
         origins: Vec::new(),
+        hosts: Vec::new(),
         open: false,
         log: None,
         events,

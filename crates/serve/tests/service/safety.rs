@@ -11,13 +11,13 @@ use tokio::net::TcpStream;
 const READER: &str = "reader explain 3d0941964aa3ebdcb00ccef58b1bb399f9f898465e9886d5aec7f31090a0fb30\n";
 const DECIDER: &str = "decider decide 61704f674c7b4ade5327ddcf63706766f2e0a5513c531f039021589bbba0a3f4\n";
 
-async fn connect(service: &Running) -> TcpStream {
+pub(super) async fn connect(service: &Running) -> TcpStream {
     let address = service.url.trim_start_matches("http://");
     TcpStream::connect(address).await.expect("a connection")
 }
 
 /// Reads until the service closes the connection.
-async fn read_to_end(stream: &mut TcpStream) -> String {
+pub(super) async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     // A connection that the service resets has ended too.
     let _ = stream.read_to_end(&mut bytes).await;
@@ -106,7 +106,7 @@ async fn requests_over_the_limit_are_shed_at_once() {
     let service = start_with(RULES, |options, _| options.limits.concurrency = 1).await;
     // A stream keeps its permit until it ends.
     let mut stream = connect(&service).await;
-    let head = "POST /v1/batch HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = "POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n";
     let line = "{\"text\":\"refund\"}\n";
     stream.write_all(format!("{head}{:x}\r\n{line}\r\n", line.len()).as_bytes()).await.expect("it is read");
     let mut answer = vec![0; 1024];
@@ -136,16 +136,16 @@ async fn slow_and_broken_clients_are_disconnected() {
     let mut slow_head = connect(&service).await;
     slow_head.write_all(b"POST /v1/decide HTTP/1.1\r\nhost:").await.expect("it is read");
     let mut slow_body = connect(&service).await;
-    let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{";
     slow_body.write_all(head.as_bytes()).await.expect("it is read");
     let mut huge_head = connect(&service).await;
     let _ =
         huge_head.write_all(format!("GET / HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(100_000)).as_bytes()).await;
     let mut half_closed = connect(&service).await;
-    half_closed.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("it is read");
+    half_closed.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await.expect("it is read");
     half_closed.shutdown().await.expect("it is open");
     let mut bad_chunks = connect(&service).await;
-    let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n";
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n";
     bad_chunks.write_all(head.as_bytes()).await.expect("it is read");
     assert!(!read_to_end(&mut slow_head).await.contains(" 200 "));
     assert!(read_to_end(&mut slow_body).await.contains(" 504 "));
@@ -165,7 +165,7 @@ async fn pipelined_requests_are_answered_in_order() {
     let request = |text: &str, close: &str| {
         let body = json!({ "message": { "text": text } }).to_string();
         format!(
-            "POST /v1/decide HTTP/1.1\r\nhost: x\r\n{close}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\n{close}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
             body.len()
         )
     };
@@ -190,7 +190,7 @@ async fn http_2_is_served() {
 async fn open_requests_are_answered_before_the_end() {
     let service = start(RULES).await;
     let mut stream = connect(&service).await;
-    let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("it is read");
     let mut seen = [0; 25];
     // The service asks for the body, so the request is open.
@@ -211,7 +211,7 @@ async fn open_requests_are_answered_before_the_end() {
 async fn the_drain_has_a_limit() {
     let service = start_with(RULES, |options, _| options.limits.drain = Duration::from_millis(50)).await;
     let mut stream = connect(&service).await;
-    let head = "POST /v1/decide HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
+    let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("it is read");
     stream.read_exact(&mut [0; 25]).await.expect("an answer");
     service.stop.send(Stop::Drain).await.expect("it runs");
@@ -225,7 +225,7 @@ async fn a_unix_socket_is_served_and_removed() {
     let path = service.folder.path().join("socket");
     let mut stream = tokio::net::UnixStream::connect(&path).await.expect("a connection");
     stream
-        .write_all(b"GET /readyz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .await
         .expect("it is read");
     let mut answer = String::new();
@@ -234,4 +234,53 @@ async fn a_unix_socket_is_served_and_removed() {
     service.stop.send(Stop::Drain).await.expect("it runs");
     service.ended.await.expect("it ends");
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn the_file_of_a_socket_in_use_is_kept() {
+    let service =
+        start_with(RULES, |options, folder| options.address = Address::Unix(folder.join("socket"))).await;
+    let path = service.folder.path().join("socket");
+    let again = rulec_serve::Options {
+        address: Address::Unix(path.clone()),
+        ..super::options(service.folder.path().join("support.rules"), std::sync::Arc::new(|_| {}))
+    };
+    assert!(Server::bind(again).await.is_err(), "the service lives");
+    assert!(tokio::net::UnixStream::connect(&path).await.is_ok());
+    // Another service takes the place.
+    std::fs::remove_file(&path).expect("it is there");
+    let _other = tokio::net::UnixListener::bind(&path).expect("a socket");
+    service.stop.send(Stop::Drain).await.expect("it runs");
+    service.ended.await.expect("it ends");
+    assert!(path.exists());
+}
+
+#[tokio::test]
+async fn a_unix_socket_has_no_tls() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = rulec_serve::Options {
+        address: Address::Unix(folder.path().join("socket")),
+        tls: Some((folder.path().join("chain.pem"), folder.path().join("key.pem"))),
+        ..super::options(super::write_rules(folder.path(), RULES), std::sync::Arc::new(|_| {}))
+    };
+    let error = Server::bind(options).await.err().expect("it cannot be");
+    assert!(error.to_string().contains("leave out `--tls-cert`"), "{error}");
+}
+
+#[tokio::test]
+async fn names_that_are_not_the_service_s_are_refused() {
+    let service = start_with(RULES, |options, _| options.hosts = vec!["rules.example".to_owned()]).await;
+    let decide = |host: &'static str| {
+        let request = service.post_request("/v1/decide", r#"{"message": {}}"#).header("host", host);
+        let service = &service;
+        async move { service.send(request).await.status }
+    };
+    assert_eq!((decide("localhost").await, decide("rules.example").await), (200, 200));
+    assert_eq!(decide("evil.example").await, 403);
+    let page = service.client.get(format!("{}/v1/rules", service.url)).header("sec-fetch-site", "cross-site");
+    assert_eq!(service.send(page).await.status, 403);
+    // A page has no token.
+    let service = start_with(RULES, super::admin::with_tokens).await;
+    let request = service.post_request("/v1/decide", r#"{"message": {}}"#).bearer_auth("secret");
+    assert_eq!(service.send(request.header("host", "rules.example")).await.status, 200);
 }

@@ -1,0 +1,203 @@
+//! `rulec run --server`: a service decides with the rules that are in force there.
+
+use crate::term::{Out, Term};
+use crate::{CliError, Status, stream::StreamArgs};
+use rulec_report::answer::AnswerOptions;
+use std::path::Path;
+
+/// Options that name a service.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Ask a service (`rulec serve`) at this address, such as http://127.0.0.1:8181; RULES is then
+    /// the name of its rules, and no file is read
+    #[arg(long, value_name = "URL", conflicts_with_all = [
+        "judged", "log", "history", "model", "replay_answers", "root", "verify", "system", "output", "input_format",
+        "output_format"
+    ])]
+    server: Option<String>,
+    /// The environment variable with the token for the service [default: RULEC_TOKEN]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    server_token: Option<String>,
+}
+
+/// What the service is asked.
+pub struct ServerQuestion<'a> {
+    /// The name of the rules, or the file with this name.
+    pub rules: &'a Path,
+    pub entry: Option<&'a str>,
+    pub options: AnswerOptions,
+}
+
+#[cfg(not(feature = "http"))]
+impl ServerArgs {
+    /// Returns the error of a program without HTTP calls; `None` if no service is named.
+    pub fn run(
+        &self,
+        _: &ServerQuestion<'_>,
+        _: &StreamArgs,
+        _: &Term,
+        _: &mut Out,
+    ) -> Option<Result<Status, CliError>> {
+        let why = rulec_base::message!("`--server` has no effect: {}", crate::model::without_http());
+        self.server.as_ref().map(|_| Err(CliError::usage(why)))
+    }
+}
+
+#[cfg(feature = "http")]
+mod with {
+    use super::{CliError, Out, ServerArgs, ServerQuestion, Status, StreamArgs, Term};
+    use crate::language::singular_or_plural;
+    use crate::stream::{LineFailure, Worker};
+    use rulec::Message;
+    use rulec_base::message;
+    use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request, Secret};
+    use std::io::Write;
+    use tokio::runtime::Runtime;
+
+    /// The environment variable with the token, if no option names another.
+    const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
+    /// The start of the answer to a stream of one line.
+    const FIRST_LINE: &str = "{\"line\":1,";
+    /// What follows in the answer to a line that is no message.
+    const REJECTED: &str = "\"error\":";
+
+    impl ServerArgs {
+        /// Lets the service answer the messages; `None` if no service is named.
+        pub fn run(
+            &self,
+            question: &ServerQuestion<'_>,
+            stream: &StreamArgs,
+            term: &Term,
+            out: &mut Out,
+        ) -> Option<Result<Status, CliError>> {
+            let address = self.server.as_deref()?;
+            let server = Server::open(address, self.server_token.as_deref(), question);
+            Some(server.and_then(|server| server.answer_all(stream, term, out)))
+        }
+    }
+
+    /// A service, and the runtime that makes its calls.
+    struct Server {
+        client: HttpClient,
+        url: String,
+        token: Option<Secret>,
+        runtime: Runtime,
+    }
+
+    impl Server {
+        fn open(
+            address: &str,
+            token_variable: Option<&str>,
+            question: &ServerQuestion<'_>,
+        ) -> Result<Server, CliError> {
+            let to_error = |error: Message| CliError::usage(message!("`--server`: {error}"));
+            let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
+            let client = HttpClient::new(hosts, Limits::default());
+            let client = client.map_err(|error| to_error(error.to_message()))?;
+            let token = match std::env::var(token_variable.unwrap_or(TOKEN_VARIABLE)) {
+                Ok(token) => Some(Secret::new(token)),
+                Err(_) => match token_variable {
+                    None => None,
+                    Some(name) => {
+                        let why = message!("`--server-token`: there is no variable `{name}`");
+                        return Err(CliError::usage(why));
+                    }
+                },
+            };
+            // One thread keeps the connections; the calling threads run the calls themselves.
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+            let runtime = runtime.map_err(CliError::system)?;
+            let url = format!("{}/v1/batch?{}", address.trim_end_matches('/'), query(question));
+            let server = Server { client, url, token, runtime };
+            // A stream without lines reports wrong names and tokens before the first message.
+            server.ask(b"").map_err(to_error)?;
+            Ok(server)
+        }
+
+        /// Returns the answers of the service to lines.
+        fn ask(&self, lines: &[u8]) -> Result<String, Message> {
+            let request = Request::post_bytes(&*self.url, "application/x-ndjson", lines.to_vec());
+            let mut request = request.repeatable();
+            if let Some(token) = &self.token {
+                request = request.bearer(token).map_err(|error| error.to_message())?;
+            }
+            let response = self.runtime.block_on(self.client.send(&request));
+            match response.map_err(|error| error.to_message())?.body {
+                Body::Text(text) => Ok(text),
+                Body::Json(json) => Ok(json.to_string()),
+            }
+        }
+
+        fn answer_all(&self, stream: &StreamArgs, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+            let worker = || RemoteWorker { server: self, decided: 0 };
+            let (workers, errors) = stream.answer_stream(term, (&mut *out, None), worker)?;
+            let all = workers.iter().map(|worker| worker.decided).sum::<usize>() + errors;
+            if !out.is_closed() {
+                let mut line = singular_or_plural(all, message!("1 message"), message!("{all} messages"));
+                if errors > 0 {
+                    let errors = singular_or_plural(errors, message!("1 error"), message!("{errors} errors"));
+                    line = message!("{line} · {}", errors);
+                }
+                term.print(&line);
+            }
+            Ok(if errors > 0 { Status::Errors } else { Status::Success })
+        }
+    }
+
+    /// Returns the query of the address: the settings of a batch.
+    fn query(question: &ServerQuestion<'_>) -> String {
+        let name = question.rules.file_stem().unwrap_or(question.rules.as_os_str()).to_string_lossy();
+        let mut query = format!("rules={}", encode(&name));
+        if let Some(entry) = question.entry {
+            query.push_str(&format!("&entry={}", encode(entry)));
+        }
+        let options = question.options;
+        let flags =
+            [("explain", options.explanation), ("matched", options.matched), ("analysis", options.analysis)];
+        for (name, _) in flags.iter().filter(|(_, is_set)| *is_set) {
+            query.push_str(&format!("&{name}=true"));
+        }
+        query
+    }
+
+    /// Encodes a value of a query: each byte that is not a letter or a digit as `%XX`.
+    fn encode(value: &str) -> String {
+        let encode = |byte: u8| match byte.is_ascii_alphanumeric() {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        };
+        value.bytes().map(encode).collect()
+    }
+
+    /// Asks the service about each line.
+    struct RemoteWorker<'s> {
+        server: &'s Server,
+        decided: usize,
+    }
+
+    impl Worker for RemoteWorker<'_> {
+        fn waits(&self) -> bool {
+            true
+        }
+
+        fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+            let answer = self.server.ask(message).map_err(|message| {
+                let help = message!("the other lines are still asked; see the events of the service");
+                LineFailure::NoServerAnswer { message, help }
+            })?;
+            let Some(rest) = answer.strip_prefix(FIRST_LINE) else {
+                let message = message!("the service has answered nothing that belongs to this line");
+                let help = message!("check that `--server` is the address of a `rulec serve`");
+                return Err(LineFailure::NoServerAnswer { message, help });
+            };
+            // The line has its number in this stream.
+            // Writing to memory cannot fail.
+            let _ = write!(out, "{{\"line\":{line},{rest}");
+            if rest.starts_with(REJECTED) {
+                return Err(LineFailure::Answered);
+            }
+            self.decided += 1;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The files of a decision log: the file that is being written, and the full files before it. A
+//! full file `PATH` is renamed to `PATH.NUMBER`, with the number of the line that follows it.
+
+use crate::chain::Chain;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// Number of digits of the number in a name, so that names sort like their numbers.
+const DIGITS: usize = 12;
+/// Maximum number of bytes of a line.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// Returns the name of a full file of the log at `path`. `next` is the number of the line that
+/// follows the file.
+pub fn full_file(path: &Path, next: u64) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{next:0DIGITS$}"));
+    PathBuf::from(name)
+}
+
+/// Returns the log that a file belongs to, and the number in its name; `None` if the file is not
+/// a full one.
+fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
+    let number = path.extension()?.to_str()?;
+    let is_number = number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
+    Some((path.with_extension(""), is_number.then(|| number.parse().ok())??))
+}
+
+/// Returns the full files of the log at `path`, oldest first.
+///
+/// # Errors
+/// If the folder of the log cannot be read.
+pub fn full_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder_of(path))? {
+        let name = path.with_file_name(entry?.file_name());
+        if let Some((log, number)) = split_name(&name)
+            && log == path
+        {
+            files.push((number, name));
+        }
+    }
+    files.sort();
+    Ok(files.into_iter().map(|(_, name)| name).collect())
+}
+
+/// Returns the folder of a file.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Returns the logs in a folder, each as its files, oldest first. Files without the hash chain of a
+/// log are left out.
+///
+/// # Errors
+/// If the folder or a file in it cannot be read.
+pub fn logs_in(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
+    let mut logs: BTreeMap<PathBuf, BTreeMap<u64, PathBuf>> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_file() && first_line(&path)?.is_some_and(|line| Chain::after(&line).is_some()) {
+            let (log, number) = split_name(&path).unwrap_or_else(|| (path.clone(), u64::MAX));
+            logs.entry(log).or_default().insert(number, path);
+        }
+    }
+    Ok(logs.into_values().map(|files| files.into_values().collect()).collect())
+}
+
+/// Returns the first line of a file, without its line feed; `None` if the file has no whole line.
+fn first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    BufReader::new(File::open(path)?.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
+    Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
+}

@@ -1,0 +1,186 @@
+//! The file of a decision log. A full file is renamed, and the next file is begun. One process at a
+//! time writes a log.
+
+use crate::rules::StartError;
+use rulec::Message;
+use rulec_base::message;
+use rulec_report::chain::Chain;
+use rulec_report::log_files::{folder_of, full_file, full_files};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Maximum number of bytes of the end of a file that are searched for its last line: the size of
+/// the longest line.
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// The file that is being written.
+pub(super) struct LogFile {
+    path: PathBuf,
+    file: File,
+    /// Number of bytes of whole lines.
+    bytes: u64,
+    /// Whether a part of a failed write may follow the whole lines.
+    is_torn: bool,
+    /// Whether `file` has been renamed already, and the next file could not be created.
+    is_renamed: bool,
+    /// True for a device, such as a terminal. It keeps its name.
+    is_device: bool,
+    /// The lock of the log, which ends with the process. `None` for a device.
+    _lock: Option<File>,
+}
+
+impl LogFile {
+    /// Opens a log and returns the end of its chain. A last line that is incomplete, because the
+    /// process was killed while it wrote, is removed: no answer has waited for it.
+    ///
+    /// # Errors
+    /// If the file cannot be used, is not a log with a chain, or another process writes the log.
+    pub fn open(path: &Path) -> Result<(LogFile, Chain), StartError> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let to_error =
+            |error: io::Error| StartError::File(path.clone(), Message::verbatim(error.to_string()));
+        let is_device = path.metadata().is_ok_and(|metadata| !metadata.is_file());
+        let lock = if is_device { None } else { Some(lock(&path)?) };
+        let mut options = OpenOptions::new();
+        let mut file = options.read(true).append(true).create(true).open(&path).map_err(to_error)?;
+        let (mut chain, bytes) = read_end(&mut file, &path)?;
+        if !is_device {
+            if bytes < file.metadata().map_err(to_error)?.len() {
+                file.set_len(bytes).map_err(to_error)?;
+            }
+            sync_folder(&path).map_err(to_error)?;
+            if let (0, Some(full)) = (bytes, full_files(&path).map_err(to_error)?.last()) {
+                let mut full_file = File::open(full).map_err(to_error)?;
+                chain = read_end(&mut full_file, full)?.0;
+            }
+        }
+        let file = LogFile { path, file, bytes, is_torn: false, is_renamed: false, is_device, _lock: lock };
+        Ok((file, chain))
+    }
+
+    /// Number of bytes of the lines in the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// True if the file has this many bytes, so that the next one must be begun.
+    pub fn is_full(&self, limit: u64) -> bool {
+        !self.is_device && self.bytes >= limit
+    }
+
+    /// Writes lines to the end, and with `syncs` waits until they are on the disk.
+    ///
+    /// # Errors
+    /// If they cannot be written. None of them counts then, and the next call removes the
+    /// written part.
+    pub fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.bytes)?;
+        }
+        self.is_torn = true;
+        self.file.write_all(lines)?;
+        if syncs {
+            self.file.sync_data()?;
+        }
+        self.bytes += lines.len() as u64;
+        self.is_torn = false;
+        Ok(())
+    }
+
+    /// Removes what a failed write has left.
+    ///
+    /// # Errors
+    /// If it cannot be removed. The next write tries again.
+    pub fn mend(&mut self) -> io::Result<()> {
+        if self.is_torn {
+            self.file.set_len(self.bytes)?;
+            self.is_torn = false;
+        }
+        Ok(())
+    }
+
+    /// Renames the file, and begins the next one. `next` is the number of the next line.
+    ///
+    /// # Errors
+    /// If that is impossible now. Lines can still be written, and a further call tries again.
+    pub fn rotate(&mut self, next: u64) -> io::Result<()> {
+        if !self.is_renamed {
+            let full = full_file(&self.path, next);
+            if full.try_exists()? {
+                let why = format!("`{}` exists already; move it away", full.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+            }
+            std::fs::rename(&self.path, full)?;
+            self.is_renamed = true;
+        }
+        self.file = OpenOptions::new().append(true).create_new(true).open(&self.path)?;
+        (self.bytes, self.is_torn, self.is_renamed) = (0, false, false);
+        sync_folder(&self.path)
+    }
+}
+
+/// Locks the log at `path` for this process. The file of the lock is left, because to remove it
+/// would let two processes lock two files of the same name.
+fn lock(path: &Path) -> Result<File, StartError> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let name = PathBuf::from(name);
+    let file = OpenOptions::new().append(true).create(true).open(&name);
+    let file = file.map_err(|error| StartError::File(name, Message::verbatim(error.to_string())))?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+        let why = message!("another process writes this log; end that process, or give another file");
+        StartError::File(path.to_owned(), why)
+    })?;
+    Ok(file)
+}
+
+/// Waits until the names of the files in the folder of `path` are on the disk.
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
+}
+
+/// Returns the end of the chain in a file, and the number of bytes of its whole lines.
+///
+/// # Errors
+/// If the file cannot be read, or is not a log with a chain. The file is not changed.
+fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
+    let to_error = |error: io::Error| StartError::File(path.to_owned(), Message::verbatim(error.to_string()));
+    // A device has no end, but the size 0.
+    let size = file.metadata().map_err(to_error)?.len();
+    let start = size.saturating_sub(MAX_LINE_BYTES);
+    file.seek(SeekFrom::Start(start)).map_err(to_error)?;
+    let mut end = Vec::new();
+    file.take(size - start).read_to_end(&mut end).map_err(to_error)?;
+    let whole = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let last = end[..whole].strip_suffix(b"\n").unwrap_or_default();
+    let last = &last[last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
+    let chain = match last {
+        // Only the start of a first line may be incomplete.
+        b"" if start == 0 && whole == 0 && Chain::is_start_of_log(&end) => Some(Chain::default()),
+        last => Chain::after(last),
+    };
+    let not_a_log =
+        || message!("its last line has no hash of a chain; give a new file, or move this one away");
+    let chain = chain.ok_or_else(|| StartError::File(path.to_owned(), not_a_log()))?;
+    Ok((chain, start + whole as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that were full would be renamed.
+    #[test]
+    fn a_device_is_never_full() {
+        let (mut file, _) = LogFile::open(Path::new("/dev/null")).expect("it opens");
+        file.write(b"{}\n", false).expect("it is written");
+        assert!(file.bytes() > 0 && !file.is_full(1));
+        let folder = tempfile::tempdir().expect("a folder");
+        let (mut file, _) = LogFile::open(&folder.path().join("log")).expect("it opens");
+        assert!(!file.is_full(1));
+        file.write(b"{}\n", false).expect("it is written");
+        assert!(file.is_full(1));
+    }
+}

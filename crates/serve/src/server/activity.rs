@@ -1,0 +1,187 @@
+//! What the requests of a connection do, so that a connection is closed whose client keeps it open
+//! and does nothing.
+
+use crate::limits::Limits;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// Maximum number of bytes that are given to the connection at once, so that a slow client is seen
+/// to take a part of them.
+const MAX_PART: usize = 64 << 10;
+
+/// The requests of a connection.
+#[derive(Debug)]
+pub(super) struct Activity {
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// The open requests. For those whose client must take a part of the answer, since when.
+    open: HashMap<u64, Option<Instant>>,
+    next: u64,
+    /// The last time at which a request began or ended.
+    changed: Instant,
+}
+
+impl Activity {
+    pub fn new() -> Arc<Activity> {
+        let state = State { open: HashMap::new(), next: 0, changed: Instant::now() };
+        Arc::new(Activity { state: Mutex::new(state) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a request. It is open until the value is dropped.
+    pub fn begin(self: &Arc<Self>) -> OpenRequest {
+        let mut state = self.lock();
+        let number = state.next;
+        state.next += 1;
+        state.changed = Instant::now();
+        state.open.insert(number, None);
+        OpenRequest { activity: self.clone(), number }
+    }
+
+    /// True if a request is open.
+    pub fn has_open(&self) -> bool {
+        !self.lock().open.is_empty()
+    }
+
+    /// Returns how long the client may still do nothing; zero if that was too long. `None` while
+    /// the service has work.
+    pub fn time_left(&self, limits: &Limits) -> Option<Duration> {
+        let state = self.lock();
+        let (since, limit) = match state.open.values().flatten().min() {
+            Some(since) => (*since, limits.write_time),
+            None if !state.open.is_empty() => return None,
+            // The connection has sent nothing yet.
+            None if state.next == 0 => (state.changed, limits.head_time),
+            None => (state.changed, limits.idle_time),
+        };
+        Some(limit.saturating_sub(since.elapsed()))
+    }
+}
+
+/// An open request of a connection.
+#[derive(Debug)]
+pub(super) struct OpenRequest {
+    activity: Arc<Activity>,
+    number: u64,
+}
+
+impl OpenRequest {
+    /// Notes that the client must take a part of the answer, or that the service has work.
+    fn set_waiting(&self, waits_for_client: bool) {
+        let since = waits_for_client.then(Instant::now);
+        self.activity.lock().open.insert(self.number, since);
+    }
+
+    /// Returns the body of the answer, which ends the request.
+    pub fn watch(self, body: axum::body::Body) -> WatchedBody {
+        self.set_waiting(true);
+        WatchedBody { body, rest: Bytes::new(), request: self }
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        let mut state = self.activity.lock();
+        state.open.remove(&self.number);
+        state.changed = Instant::now();
+    }
+}
+
+/// The body of an answer. It notes when the client takes a part.
+#[derive(Debug)]
+pub(super) struct WatchedBody {
+    body: axum::body::Body,
+    /// The rest of a large part.
+    rest: Bytes,
+    request: OpenRequest,
+}
+
+impl Body for WatchedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        if this.rest.is_empty() {
+            let frame = Pin::new(&mut this.body).poll_frame(context);
+            this.request.set_waiting(frame.is_ready());
+            match frame {
+                Poll::Ready(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => this.rest = data,
+                    Err(frame) => return Poll::Ready(Some(Ok(frame))),
+                },
+                other => return other,
+            }
+        } else {
+            this.request.set_waiting(true);
+        }
+        let part = this.rest.split_to(this.rest.len().min(MAX_PART));
+        Poll::Ready(Some(Ok(Frame::data(part))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (rest, body) = (self.rest.len() as u64, self.body.size_hint());
+        let mut hint = SizeHint::new();
+        hint.set_lower(body.lower() + rest);
+        if let Some(upper) = body.upper() {
+            hint.set_upper(upper + rest);
+        }
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::BodyExt;
+
+    #[tokio::test]
+    async fn a_large_answer_is_given_in_parts() {
+        let activity = Activity::new();
+        let text = vec![b'x'; 2 * MAX_PART + 1];
+        let mut body = activity.begin().watch(axum::body::Body::from(text.clone()));
+        assert_eq!(body.size_hint().exact(), Some(text.len() as u64));
+        let mut parts = Vec::new();
+        while let Some(part) = body.frame().await {
+            parts.push(part.expect("a part").into_data().expect("data"));
+        }
+        assert_eq!(parts.iter().map(Bytes::len).collect::<Vec<_>>(), [MAX_PART, MAX_PART, 1]);
+        assert_eq!(parts.concat(), text);
+    }
+
+    #[test]
+    fn time_is_limited_only_while_the_client_must_act() {
+        let hour = |count: u64| Duration::from_secs(3600 * count);
+        let limits =
+            Limits { head_time: hour(1), idle_time: hour(2), write_time: hour(3), ..Limits::default() };
+        let activity = Activity::new();
+        let hours_left = || activity.time_left(&limits).map(|left| left.as_secs().div_ceil(3600));
+        assert_eq!(hours_left(), Some(1));
+        let (first, second) = (activity.begin(), activity.begin());
+        assert_eq!(hours_left(), None);
+        let body = first.watch(axum::body::Body::empty());
+        assert_eq!(hours_left(), Some(3), "the other request does not hide it");
+        drop(body);
+        assert_eq!(hours_left(), None);
+        drop(second);
+        assert_eq!(hours_left(), Some(2));
+    }
+}

@@ -1,0 +1,105 @@
+//! One connection: its protocol, its limits, and its end.
+
+use super::activity::Activity;
+use crate::doors::app::App;
+use crate::metrics::LimitName;
+use axum::Router;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio_rustls::Accept;
+
+/// Maximum number of requests that one HTTP/2 connection may have open.
+const MAX_STREAMS: u32 = 128;
+/// Maximum number of bytes of the head of a request.
+const MAX_HEAD_BYTES: usize = 32 << 10;
+
+/// One connection that was accepted.
+pub(super) struct Connection {
+    pub router: Router,
+    pub app: Arc<App>,
+    /// Becomes true when the service stops.
+    pub stopping: watch::Receiver<bool>,
+    pub _permit: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    /// Serves requests until the client or the service ends the connection. A client that does
+    /// nothing is disconnected.
+    pub async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let limits = *self.app.service().limits();
+        let builder = builder(limits.head_time);
+        let activity = Activity::new();
+        let (router, requests) = (TowerToHyperService::new(self.router), activity.clone());
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let open = requests.begin();
+            let answer = router.call(request);
+            async move { Ok::<_, Infallible>(answer.await?.map(|body| open.watch(body))) }
+        });
+        let connection = builder.serve_connection(TokioIo::new(stream), service);
+        tokio::pin!(connection);
+        let mut is_closing = false;
+        loop {
+            let pause = match is_closing {
+                true => limits.head_time,
+                // The service has work: look again later.
+                false => activity.time_left(&limits).unwrap_or(limits.write_time),
+            };
+            tokio::select! {
+                // An error concerns one client, which has gone or sent no HTTP.
+                _ = &mut connection => return,
+                Ok(()) = self.stopping.changed() => connection.as_mut().graceful_shutdown(),
+                () = tokio::time::sleep(pause) => {
+                    let is_late = activity.time_left(&limits).is_some_and(|left| left.is_zero());
+                    if is_closing {
+                        return;
+                    }
+                    if is_late {
+                        self.app.service().metrics().count_limit(LimitName::idle);
+                        if activity.has_open() {
+                            return;
+                        }
+                        // The client may have sent a request just now, which is answered.
+                        connection.as_mut().graceful_shutdown();
+                        is_closing = true;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Serves requests over TLS.
+    pub async fn serve_tls(self, handshake: Accept<TcpStream>) {
+        let limit = self.app.service().limits().head_time;
+        if let Ok(Ok(stream)) = tokio::time::timeout(limit, handshake).await {
+            self.serve(stream).await;
+        }
+    }
+}
+
+fn builder(head_time: Duration) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head_time)
+        // A client may close its half after its request.
+        .half_close(true)
+        .max_buf_size(MAX_HEAD_BYTES);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MAX_STREAMS)
+        .max_header_list_size(MAX_HEAD_BYTES as u32)
+        .keep_alive_interval(head_time)
+        .keep_alive_timeout(head_time);
+    builder
+}

@@ -1,0 +1,116 @@
+//! Requests of web pages. A browser sends them from a person's machine, which reaches services that
+//! the page's own server does not.
+
+use crate::problem::Problem;
+use axum::extract::Request;
+use axum::http::header::{HOST, HeaderName, ORIGIN};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderValue};
+use std::net::IpAddr;
+
+/// In this header, a browser says how the page is related to the service.
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Decides which pages may ask the service.
+pub(crate) struct WebGuard {
+    /// The websites whose pages may ask, such as `https://example.com`.
+    origins: Vec<String>,
+    /// The names of the service; `None` if requests may use any name.
+    hosts: Option<Vec<String>>,
+}
+
+impl WebGuard {
+    /// Creates a guard. With `hosts`, a request must use one of these names of the service, an IP
+    /// address or `localhost`.
+    pub fn new(origins: Vec<String>, hosts: Option<Vec<String>>) -> WebGuard {
+        WebGuard { origins, hosts }
+    }
+
+    /// Checks that no page sends the request, or a page that may. `checks_host` says whether the
+    /// name of the service is checked too.
+    ///
+    /// # Errors
+    /// If the page may not ask the service.
+    pub fn check(&self, request: &Request, checks_host: bool) -> Result<(), Problem> {
+        let headers = request.headers();
+        // A request without an origin can come from a page too: the page then sees no answer.
+        let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+        let is_foreign = headers.contains_key(ORIGIN)
+            || site.is_some_and(|site| !matches!(site, b"none" | b"same-origin"));
+        if is_foreign && !self.allows_origin(headers) {
+            return Err(Problem::forbidden(
+                "pages of websites may not ask this service; see `--cors-origin`",
+            ));
+        }
+        // A page can give its own name the address of this service (DNS rebinding). Its requests
+        // are then of the same origin, but have its name.
+        match host(request).filter(|host| checks_host && !self.allows_host(host)) {
+            None => Ok(()),
+            Some(host) => {
+                let why = format!("`{host}` is not a name of this service; see `--host`");
+                Err(Problem::forbidden(why))
+            }
+        }
+    }
+
+    fn allows_origin(&self, headers: &HeaderMap) -> bool {
+        let origin = headers.get(ORIGIN).map(HeaderValue::as_bytes);
+        self.origins.iter().any(|known| Some(known.as_bytes()) == origin)
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let Some(known) = &self.hosts else { return true };
+        let name = Authority::try_from(host).map(|authority| authority.host().to_ascii_lowercase());
+        let name = name.unwrap_or_else(|_| host.to_ascii_lowercase());
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        address.parse::<IpAddr>().is_ok()
+            || name == "localhost"
+            || known.iter().any(|known| known.eq_ignore_ascii_case(&name))
+    }
+}
+
+/// Returns the name of the service that a request uses, with its port. HTTP/2 has it in the
+/// address.
+pub(crate) fn host(request: &Request) -> Option<&str> {
+    let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
+    host.or(request.uri().authority().map(Authority::as_str))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    fn check(headers: &[(HeaderName, &str)]) -> bool {
+        let guard =
+            WebGuard::new(vec!["https://good.example".to_owned()], Some(vec!["rules.example".to_owned()]));
+        let mut request = Request::new(Body::empty());
+        for (name, value) in headers {
+            request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a value"));
+        }
+        guard.check(&request, true).is_ok()
+    }
+
+    #[test]
+    fn a_service_has_its_addresses_and_the_given_names() {
+        for good in
+            ["127.0.0.1:8181", "[::1]:8181", "localhost", "LocalHost:1", "10.1.2.3", "rules.example:443"]
+        {
+            assert!(check(&[(HOST, good)]), "{good}");
+        }
+        for bad in
+            ["evil.example", "evil.example:8181", "127.0.0.1.evil.example", "localhost.evil.example", ""]
+        {
+            assert!(!check(&[(HOST, bad)]), "{bad}");
+        }
+        assert!(check(&[]), "a program may leave the name out");
+    }
+
+    #[test]
+    fn only_pages_of_the_given_websites_may_ask() {
+        assert!(check(&[(FETCH_SITE, "none")]) && check(&[(FETCH_SITE, "same-origin")]));
+        assert!(!check(&[(FETCH_SITE, "cross-site")]) && !check(&[(FETCH_SITE, "same-site")]));
+        assert!(check(&[(FETCH_SITE, "cross-site"), (ORIGIN, "https://good.example")]));
+        assert!(!check(&[(ORIGIN, "https://evil.example")]) && !check(&[(ORIGIN, "null")]));
+    }
+}
