@@ -51,21 +51,26 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the logs in a folder, each as its files, oldest first. Files without the hash chain of a
-/// log are left out.
+/// Returns the logs in a folder, each as its files, oldest first. A log is found by a file that begins
+/// with the hash chain of a log. All files with the names of this log then belong to it, so that a
+/// file with a wrong first line is not left out.
 ///
 /// # Errors
 /// If the folder or a file in it cannot be read.
 pub fn logs_in(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
-    let mut logs: BTreeMap<PathBuf, BTreeMap<u64, PathBuf>> = BTreeMap::new();
+    let mut logs: BTreeMap<PathBuf, (bool, BTreeMap<u64, PathBuf>)> = BTreeMap::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.is_file() && first_line(&path)?.is_some_and(|line| Chain::after(&line).is_some()) {
-            let (log, number) = split_name(&path).unwrap_or_else(|| (path.clone(), u64::MAX));
-            logs.entry(log).or_default().insert(number, path);
+        if !path.is_file() {
+            continue;
         }
+        let (log, number) = split_name(&path).unwrap_or_else(|| (path.clone(), u64::MAX));
+        let (is_found, files) = logs.entry(log).or_default();
+        *is_found |= first_line(&path)?.is_some_and(|line| Chain::after(&line).is_some());
+        files.insert(number, path);
     }
-    Ok(logs.into_values().map(|files| files.into_values().collect()).collect())
+    let found = logs.into_values().filter(|(is_found, _)| *is_found);
+    Ok(found.map(|(_, files)| files.into_values().collect()).collect())
 }
 
 /// Returns the first line of a file, without its line feed; `None` if the file has no whole line.
@@ -73,4 +78,24 @@ fn first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;
     Ok(line.pop_if(|last| *last == b'\n').map(|_| line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A person who changed the first line of a file must not hide the file.
+    #[test]
+    fn a_file_with_a_wrong_first_line_belongs_to_its_log() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("log");
+        let mut line = b"{}".to_vec();
+        Chain::default().add(&mut line);
+        std::fs::write(full_file(&path, 2), &line).expect("it can be written");
+        std::fs::write(full_file(&path, 3), "{}\n").expect("it can be written");
+        std::fs::write(&path, "changed\n").expect("it can be written");
+        std::fs::write(folder.path().join("notes"), "no log\n").expect("it can be written");
+        let files = [full_file(&path, 2), full_file(&path, 3), path];
+        assert_eq!(logs_in(folder.path()).expect("a folder"), [files.to_vec()]);
+    }
 }

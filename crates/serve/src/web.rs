@@ -26,12 +26,12 @@ impl WebGuard {
         WebGuard { origins, hosts }
     }
 
-    /// Checks that no page sends the request, or a page that may. `checks_host` says whether the
-    /// name of the service is checked too.
+    /// Checks that no page sends the request, or a page that may, and that the request uses a name
+    /// of the service.
     ///
     /// # Errors
     /// If the page may not ask the service.
-    pub fn check(&self, request: &Request, checks_host: bool) -> Result<(), Problem> {
+    pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
         // A request without an origin can come from a page too: the page then sees no answer.
         let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
@@ -44,7 +44,7 @@ impl WebGuard {
         }
         // A page can give its own name the address of this service (DNS rebinding). Its requests
         // are then of the same origin, but have its name.
-        match host(request).filter(|host| checks_host && !self.allows_host(host)) {
+        match host(request).filter(|host| !self.allows_host(host)) {
             None => Ok(()),
             Some(host) => {
                 let why = format!("`{host}` is not a name of this service; see `--host`");
@@ -88,7 +88,7 @@ mod tests {
         for (name, value) in headers {
             request.headers_mut().insert(name, HeaderValue::from_str(value).expect("a value"));
         }
-        guard.check(&request, true).is_ok()
+        guard.check(&request).is_ok()
     }
 
     #[test]

@@ -51,11 +51,15 @@ mod with {
     use rulec::Message;
     use rulec_base::message;
     use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request, Secret};
+    use std::borrow::Cow;
     use std::io::Write;
+    use std::path::Path;
     use tokio::runtime::Runtime;
 
     /// The environment variable with the token, if no option names another.
     const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
+    /// Maximum number of bytes of an answer. An explanation may be much longer than its message.
+    const MAX_ANSWER_BYTES: usize = 64 << 20;
     /// The start of the answer to a stream of one line.
     const FIRST_LINE: &str = "{\"line\":1,";
     /// What follows in the answer to a line that is no message.
@@ -92,7 +96,7 @@ mod with {
         ) -> Result<Server, CliError> {
             let to_error = |error: Message| CliError::usage(message!("`--server`: {error}"));
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
-            let client = HttpClient::new(hosts, Limits::default());
+            let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
             let token = match std::env::var(token_variable.unwrap_or(TOKEN_VARIABLE)) {
                 Ok(token) => Some(Secret::new(token)),
@@ -146,8 +150,7 @@ mod with {
 
     /// Returns the query of the address: the settings of a batch.
     fn query(question: &ServerQuestion<'_>) -> String {
-        let name = question.rules.file_stem().unwrap_or(question.rules.as_os_str()).to_string_lossy();
-        let mut query = format!("rules={}", encode(&name));
+        let mut query = format!("rules={}", encode(&rules_name(question.rules)));
         if let Some(entry) = question.entry {
             query.push_str(&format!("&entry={}", encode(entry)));
         }
@@ -158,6 +161,14 @@ mod with {
             query.push_str(&format!("&{name}=true"));
         }
         query
+    }
+
+    /// Returns the name of the rules: of a file, its name without the ending. Another name may contain
+    /// a dot.
+    fn rules_name(rules: &Path) -> Cow<'_, str> {
+        let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
+        let name = if is_file { rules.file_stem() } else { rules.file_name() };
+        name.unwrap_or(rules.as_os_str()).to_string_lossy()
     }
 
     /// Encodes a value of a query: each byte that is not a letter or a digit as `%XX`.
@@ -198,6 +209,23 @@ mod with {
             }
             self.decided += 1;
             Ok(())
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn only_the_ending_of_a_file_is_removed_from_a_name() {
+            for (rules, name) in [
+                ("support", "support"),
+                ("support.v2", "support.v2"),
+                ("folder/support.rules", "support"),
+                ("a.b.rulec", "a.b"),
+            ] {
+                assert_eq!(rules_name(Path::new(rules)), name);
+            }
         }
     }
 }

@@ -59,8 +59,10 @@ async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> 
     if OPEN_PATHS.contains(&path) {
         return Ok(next.run(request).await);
     }
-    // Envoy sends the name that its own client has used.
-    app.web().check(&request, !path.starts_with(access::ENVOY_PATH))?;
+    // Envoy sends the name and the origin that its own client has used.
+    if !path.starts_with(access::ENVOY_PATH) {
+        app.web().check(&request)?;
+    }
     let grant = app.grant(request.headers())?;
     let Ok(permit) = app.permits().clone().try_acquire_owned() else {
         app.service().metrics().count_limit(LimitName::concurrency);

@@ -9,11 +9,15 @@ use rulec_report::log_files::{folder_of, full_file, full_files};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of bytes of the end of a file that are searched for its last line: the size of
 /// the longest line.
 const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// The rights of a new file. Messages may hold the data of users.
+pub(super) const OWNER_ONLY: u32 = 0o600;
 
 /// The file that is being written.
 pub(super) struct LogFile {
@@ -44,7 +48,8 @@ impl LogFile {
         let is_device = path.metadata().is_ok_and(|metadata| !metadata.is_file());
         let lock = if is_device { None } else { Some(lock(&path)?) };
         let mut options = OpenOptions::new();
-        let mut file = options.read(true).append(true).create(true).open(&path).map_err(to_error)?;
+        let mut file =
+            options.read(true).append(true).create(true).mode(OWNER_ONLY).open(&path).map_err(to_error)?;
         let (mut chain, bytes) = read_end(&mut file, &path)?;
         if !is_device {
             if bytes < file.metadata().map_err(to_error)?.len() {
@@ -115,7 +120,7 @@ impl LogFile {
             std::fs::rename(&self.path, full)?;
             self.is_renamed = true;
         }
-        self.file = OpenOptions::new().append(true).create_new(true).open(&self.path)?;
+        self.file = OpenOptions::new().append(true).create_new(true).mode(OWNER_ONLY).open(&self.path)?;
         (self.bytes, self.is_torn, self.is_renamed) = (0, false, false);
         sync_folder(&self.path)
     }

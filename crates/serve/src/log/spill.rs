@@ -1,10 +1,12 @@
 //! The files next to a decision log in which lines wait that come faster than they can be
 //! written. New lines go to one file, while the writer takes the lines of another.
 
+use super::file::OWNER_ONLY;
 use crate::rules::StartError;
 use rulec::Message;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -166,7 +168,7 @@ impl SpillState {
 }
 
 fn open_for_lines(path: &Path) -> io::Result<File> {
-    OpenOptions::new().append(true).create(true).open(path)
+    OpenOptions::new().append(true).create(true).mode(OWNER_ONLY).open(path)
 }
 
 #[cfg(test)]

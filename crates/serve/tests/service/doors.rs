@@ -150,6 +150,10 @@ async fn envoy_s_checks_are_answered_by_status() {
     {
         assert_eq!(check(method, path, team).await.status, 403, "{method} {path}");
     }
+    // Envoy passes on what the browser of its client has sent.
+    let request = service.client.get(format!("{}/ext_authz/public/a", service.url)).header("x-team", "a");
+    let request = request.header("origin", "https://shop.example").header("sec-fetch-site", "same-site");
+    assert_eq!(service.send(request).await.status, 200);
 }
 
 /// A page may ask the other doors with `OPTIONS` before its request. Envoy takes any answer with
