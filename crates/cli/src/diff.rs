@@ -3,12 +3,14 @@
 use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::lines::LineReader;
+use super::run::history::observed_message;
 use super::run::select_entry;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
-use rulec::{Decision, Entry, Message};
+use rulec::history::MemoryStore;
+use rulec::{Decision, Entry, Message, Session};
 use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
@@ -18,6 +20,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Compare the meaning of two versions of rules: show what they answer differently, with example
 /// messages
@@ -267,7 +270,9 @@ fn replay_messages(
         places.add_field(&message, entry.decimal_paths().clone());
         places.merge(entry.decimal_paths().clone());
     }
-    let mut sessions = entries.map(|entry| entry.session());
+    // Each version sees the earlier messages with its own decisions.
+    let mut sessions =
+        entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
     let mut replay = Replay::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
     while let Some(chunk) = lines.next_chunk()? {
@@ -284,9 +289,16 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
+            if let Some(observed) = observed_message(&message) {
+                for session in &sessions {
+                    // A message without a time or a key is not recorded.
+                    let _ = session.observe(&observed);
+                }
+                continue;
+            }
             replay.messages += 1;
             replay.masked += usize::from(message.to_string().contains(rulec_eval::trace::MASK));
-            let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
+            let [before, after] = sessions.each_mut().map(|session| replay_message(session, &message));
             if comparable_answer(&before) == comparable_answer(&after) {
                 continue;
             }
@@ -307,6 +319,15 @@ fn replay_messages(
     replay.flips = flips.into_values().collect();
     replay.flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
     Ok(replay)
+}
+
+/// Decides with the history and records the message. Without a history, or for a message that
+/// cannot be recorded, only decides.
+fn replay_message(session: &mut Session, message: &Json) -> Decision {
+    session.decide_and_record(message).unwrap_or_else(|_| {
+        // A store in memory does not fail.
+        session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
+    })
 }
 
 /// Returns the parts of a decision that a service acts on, such as target and arguments. Two

@@ -138,6 +138,7 @@ fn check_fields(
     }
     checker.check_graphs();
     checker.program.compute_each_depths();
+    checker.program.hash_private_history();
     (checker.program, checker.diagnostics, checker.fields)
 }
 

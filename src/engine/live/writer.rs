@@ -274,6 +274,10 @@ impl Writer {
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
+                // Recompile everything: what is kept of messages belongs to all rules.
+                Ok(Some((route, rules))) if !self.keeps_history_for(&rules) => {
+                    Ok(Some(self.catalog.changes_with(table, old.as_ref(), Some(route.parsed.text))))
+                }
                 Ok(compiled) => {
                     self.commit(table, old, compiled);
                     return Ok(None);
@@ -288,6 +292,15 @@ impl Writer {
             self.constraints.add_uses(old_uses);
         }
         result
+    }
+
+    /// True if the rules as last compiled in full keep of each message what the rules of a new route
+    /// read from the history.
+    fn keeps_history_for(&self, new: &Rules) -> bool {
+        match (self.base().rules.rule_set().history_plan(), new.rule_set().history_plan()) {
+            (Some(kept), Some(read)) => kept.covers(read),
+            (_, read) => read.is_none(),
+        }
     }
 
     /// Compiles a route for a table. `old` is the route that the new route replaces, if any.
