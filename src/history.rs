@@ -7,6 +7,7 @@
 mod cache;
 mod in_use;
 mod memory;
+mod pack;
 
 pub use cache::EventCache;
 pub(crate) use in_use::with_key;

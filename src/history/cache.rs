@@ -1,13 +1,15 @@
 //! The events of the keys that were used last, in memory.
 
+use super::pack::{pack, unpack};
 use super::{Events, StoreError};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The number of parts of a cache. Calls for keys in different parts do not wait for each other.
 const SHARDS: usize = 64;
+/// The number of messages that are not packed, if the program does not say.
+const UNPACKED: usize = 262_144;
 
 /// Keeps the events of the keys that were used last in memory. If there are too many keys, the
 /// events of the key that was used least recently are removed. A store in memory then loses them,
@@ -16,25 +18,45 @@ pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
     max_keys_per_shard: usize,
+    unpacked_per_shard: usize,
 }
 
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The keys with the number of their use, oldest first. An entry is outdated if the key was
-    /// used again later.
-    uses: VecDeque<(String, u64)>,
+    /// The uses of all keys, and the uses of the keys whose events are not packed.
+    uses: UseQueue,
+    unpacked_uses: UseQueue,
+    /// The number of messages that are not packed.
+    unpacked: usize,
     last_use: u64,
 }
 
-/// The events of a key; `None` if they are not loaded. The lock ensures that one decision for a key
-/// follows another.
-type LockedEvents = Arc<Mutex<Option<Events>>>;
+/// Keys with the number of their use, oldest first. An entry is outdated if the key was used again
+/// later.
+#[derive(Default)]
+struct UseQueue(VecDeque<(String, u64)>);
+
+/// The events of a key.
+#[derive(Default)]
+enum Kept {
+    /// They are not loaded.
+    #[default]
+    Absent,
+    Events(Events),
+    /// They are packed, to save memory.
+    Packed(Box<[u8]>),
+}
+
+/// The lock ensures that one decision for a key follows another.
+type LockedEvents = Arc<Mutex<Kept>>;
 
 struct KeyEvents {
     events: LockedEvents,
     /// The number of the last use of the key.
     last_use: u64,
+    /// The number of the messages if they are not packed; otherwise 0.
+    unpacked: usize,
 }
 
 impl EventCache {
@@ -44,7 +66,16 @@ impl EventCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             hasher: RandomState::default(),
             max_keys_per_shard: max_keys.div_ceil(SHARDS).max(1),
+            unpacked_per_shard: UNPACKED / SHARDS,
         }
+    }
+
+    /// Sets the number of messages that decisions can read at once (rounded up to a multiple of
+    /// 64). Those of keys that were used longer ago are packed: they take much less memory, and
+    /// some microseconds when they are read.
+    #[must_use]
+    pub fn unpacked(self, messages: usize) -> EventCache {
+        EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
     }
 
     /// Returns the number of keys with events in memory.
@@ -54,7 +85,11 @@ impl EventCache {
 
     /// Removes the events of all keys that no call uses, so that they are loaded again.
     pub fn clear(&self) {
-        self.shards.iter().for_each(|shard| lock(shard).events.retain(|_, used| !used.is_idle()));
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            shard.events.retain(|_, used| !used.is_idle());
+            shard.unpacked = shard.events.values().map(|used| used.unpacked).sum();
+        }
     }
 
     /// Calls `work` with the events of a key. No other call for the same key runs at the same time.
@@ -70,28 +105,44 @@ impl EventCache {
     ) -> Result<(), StoreError> {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
         let locked = lock(shard).use_key(key);
-        let result = with_events(&mut lock(&locked), load, work);
-        let is_empty = lock(&locked).as_ref().is_none_or(|events| events.elements().is_empty());
+        let (result, count) = {
+            let mut kept = lock(&locked);
+            let result = with_events(&mut kept, load, work);
+            (result, kept.unpacked_count())
+        };
         drop(locked);
-        lock(shard).end_use(key, is_empty, self.max_keys_per_shard);
+        lock(shard).end_use(key, count, self);
         result
     }
 }
 
 fn with_events(
-    loaded: &mut Option<Events>,
+    kept: &mut Kept,
     load: impl FnOnce() -> Result<Events, StoreError>,
     work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
-    let events = match loaded {
-        Some(events) => events,
-        None => loaded.insert(load()?),
+    match kept {
+        Kept::Absent => *kept = Kept::Events(load()?),
+        Kept::Packed(bytes) => *kept = Kept::Events(unpack(bytes)),
+        Kept::Events(_) => {}
+    }
+    let result = match kept {
+        Kept::Events(events) => work(events),
+        Kept::Absent | Kept::Packed(_) => Ok(()),
     };
-    let result = work(events);
     if result.is_err() {
-        *loaded = None;
+        *kept = Kept::Absent;
     }
     result
+}
+
+impl Kept {
+    fn unpacked_count(&self) -> usize {
+        match self {
+            Kept::Events(events) => events.elements().len(),
+            Kept::Absent | Kept::Packed(_) => 0,
+        }
+    }
 }
 
 impl Shard {
@@ -99,36 +150,69 @@ impl Shard {
     fn use_key(&mut self, key: &str) -> LockedEvents {
         self.last_use += 1;
         let number = self.last_use;
-        self.uses.push_back((key.to_owned(), number));
-        let added = || KeyEvents { events: Arc::default(), last_use: number };
+        self.uses.0.push_back((key.to_owned(), number));
+        self.unpacked_uses.0.push_back((key.to_owned(), number));
+        let added = || KeyEvents { events: Arc::default(), last_use: number, unpacked: 0 };
         let used = self.events.entry(key.to_owned()).or_insert_with(added);
         used.last_use = number;
         Arc::clone(&used.events)
     }
 
-    /// Removes a key that is still without events (`is_empty`), and the keys that were used least
-    /// recently if there are too many.
-    fn end_use(&mut self, key: &str, is_empty: bool, max_keys: usize) {
-        if is_empty && self.events.get(key).is_some_and(KeyEvents::is_idle) {
-            self.events.remove(key);
+    /// Removes a key that is still without events (`count` is 0). Removes the keys that were used
+    /// least recently if there are too many, and packs others if they have too many messages.
+    fn end_use(&mut self, key: &str, count: usize, cache: &EventCache) {
+        if let Some(used) = self.events.get_mut(key) {
+            self.unpacked = self.unpacked + count - used.unpacked;
+            used.unpacked = count;
+            if count == 0 && used.is_idle() {
+                self.events.remove(key);
+            }
         }
-        // A key in use is not removed: its events must not be kept twice.
-        for _ in 0..self.uses.len() {
-            if self.events.len() <= max_keys {
+        while self.events.len() > cache.max_keys_per_shard {
+            let Some(oldest) = self.uses.pop_idle(&self.events) else { break };
+            if let Some(removed) = self.events.remove(&oldest) {
+                self.unpacked -= removed.unpacked;
+            }
+        }
+        while self.unpacked > cache.unpacked_per_shard {
+            let Some(oldest) = self.unpacked_uses.pop_idle(&self.events) else { break };
+            if oldest == key {
+                // The key that was used last stays as it is.
+                self.unpacked_uses.0.extend(self.events.get(key).map(|used| (oldest, used.last_use)));
                 break;
             }
-            let Some((key, number)) = self.uses.pop_front() else { break };
-            match self.events.entry(key) {
-                Entry::Occupied(entry) if entry.get().last_use != number => {}
-                Entry::Occupied(entry) if entry.get().is_idle() => drop(entry.remove()),
-                Entry::Occupied(entry) => self.uses.push_back((entry.key().clone(), number)),
-                Entry::Vacant(_) => {}
+            if let Some(used) = self.events.get_mut(&oldest) {
+                self.unpacked -= std::mem::take(&mut used.unpacked);
+                used.pack();
             }
         }
-        // Outdated entries must not outnumber the keys by far.
-        if self.uses.len() > 2 * self.events.len() + 16 {
-            let events = &self.events;
-            self.uses.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
+        let unpacked_keys = self.unpacked.min(self.events.len());
+        self.uses.trim(&self.events, self.events.len());
+        self.unpacked_uses.trim(&self.events, unpacked_keys);
+    }
+}
+
+impl UseQueue {
+    /// Removes and returns the key that was used least recently and that no call uses. A key in use
+    /// is not returned: its events must not be kept twice.
+    fn pop_idle(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
+        for _ in 0..self.0.len() {
+            let (key, number) = self.0.pop_front()?;
+            match events.get(&key) {
+                Some(used) if used.last_use != number => {}
+                Some(used) if used.is_idle() => return Some(key),
+                Some(_) => self.0.push_back((key, number)),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Removes outdated entries if they outnumber the others by far. `current` is the number of
+    /// entries that can be current.
+    fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
+        if self.0.len() > 2 * current + 16 {
+            self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
         }
     }
 }
@@ -137,6 +221,14 @@ impl KeyEvents {
     /// True if no decision uses the events.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
+    }
+
+    /// Packs the events. Precondition: no call uses them.
+    fn pack(&self) {
+        let mut kept = lock(&self.events);
+        if let Kept::Events(events) = &*kept {
+            *kept = Kept::Packed(pack(events));
+        }
     }
 }
 

@@ -18,6 +18,12 @@ impl MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }
 
+    /// Sets the number of messages that decisions can read at once; see [`EventCache::unpacked`].
+    #[must_use]
+    pub fn unpacked(self, messages: usize) -> MemoryStore {
+        MemoryStore { cache: self.cache.unpacked(messages), ..self }
+    }
+
     /// Returns the number of keys with events.
     pub fn key_count(&self) -> usize {
         self.cache.key_count()

@@ -442,7 +442,9 @@ impl<'r> Generator<'r> {
             Kind::Decimal => self.random.pick(DECIMALS).to_owned(),
             Kind::Text => quoted(self.random.pick(WORDS)),
             Kind::Time => "now".to_owned(),
-            Kind::Bool | Kind::Cond | Kind::Item | Kind::Event => self.random.pick(&["true", "false"]).to_owned(),
+            Kind::Bool | Kind::Cond | Kind::Item | Kind::Event => {
+                self.random.pick(&["true", "false"]).to_owned()
+            }
         }
     }
 

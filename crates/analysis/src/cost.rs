@@ -68,11 +68,7 @@ impl Work {
 /// Computes the cost of each table with which a decision can start. `growing` are the loops whose
 /// work grows with the history.
 #[doc(hidden)]
-pub fn table_costs(
-    program: &Program,
-    normal: &Normal,
-    growing: &dyn Fn(Part) -> bool,
-) -> Vec<TableCost> {
+pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
     let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
     for (table_index, routes) in normal.tables.iter().enumerate() {

@@ -196,7 +196,10 @@ impl<'p> Past<'p> {
             return;
         }
         let field = path.iter().map(|name| &**name).collect::<Vec<_>>().join(".");
-        let message = message!("a message with any `{field}` passes `{}`, because the sum does not contain it", rule.name);
+        let message = message!(
+            "a message with any `{field}` passes `{}`, because the sum does not contain it",
+            rule.name
+        );
         let help = message!("add the current message: `… + {field}`");
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
     }

@@ -271,8 +271,7 @@ fn replay_messages(
         places.merge(entry.decimal_paths().clone());
     }
     // Each version sees the earlier messages with its own decisions.
-    let mut sessions =
-        entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
+    let mut sessions = entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
     let mut replay = Replay::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
     while let Some(chunk) = lines.next_chunk()? {

@@ -177,7 +177,8 @@ mod with {
         for key in keys {
             let (sender, receiver) = sync_channel::<Kept>(MAX_WAITING);
             let result = std::thread::scope(|scope| {
-                let reader = scope.spawn(|| store.for_each(key.as_deref(), move |kept| sender.send(kept).is_ok()));
+                let reader =
+                    scope.spawn(|| store.for_each(key.as_deref(), move |kept| sender.send(kept).is_ok()));
                 let mut printed = Ok(());
                 for kept in receiver {
                     printed = out.write_line(&shown(kept).to_string());

@@ -151,7 +151,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         log_lines: Vec::new(),
     };
     let outcome = if args.columns.are_requested(&args.stream) {
-        let lines_only = args.log.is_some().then_some("--log").or(args.history.is_some().then_some("--history"));
+        let lines_only =
+            args.log.is_some().then_some("--log").or(args.history.is_some().then_some("--history"));
         if let Some(option) = lines_only.or(model.is_some().then(|| args.model.option_name())) {
             return Err(CliError::usage(message!(
                 "`{option}` needs messages and answers as JSON lines, and answers on standard output"

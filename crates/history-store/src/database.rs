@@ -68,8 +68,7 @@ impl Database {
         let settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; \
              PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT;";
         connection.execute_batch(settings).map_err(fail)?;
-        let format: i64 =
-            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
+        let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
         let is_new = format == 0;
         if is_new {
             let create = format!("BEGIN; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");

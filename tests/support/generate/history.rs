@@ -54,7 +54,9 @@ impl Generator<'_> {
         let field = field.and_then(|field| field.strip_prefix(&event).map(str::to_owned));
         Some(match (kind, self.random.below(3)) {
             (Kind::Int, 0) => format!("(count {event} in {list}: {condition})"),
-            (Kind::Int | Kind::Float, 1) => format!("(sum {event}{} for {event} in {list}: {condition})", field?),
+            (Kind::Int | Kind::Float, 1) => {
+                format!("(sum {event}{} for {event} in {list}: {condition})", field?)
+            }
             (_, 2) => format!("previous{}", field?),
             _ => {
                 let end = self.random.pick(&["first", "last"]);

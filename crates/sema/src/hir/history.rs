@@ -112,9 +112,10 @@ impl Program {
     }
 
     /// Makes the rules compare hashes instead of texts where a text of an earlier message is
-    /// `@private` and rules only compare it with other texts. Such texts are then kept as hashes.
-    pub fn hash_private_history(&mut self) {
-        let (Some(slot), Some(input)) = (self.history_slot(), &self.input) else { return };
+    /// `@private` in `input` and rules only compare it with other texts. Such texts are then kept as
+    /// hashes.
+    pub fn hash_private_history(&mut self, input: &RecordType) {
+        let Some(slot) = self.history_slot() else { return };
         let mut compared = self.history_reads().compared;
         compared.retain(|path, _| is_private_text(input, path));
         let Some(history) = self.history.as_mut().filter(|_| !compared.is_empty()) else { return };
@@ -167,12 +168,8 @@ impl Expr {
     /// Replaces a text by its hash with the key of the history in `slot`. `declared` is the span of
     /// the `history` statement.
     fn hash_by_history(&mut self, slot: SlotId, declared: Span) {
-        let list = Expr {
-            kind: ExprKind::Slot(slot),
-            ty: Ty::list(Ty::ANY),
-            optional: false,
-            span: declared,
-        };
+        let list =
+            Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), optional: false, span: declared };
         let (optional, span) = (self.optional, self.span);
         let text = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..list.clone() };
         let operand = Box::new(std::mem::replace(self, text));
@@ -207,6 +204,10 @@ impl<'p> HistoryWalk<'p> {
                     self.visit_compared(operand, are_texts);
                 }
             }
+            // The hash needs the key of the history, and no message.
+            Part::Expr(Expr {
+                kind: ExprKind::Window { bound: WindowBound::Hashed, operand, .. }, ..
+            }) => self.visit(Part::Expr(operand)),
             Part::Expr(expr) => {
                 let mut path = Vec::new();
                 if let Some(base) = self.element_base(expr, &mut path) {

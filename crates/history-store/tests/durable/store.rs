@@ -71,7 +71,10 @@ fn private_texts_are_on_disk_as_hashes_only() {
     let store = open(folder.path());
     let mut session = rules.session().with_history(store);
     assert_eq!(session.decide_with_history(&message("ann", 1, 5)).expect("a store").chosen(), Some("paid"));
-    assert_eq!(session.decide_with_history(&message("ann", 2, 5)).expect("a store").chosen(), Some("default"));
+    assert_eq!(
+        session.decide_with_history(&message("ann", 2, 5)).expect("a store").chosen(),
+        Some("default")
+    );
 }
 
 #[test]

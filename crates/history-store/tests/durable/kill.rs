@@ -31,7 +31,8 @@ fn record_until_killed(folder: &Path) {
                 let mut session = rules.session().with_history(store);
                 let start = std::time::SystemTime::UNIX_EPOCH.elapsed().expect("a clock").as_nanos() as i64;
                 for n in start.. {
-                    let message = json!({"user": n % 3, "n": n * THREADS + thread, "now": "2026-01-31T12:00:00Z"});
+                    let message =
+                        json!({"user": n % 3, "n": n * THREADS + thread, "now": "2026-01-31T12:00:00Z"});
                     session.decide_and_record(&message).expect("it is recorded");
                     let mut out = std::io::stdout().lock();
                     let written = writeln!(out, "recorded {} {}", n % 3, n * THREADS + thread);
@@ -63,9 +64,13 @@ fn nothing_acknowledged_is_lost() {
             .expect("the child starts");
         let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
         let mut read = |lines: &mut dyn Iterator<Item = std::io::Result<String>>| {
-            for line in lines.by_ref() {
-                let numbers: Vec<i64> =
-                    line.ok()?.strip_prefix("recorded ")?.split(' ').filter_map(|part| part.parse().ok()).collect();
+            for line in &mut *lines {
+                let numbers: Vec<i64> = line
+                    .ok()?
+                    .strip_prefix("recorded ")?
+                    .split(' ')
+                    .filter_map(|part| part.parse().ok())
+                    .collect();
                 if let [user, n] = numbers[..] {
                     acknowledged.insert((user, n));
                     return Some(());
