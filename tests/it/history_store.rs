@@ -334,3 +334,40 @@ fn packed_messages_decide_like_others() {
         assert_eq!(first, second, "{message}");
     }
 }
+
+/// Returns the findings about the past in rules with this condition, as codes and underlined texts.
+fn findings(condition: &str) -> Vec<String> {
+    let rules = rules(&format!(
+        "input {{ tool: string, amount: number, now: datetime }}
+         history keep 1d
+         let spent = sum p.amount for p in history within 1d: p.tool == tool
+         route stop when tool == \"x\" and {condition} -> deny
+         default -> run"
+    ));
+    let found = rules.analyse().into_iter().map(|finding| finding.diagnostic);
+    let found = found.filter(|found| ["W0112", "W0115", "W0226"].contains(&found.code.as_str()));
+    found.map(|found| format!("{} {}", found.code.as_str(), found.message)).collect()
+}
+
+#[test]
+fn conditions_on_the_past_that_cannot_do_their_work_are_found() {
+    let short = "any p in history within 1m: p.tool == \"a\"";
+    let long = "any p in history within 1h: p.tool == \"a\"";
+    let other = "any p in history within 1h: p.tool == \"b\"";
+    assert!(findings(&format!("({short}) and ({other})")).is_empty());
+    let both = findings(&format!("({short}) and ({long})"));
+    assert!(both.len() == 1 && both[0].contains("within 1h") && both[0].starts_with("W0112"), "{both:?}");
+    let either = findings(&format!("(({short}) or ({long}))"));
+    assert!(either.len() == 1 && either[0].contains("window contains the other"), "{either:?}");
+    assert!(findings("previous.decision.target == \"deny\"").is_empty());
+    assert!(findings("previous.decision.chosen in [\"nothing\", \"stop\"]").is_empty());
+    let target = findings("previous.decision.target == \"denied\"");
+    assert_eq!(target, ["W0115 no decision of these rules has the target `denied`"]);
+    let chosen = findings("(count p in history: p.decision.chosen == \"stopp\") > 2");
+    assert_eq!(chosen, ["W0115 no decision of these rules chooses `stopp`"]);
+    let budget = findings("(sum p.amount for p in history: true) > 1_000");
+    let expected = "W0226 a message with any `amount` passes `stop`, because the sum does not contain it";
+    assert_eq!(budget, [expected]);
+    assert!(findings("(sum p.amount for p in history: true) + amount > 1_000").is_empty());
+    assert!(findings("(sum p.amount for p in history: true) > 1_000 and amount < 10").is_empty());
+}
