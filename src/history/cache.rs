@@ -105,13 +105,9 @@ impl EventCache {
     ) -> Result<(), StoreError> {
         let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
         let locked = lock(shard).use_key(key);
-        let (result, count) = {
-            let mut kept = lock(&locked);
-            let result = with_events(&mut kept, load, work);
-            (result, kept.unpacked_count())
-        };
+        let result = with_events(&mut lock(&locked), load, work);
         drop(locked);
-        lock(shard).end_use(key, count, self);
+        lock(shard).end_use(key, self);
         result
     }
 }
@@ -143,6 +139,15 @@ impl Kept {
             Kept::Absent | Kept::Packed(_) => 0,
         }
     }
+
+    /// True if nothing is lost when the key is removed.
+    fn is_empty(&self) -> bool {
+        match self {
+            Kept::Absent => true,
+            Kept::Events(events) => events.elements().is_empty(),
+            Kept::Packed(_) => false,
+        }
+    }
 }
 
 impl Shard {
@@ -158,13 +163,19 @@ impl Shard {
         Arc::clone(&used.events)
     }
 
-    /// Removes a key that is still without events (`count` is 0). Removes the keys that were used
-    /// least recently if there are too many, and packs others if they have too many messages.
-    fn end_use(&mut self, key: &str, count: usize, cache: &EventCache) {
-        if let Some(used) = self.events.get_mut(key) {
+    /// Removes a key that is still without events. Removes the keys that were used least recently
+    /// if there are too many, and packs others if they have too many messages.
+    fn end_use(&mut self, key: &str, cache: &EventCache) {
+        // The last of several calls that use a key counts its messages. Another call may have added
+        // some since this one ended its work.
+        if let Some(used) = self.events.get_mut(key).filter(|used| used.is_idle()) {
+            let (count, is_empty) = {
+                let kept = lock(&used.events);
+                (kept.unpacked_count(), kept.is_empty())
+            };
             self.unpacked = self.unpacked + count - used.unpacked;
             used.unpacked = count;
-            if count == 0 && used.is_idle() {
+            if is_empty {
                 self.events.remove(key);
             }
         }
@@ -234,4 +245,39 @@ impl KeyEvents {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::HashKey;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_that_ends_late_does_not_remove_the_messages_of_another() {
+        let cache = EventCache::new(64);
+        let load = || Ok(Events::new(HashKey::default()));
+        let record = |events: &mut Events| {
+            let element = json!({"#": 0, "at": "2026-01-31T12:00:00Z"});
+            *events = Events::from_elements(vec![element], HashKey::default());
+            Ok(())
+        };
+        // The first call finds no messages, and stops before it ends the use of the key.
+        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARDS];
+        let locked = lock(shard).use_key("ann");
+        with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
+        cache.with_key("ann", load, record).expect("it is recorded");
+        drop(locked);
+        lock(shard).end_use("ann", &cache);
+        let mut count = 0;
+        let read = |events: &mut Events| {
+            count = events.elements().len();
+            Ok(())
+        };
+        cache.with_key("ann", load, read).expect("it is there");
+        assert_eq!((count, lock(shard).unpacked), (1, 1));
+        // A key without messages is not kept.
+        cache.with_key("bob", load, |_| Ok(())).expect("it loads");
+        assert_eq!(cache.key_count(), 1);
+    }
 }
