@@ -33,7 +33,7 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     packer.value(&dropped);
     packer.number(events.timeline.first_position().unsigned_abs());
     packer.number(events.elements().len() as u64);
-    events.elements().iter().for_each(|element| packer.value(element));
+    events.elements().iter().for_each(|element| packer.element(element));
     packer.bytes.into_boxed_slice()
 }
 
@@ -116,15 +116,23 @@ impl<'e> Packer<'e> {
                 self.tagged(LIST, items.len() as u64);
                 items.iter().for_each(|item| self.value(item));
             }
-            Json::Object(fields) => {
-                // The positions follow from the first one.
-                let fields = fields.iter().filter(|(name, _)| *name != POSITION_FIELD);
-                self.tagged(OBJECT, fields.clone().count() as u64);
-                for (name, value) in fields {
-                    self.text(name);
-                    self.value(value);
-                }
-            }
+            Json::Object(fields) => self.object(fields.iter()),
+        }
+    }
+
+    fn object(&mut self, fields: impl Iterator<Item = (&'e String, &'e Json)> + Clone) {
+        self.tagged(OBJECT, fields.clone().count() as u64);
+        for (name, value) in fields {
+            self.text(name);
+            self.value(value);
+        }
+    }
+
+    /// Writes an element without its position: the positions follow from the first one.
+    fn element(&mut self, element: &'e Json) {
+        match element {
+            Json::Object(fields) => self.object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD)),
+            _ => self.value(element),
         }
     }
 }
@@ -233,6 +241,7 @@ mod tests {
                     "amount": [json!(12.5), json!(-7), json!(u64::MAX), json!(i64::MIN), json!(1e300)][position % 5],
                     "tags": [json!(null), json!(["a", true, false, {"x": []}])][position % 2],
                     "since": "2026-01-31T12:00:00+08:00",
+                    "order": {"#": 7, "items": [{"#": "x"}]},
                     "decision": { "chosen": "default", "target": "run" },
                 })
             })
