@@ -1,5 +1,6 @@
 //! The tables of the history in SQLite.
 
+use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
@@ -55,19 +56,39 @@ pub(crate) struct Database {
     is_new: bool,
     /// The number of the next message.
     next_arrival: i64,
+    /// Why the current transaction cannot be committed.
+    lost: Option<StoreError>,
 }
 
 impl Database {
+    /// Returns the path of the database in a folder.
+    pub fn path(folder: &Path) -> PathBuf {
+        folder.join(FILE)
+    }
+
     /// Opens the database in a folder, or creates it.
     pub fn open(folder: &Path) -> Result<Database, StoreError> {
-        let path = folder.join(FILE);
+        let path = Database::path(folder);
         let fail = |error: rusqlite::Error| named_error(&path, &error);
+        // SQLite gives its other files the permissions of this one.
+        open_private(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
         let connection = Connection::open(&path).map_err(fail)?;
         // The lock stays until the connection is closed, so that two programs cannot both spend the
         // rest of a budget.
         let settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; \
              PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT;";
         connection.execute_batch(settings).map_err(fail)?;
+        let pragma =
+            |name| connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        // SQLite may decline a setting without an error.
+        let journal = pragma("journal_mode").map_err(fail)?;
+        let synchronous = pragma("synchronous").map_err(fail)?;
+        if (&journal, &synchronous) != (&"wal".to_owned().into(), &2_i64.into()) {
+            let path = path.display();
+            return Err(StoreError(format!(
+                "{path}: this file system does not support SQLite's write-ahead log; use another folder"
+            )));
+        }
         let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
         let is_new = format == 0;
         if is_new {
@@ -83,7 +104,7 @@ impl Database {
         let next_arrival = next.map_err(fail)?;
         let has_events = "SELECT EXISTS (SELECT 1 FROM event)";
         let has_events: bool = connection.query_row(has_events, [], |row| row.get(0)).map_err(fail)?;
-        Ok(Database { connection, path, is_new: !has_events, next_arrival })
+        Ok(Database { connection, path, is_new: !has_events, next_arrival, lost: None })
     }
 
     /// True if the database had no messages when it was opened.
@@ -95,21 +116,61 @@ impl Database {
         work(&self.connection).map_err(|error| named_error(&self.path, &error))
     }
 
-    pub fn begin(&mut self) -> Result<(), StoreError> {
-        self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE"))
+    /// Begins a transaction. After an error, the works and the commit of the transaction fail.
+    pub fn begin(&mut self) {
+        self.roll_back();
+        self.lost = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
+    }
+
+    /// Runs work in the transaction. After an error, the changes of the work are undone. SQLite
+    /// undoes the whole transaction after some errors, for example if the disk is full. Then the
+    /// works that follow are not run.
+    pub fn in_savepoint<T>(
+        &mut self,
+        work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Some(error) = &self.lost {
+            return Err(error.clone());
+        }
+        let execute = |connection: &Connection, sql| connection.prepare_cached(sql)?.execute([]);
+        let begun = self.run(|connection| execute(connection, "SAVEPOINT work"));
+        let result = begun.and_then(|_| work(self));
+        let ended = self.run(|connection| {
+            if result.is_err() {
+                execute(connection, "ROLLBACK TO work")?;
+            }
+            execute(connection, "RELEASE work")
+        });
+        if let Err(error) = ended {
+            // The error of the work is the cause.
+            let cause = result.err().unwrap_or(error);
+            self.lost = Some(cause.clone());
+            return Err(cause);
+        }
+        result
     }
 
     /// Writes the transaction to disk. After an error, its changes are undone.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         let next = self.next_arrival;
-        let committed = self.run(|connection| {
-            connection.prepare_cached("UPDATE arrival SET next = ?1 WHERE next <> ?1")?.execute([next])?;
-            connection.execute_batch("COMMIT")
-        });
-        if committed.is_err() {
+        let committed = match self.lost.take() {
+            Some(error) => Err(error),
+            None => self.run(|connection| {
+                connection
+                    .prepare_cached("UPDATE arrival SET next = ?1 WHERE next <> ?1")?
+                    .execute([next])?;
+                connection.execute_batch("COMMIT")
+            }),
+        };
+        self.roll_back();
+        committed
+    }
+
+    /// Undoes a transaction that was not committed.
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
-        committed
     }
 
     /// Applies changes to the messages of a key. `dropped` is the time of the newest message that
@@ -137,11 +198,7 @@ impl Database {
                  SELECT seconds, nanos, arrival FROM event WHERE key = ?1 \
                  ORDER BY seconds, nanos, arrival LIMIT ?2)";
             connection.prepare_cached(delete)?.execute(params![key, removed])?;
-            if let Some(dropped) = dropped {
-                let upsert = "INSERT OR REPLACE INTO dropped VALUES (?1, ?2)";
-                connection.prepare_cached(upsert)?.execute([key, dropped])?;
-            }
-            Ok(())
+            dropped.map_or(Ok(()), |dropped| set_dropped(connection, key, dropped))
         })
     }
 
@@ -152,11 +209,12 @@ impl Database {
             let mut select = connection.prepare_cached(select)?;
             let texts = select.query_map([key], |row| row.get::<_, String>(0))?;
             let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
-            let mut dropped = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
-            Ok((texts, dropped.query_row([key], |row| row.get::<_, String>(0)).optional()?))
+            Ok((texts, dropped_of(connection, key)?))
         })?;
         let elements = texts.iter().enumerate().map(|(position, text)| {
             let mut element = parse_element(text)?;
+            // A history without this message would be wrong.
+            time_of(&element)?;
             element[POSITION_FIELD] = position.into();
             Ok(element)
         });
@@ -220,21 +278,55 @@ impl Database {
         Ok(report)
     }
 
-    /// Removes older messages and unused space. Returns the number of removed messages.
+    /// Removes older messages and unused space. Returns the number of removed messages. Must be
+    /// called outside of transactions.
     pub fn compact(&mut self, before: Option<Moment>) -> Result<usize, StoreError> {
-        let removed = match before {
-            Some((seconds, nanos)) => self.run(|connection| {
-                let delete = "DELETE FROM event WHERE (seconds, nanos) < (?1, ?2)";
-                connection.execute(delete, params![seconds, nanos])
-            })?,
-            None => 0,
-        };
-        // Space is freed outside the transaction of the writer.
-        self.commit()?;
+        let mut removed = 0;
+        if let Some(before) = before {
+            self.begin();
+            let result = self.in_savepoint(|database| database.remove_before(before));
+            self.commit()?;
+            removed = result?;
+        }
         self.run(|connection| connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"))?;
-        self.begin()?;
         Ok(removed)
     }
+
+    /// Removes the messages before a moment, and writes for each key that it lacks messages.
+    fn remove_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
+        let newest = self.run(|connection| {
+            let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
+                 PARTITION BY key ORDER BY seconds DESC, nanos DESC, arrival DESC) AS place \
+                 FROM event WHERE (seconds, nanos) < (?1, ?2)) WHERE place = 1";
+            let mut select = connection.prepare(select)?;
+            let rows = select.query_map([seconds, i64::from(nanos)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
+        })?;
+        for (key, element) in newest {
+            let element = parse_element(&element)?;
+            let at = time_of(&element)?;
+            let dropped = self.run(|connection| dropped_of(connection, &key))?;
+            if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
+                let text = element[TIME_FIELD].as_str().unwrap_or_default();
+                self.run(|connection| set_dropped(connection, &key, text))?;
+            }
+        }
+        self.run(|connection| {
+            let delete = "DELETE FROM event WHERE (seconds, nanos) < (?1, ?2)";
+            connection.execute(delete, params![seconds, nanos])
+        })
+    }
+}
+
+/// Returns the time of the newest message that a key lacks although it could still be kept.
+fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
+    select.query_row([key], |row| row.get(0)).optional()
+}
+
+fn set_dropped(connection: &Connection, key: &str, at: &str) -> rusqlite::Result<()> {
+    let mut upsert = connection.prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2)")?;
+    upsert.execute([key, at]).map(drop)
 }
 
 fn named_error(path: &Path, error: &rusqlite::Error) -> StoreError {
@@ -265,4 +357,97 @@ pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
     let at = OffsetDateTime::parse(text, &Rfc3339)
         .map_err(|_| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
     Ok((at.unix_timestamp(), at.nanosecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn record(database: &mut Database, key: &str) -> Result<(), StoreError> {
+        let element = json!({"at": "2026-01-31T12:00:00Z"});
+        let changes = Changes { inserted: vec![element], removed: 0 };
+        database.in_savepoint(|database| database.apply(key, &changes, None))
+    }
+
+    fn keys(database: &mut Database) -> Vec<String> {
+        let mut keys = Vec::new();
+        let read = database.for_each(None, &mut |kept| {
+            keys.push(kept.key);
+            true
+        });
+        read.expect("it can be read");
+        keys
+    }
+
+    fn database() -> (tempfile::TempDir, Database) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path()).expect("it opens");
+        // SQLite undoes the whole transaction, as it may if the disk is full.
+        let triggers = "CREATE TRIGGER full BEFORE INSERT ON event WHEN new.key = 'full' \
+             BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END; \
+             CREATE TRIGGER bad BEFORE DELETE ON event WHEN old.key = 'bad' \
+             BEGIN SELECT RAISE(ABORT, 'it stays'); END;";
+        database.connection.execute_batch(triggers).expect("they fit");
+        (folder, database)
+    }
+
+    #[test]
+    fn a_transaction_that_sqlite_undoes_keeps_nothing() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "first"), Ok(()));
+        let StoreError(error) = record(&mut database, "full").expect_err("it fails");
+        assert!(error.contains("the disk is full"), "{error}");
+        // What follows is not run, and would be kept at once otherwise.
+        assert!(record(&mut database, "last").is_err());
+        let StoreError(error) = database.commit().expect_err("it fails");
+        assert!(error.contains("the disk is full"), "{error}");
+        assert_eq!(keys(&mut database), Vec::<String>::new());
+        database.begin();
+        assert_eq!(record(&mut database, "next"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        assert_eq!(keys(&mut database), ["next"]);
+    }
+
+    #[test]
+    fn a_work_that_fails_keeps_nothing_of_its_own() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "bad"), Ok(()));
+        let element = json!({"at": "2026-01-31T12:00:01Z"});
+        let changes = Changes { inserted: vec![element], removed: 1 };
+        let StoreError(error) = database
+            .in_savepoint(|database| database.apply("bad", &changes, None))
+            .expect_err("nothing is removed");
+        assert!(error.contains("it stays"), "{error}");
+        assert_eq!(record(&mut database, "good"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        assert_eq!(keys(&mut database), ["bad", "good"]);
+    }
+
+    #[test]
+    fn nothing_runs_without_a_transaction() {
+        let (_folder, mut database) = database();
+        database.connection.execute_batch("PRAGMA query_only = ON").expect("it is set");
+        database.begin();
+        database.connection.execute_batch("PRAGMA query_only = OFF").expect("it is set");
+        let mut ran = false;
+        let result = database.in_savepoint(|_| {
+            ran = true;
+            Ok(())
+        });
+        assert!(result.is_err() && !ran && database.commit().is_err());
+    }
+
+    #[test]
+    fn an_element_without_a_time_is_not_read_over() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "ann"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        database.connection.execute("UPDATE event SET element = '{}'", []).expect("it is changed");
+        let StoreError(error) = database.load("ann", HashKey::default()).expect_err("it is damaged");
+        assert!(error.contains("has no time"), "{error}");
+    }
 }

@@ -29,15 +29,29 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
     }
 }
 
+/// Creates the file with its whole content, so that a crash does not leave a part of it.
 fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let unfinished = path.with_extension("new");
+    // A crash may have left a part of a key.
+    let _ = fs::remove_file(&unfinished);
+    let mut file = open_private(&unfinished)?;
     let digits: String = key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     writeln!(file, "{digits}")?;
-    file.sync_all()
+    file.sync_all()?;
+    fs::rename(&unfinished, path)?;
+    // Only Unix can write the names in a folder to disk.
+    #[cfg(unix)]
+    path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())?;
+    Ok(())
+}
+
+/// Opens a file for writing. If it does not exist, creates it so that only its owner can read it.
+pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 fn parse(text: &str) -> Option<HashKey> {

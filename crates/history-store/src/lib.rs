@@ -37,6 +37,7 @@ pub use database::{Kept, Report};
 use database::Database;
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
 use std::path::Path;
+use std::sync::{PoisonError, RwLock};
 use writer::Writer;
 
 /// The number of keys whose messages are in memory too.
@@ -48,6 +49,8 @@ pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
     writer: Writer,
+    /// Locked for writing while messages are removed that a call could have read.
+    in_use: RwLock<()>,
     /// Whether a call returns before its changes are on disk.
     deferred: bool,
 }
@@ -69,7 +72,13 @@ impl DurableStore {
         let database = Database::open(folder)?;
         let hash_key = hash_key::read_or_create(folder, database.is_new())?;
         let writer = Writer::start(database)?;
-        Ok(DurableStore { cache: EventCache::new(CACHED_KEYS), hash_key, writer, deferred: false })
+        let (cache, in_use) = (EventCache::new(CACHED_KEYS), RwLock::default());
+        Ok(DurableStore { cache, hash_key, writer, in_use, deferred: false })
+    }
+
+    /// True if a folder has a history.
+    pub fn exists(folder: &Path) -> bool {
+        Database::path(folder).is_file()
     }
 
     /// Makes calls return before their changes are on disk. They are there after
@@ -98,7 +107,7 @@ impl DurableStore {
         mut visit: impl FnMut(Kept) -> bool + Send + 'static,
     ) -> Result<(), StoreError> {
         let key = key.map(str::to_owned);
-        self.writer.call(move |database| database.for_each(key.as_deref(), &mut visit))
+        self.writer.call_alone(move |database| database.for_each(key.as_deref(), &mut visit))
     }
 
     /// Checks the database and each message.
@@ -106,19 +115,21 @@ impl DurableStore {
     /// # Errors
     /// If the database cannot be read.
     pub fn check(&self) -> Result<Report, StoreError> {
-        self.writer.call(|database| database.check())
+        self.writer.call_alone(|database| database.check())
     }
 
     /// Removes the messages whose time is before `before` (RFC 3339 text), if it is given, and
-    /// gives unused space back to the file system. Returns the number of removed messages.
+    /// gives unused space back to the file system. Returns the number of removed messages. Waits
+    /// until no call uses a history, so do not call it while a history is used.
     ///
     /// # Errors
     /// If `before` is no time, or the database cannot be written.
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         let before = before.map(database::parse_time).transpose()?;
-        let removed = self.writer.call(move |database| database.compact(before))?;
+        let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
+        // No key is in use, so all are loaded again.
         self.cache.clear();
-        Ok(removed)
+        self.writer.call_alone(move |database| database.compact(before))
     }
 
     fn commit(&self, key: &str, changes: Changes, dropped: Option<String>) -> Result<(), StoreError> {
@@ -137,6 +148,7 @@ impl Store for DurableStore {
             let (key, hash_key) = (key.to_owned(), self.hash_key);
             self.writer.call(move |database| database.load(&key, hash_key))
         };
+        let _in_use = self.in_use.read().unwrap_or_else(PoisonError::into_inner);
         self.cache.with_key(key, load, |events| {
             work(events);
             let changes = events.take_changes();

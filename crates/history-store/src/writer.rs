@@ -1,5 +1,5 @@
-//! The thread that owns the database. Calls wait for their result. The thread runs all calls that
-//! wait at the same time in one transaction.
+//! The thread that owns the database. Calls wait for their result. The thread runs the calls that
+//! wait at the same time in one transaction. If the transaction fails, all of them fail.
 
 use crate::database::Database;
 use rulec::history::StoreError;
@@ -10,9 +10,13 @@ use std::thread::JoinHandle;
 /// Maximum number of calls that wait. Further calls wait until they can wait.
 const MAX_WAITING: usize = 4_096;
 
-/// A call: works in the transaction, and returns what must be done after it was committed or has
-/// failed.
-type Job = Box<dyn FnOnce(&mut Database) -> Report + Send>;
+enum Job {
+    /// Works in the transaction, and returns what must be done after it was committed or has failed.
+    Together(Box<dyn FnOnce(&mut Database) -> Report + Send>),
+    /// Works outside of transactions.
+    Alone(Box<dyn FnOnce(&mut Database) + Send>),
+}
+
 /// Reports the result of a transaction to a call.
 type Report = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
@@ -48,10 +52,25 @@ impl Writer {
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (sender, receiver) = sync_channel(1);
-        self.push(Box::new(move |database| {
-            let result = work(database);
+        self.push(Job::Together(Box::new(move |database| {
+            let result = database.in_savepoint(work);
             Box::new(move |committed| drop(sender.send(committed.and(result))))
-        }))?;
+        })))?;
+        let result = receiver.recv().map_err(|_| ended())?;
+        self.failure()?;
+        result
+    }
+
+    /// Runs `work` after the transaction of earlier calls, and before that of later ones.
+    ///
+    /// # Errors
+    /// The errors of `work`.
+    pub fn call_alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (sender, receiver) = sync_channel(1);
+        self.push(Job::Alone(Box::new(move |database| drop(sender.send(work(database))))))?;
         let result = receiver.recv().map_err(|_| ended())?;
         self.failure()?;
         result
@@ -66,14 +85,14 @@ impl Writer {
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<(), StoreError> {
         let failure = Arc::clone(&self.failure);
-        self.push(Box::new(move |database| {
-            let result = work(database);
+        self.push(Job::Together(Box::new(move |database| {
+            let result = database.in_savepoint(work);
             Box::new(move |committed| {
                 if let Err(error) = committed.and(result) {
                     failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             })
-        }))?;
+        })))?;
         self.failure()
     }
 
@@ -105,11 +124,22 @@ fn ended() -> StoreError {
 
 fn run(mut database: Database, receiver: &Receiver<Job>) {
     while let Ok(first) = receiver.recv() {
-        let begun = database.begin();
         let mut reports = Vec::new();
-        let waiting = receiver.try_iter().take(MAX_WAITING);
-        reports.extend(std::iter::once(first).chain(waiting).map(|job| job(&mut database)));
-        let committed = begun.and_then(|()| database.commit());
+        let mut alone = None;
+        database.begin();
+        for job in std::iter::once(first).chain(receiver.try_iter().take(MAX_WAITING)) {
+            match job {
+                Job::Together(work) => reports.push(work(&mut database)),
+                Job::Alone(work) => {
+                    alone = Some(work);
+                    break;
+                }
+            }
+        }
+        let committed = database.commit();
         reports.into_iter().for_each(|report| report(committed.clone()));
+        if let Some(work) = alone {
+            work(&mut database);
+        }
     }
 }

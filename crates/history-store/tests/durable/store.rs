@@ -1,6 +1,6 @@
 //! What the store keeps, and what it refuses.
 
-use rulec::history::{MemoryStore, Store, StoreError};
+use rulec::history::{HistoryGap, MemoryStore, Store, StoreError};
 use rulec::{Rules, Session};
 use rulec_history_store::DurableStore;
 use serde_json::{Value as Json, json};
@@ -121,6 +121,22 @@ fn a_folder_serves_one_store_and_needs_its_key() {
     assert!(refused.contains("restore the file"), "{refused}");
 }
 
+#[cfg(unix)]
+#[test]
+fn only_the_owner_can_read_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let (folder, rules) = (tempfile::tempdir().expect("a folder"), rules());
+    // A crash left a part of a key.
+    std::fs::write(folder.path().join("hash.new"), "0123".repeat(20)).expect("it is written");
+    let store = open(folder.path());
+    rules.observe(&*store, &message("ann", 1, 0)).expect("it is recorded");
+    let files = std::fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file"));
+    let modes: Vec<u32> = files.map(|file| file.metadata().expect("a file").permissions().mode()).collect();
+    assert!(modes.len() >= 3 && modes.iter().all(|mode| mode & 0o077 == 0), "{modes:?}");
+    drop(store);
+    open(folder.path());
+}
+
 #[test]
 fn a_damaged_file_is_an_error_with_its_name() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -143,4 +159,46 @@ fn compacting_removes_what_is_old() {
     let mut seen = 0;
     store.with_key("\"ann", &mut |events| seen = events.elements().len()).expect("a key");
     assert_eq!(seen, 2);
+    // A window that reaches the removed messages is reported, also after a restart.
+    let gap = |store, now: &str| {
+        let mut message = message("ann", 1, 0);
+        message["now"] = json!(now);
+        let mut session = rules.session().with_history(store);
+        session.decide_with_history(&message).expect("a store").history_gap()
+    };
+    assert_eq!(gap(store.clone(), "2026-01-31T12:04:00Z"), Some(HistoryGap::Dropped));
+    drop(store);
+    assert_eq!(gap(open(folder.path()), "2026-01-31T13:01:00Z"), Some(HistoryGap::Dropped));
+    // The newest of them would no longer be kept.
+    assert_eq!(gap(open(folder.path()), "2026-01-31T13:01:01Z"), None);
+}
+
+/// Compacts while other threads record. At the end, exactly the newest messages are there: none is
+/// removed in the place of one that a compaction removed.
+#[test]
+fn compacting_while_messages_are_recorded_removes_no_other_message() {
+    let (folder, rules) = (tempfile::tempdir().expect("a folder"), rules());
+    let store = open(folder.path());
+    std::thread::scope(|scope| {
+        for user in ["ann", "bob"] {
+            let (rules, store) = (&rules, &store);
+            scope.spawn(move || {
+                for second in 0..200 {
+                    rules.observe(&**store, &message(user, 1, second)).expect("it is recorded");
+                }
+            });
+        }
+        for second in 0..40 {
+            store.compact(Some(&format!("2026-01-31T12:00:{second:02}Z"))).expect("it is compacted");
+        }
+    });
+    drop(store);
+    let mut kept = Vec::new();
+    for user in ["ann", "bob"] {
+        let past = rules.past(&*open(folder.path()), &message(user, 1, 300)).expect("a store");
+        kept.extend(past.elements().iter().map(|element| element["at"].to_string()));
+    }
+    let newest = (196..200).map(|second| message("ann", 1, second)["now"].to_string());
+    let newest: Vec<String> = newest.collect();
+    assert_eq!(kept, [newest.clone(), newest].concat());
 }
