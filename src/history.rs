@@ -17,7 +17,7 @@ pub use rulec_vm::vm::Past;
 
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_lang::history::{DECISION_FIELD, Timeline};
+use rulec_lang::history::{DECISION_FIELD, HASH_FIELD, Timeline};
 use rulec_lang::value::{Value, format_datetime, parse_datetime};
 use rulec_sema::hir::{HistoryReads, KeptFields, Program, Reach, Slot};
 use rulec_vm::vm::HistoryMemo;
@@ -33,7 +33,8 @@ const DEFAULT_MESSAGES: u64 = 10_000;
 /// Keeps the earlier messages of each key.
 pub trait Store: Send + Sync {
     /// Calls `work` with the earlier messages of a key, and keeps its changes. No other call for
-    /// the same key runs at the same time. `work` does not call the store for the same key.
+    /// the same key runs at the same time. `work` does not use a history: it could wait for a call
+    /// that waits for it.
     ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be kept.
@@ -50,12 +51,10 @@ impl StoreError {
         StoreError("the store did not call its work".to_owned())
     }
 
-    /// The error of a function of the embedding program that uses the history of the key for which
-    /// it was called.
+    /// The error of a function of the embedding program that uses a history while a decision with a
+    /// history calls it.
     pub(crate) fn in_use() -> StoreError {
-        StoreError(
-            "a decision reads the messages of this key now; record the message after the decision".to_owned(),
-        )
+        StoreError("a decision reads a history now; record the message after the decision".to_owned())
     }
 }
 
@@ -198,6 +197,8 @@ pub(crate) struct HistoryPlan {
     /// The fields among `kept_fields` that are kept as hashes.
     hashed: Vec<Vec<Arc<str>>>,
     reach: Reach,
+    /// Whether the rules read the history at all.
+    reads_history: bool,
 }
 
 impl HistoryPlan {
@@ -212,6 +213,7 @@ impl HistoryPlan {
             kept_fields,
             hashed: history.hashed.clone(),
             reach,
+            reads_history: program.history_slot().is_some(),
         })
     }
 
@@ -241,7 +243,9 @@ impl HistoryPlan {
             let is_read = self.kept_fields.contains(path) || self.kept_fields.contains(&Vec::new());
             is_read && is_hashed(self) == is_hashed(other)
         };
-        other.kept_fields.iter().all(is_kept) && other.reach <= self.reach
+        other.kept_fields.iter().all(is_kept)
+            && other.reach <= self.reach
+            && other.reads_history <= self.reads_history
     }
 
     /// Returns the index of the first element that is still kept at a time.
@@ -266,8 +270,7 @@ impl HistoryPlan {
 
     /// Returns what a decision about a message without the key sees.
     pub(crate) fn past_without_key(&self) -> Past {
-        let reads_history = self.reach != Reach::Nothing || !self.kept_fields.is_empty();
-        Past::default().with_gap(reads_history.then_some(HistoryGap::NoKey))
+        Past::default().with_gap(self.reads_history.then_some(HistoryGap::NoKey))
     }
 
     fn past_of(
@@ -304,8 +307,8 @@ impl HistoryPlan {
             let Some(Json::Object(record)) = parent else { continue };
             match record.get_mut(&**last) {
                 Some(Json::String(text)) => {
-                    let hash = hash_key.hash(text).into();
-                    record.insert(last.to_string(), hash);
+                    let hash = Map::from_iter([(HASH_FIELD.to_owned(), hash_key.hash(text).into())]);
+                    record.insert(last.to_string(), hash.into());
                 }
                 _ => drop(record.remove(&**last)),
             }

@@ -1,30 +1,27 @@
-//! Refuses a call that would wait for itself: a function of the embedding program that is called by
-//! a decision, and uses the history of the key for which it was called.
+//! Refuses a call that could wait for itself: a function of the embedding program that is called by
+//! a decision, and uses a history. Two such decisions could wait for the keys of each other.
 
 use super::{Events, Store, StoreError};
-use std::cell::RefCell;
+use std::cell::Cell;
 
 thread_local! {
-    /// The histories that calls of this thread use: the address of the store, and the key.
-    static IN_USE: RefCell<Vec<(usize, String)>> = const { RefCell::new(Vec::new()) };
+    /// Whether this thread works with the messages of a key.
+    static IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Calls `work` with the earlier messages of a key, as [`Store::with_key`] does.
 ///
 /// # Errors
-/// If the store fails, or if the thread already works with the messages of the key.
+/// If the store fails, or if the thread already works with the messages of a key, of any store.
 pub(crate) fn with_key(
     store: &dyn Store,
     key: &str,
     work: &mut dyn FnMut(&mut Events),
 ) -> Result<(), StoreError> {
-    let address = std::ptr::from_ref(store).cast::<()>() as usize;
-    let is_in_use = |used: &(usize, String)| used.0 == address && used.1 == key;
-    if IN_USE.with_borrow(|used| used.iter().any(is_in_use)) {
+    if IN_USE.replace(true) {
         return Err(StoreError::in_use());
     }
-    IN_USE.with_borrow_mut(|used| used.push((address, key.to_owned())));
     // Also after a panic of the work.
-    let _end = scopeguard::guard((), |()| IN_USE.with_borrow_mut(|used| drop(used.pop())));
+    let _end = scopeguard::guard((), |()| IN_USE.set(false));
     store.with_key(key, work)
 }

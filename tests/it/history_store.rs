@@ -4,7 +4,7 @@
 use crate::support::engines::COLUMNS;
 use rulec::history::{Events, HashKey, HistoryGap, MemoryStore, RecordError, Store, StoreError};
 use rulec::payload::Judge;
-use rulec::{Compiler, LiveRules, Rules, Session};
+use rulec::{Compiler, LiveRules, Rules};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -45,6 +45,23 @@ fn a_decision_reports_what_the_history_lacks() {
         // Without its store, a session decides as if nothing happened before.
         assert_eq!(session.decide(&at(71, json!({"n": 1}))).history_gap(), None);
     }
+}
+
+#[test]
+fn rules_that_read_only_the_last_decision_report_a_missing_key() {
+    let gap = |condition: &str| {
+        let rules = rules(&format!(
+            "input {{ user?: string, now: datetime }}
+             history by user
+             route after when {condition} -> ask
+             default -> run"
+        ));
+        let mut session = rules.session().with_history(Arc::new(MemoryStore::default()));
+        session.decide_with_history(&at(0, json!({}))).expect("a store").history_gap()
+    };
+    assert_eq!(gap("previous.decision.target == \"ask\""), Some(HistoryGap::NoKey));
+    assert_eq!(gap("previous.at >= now - 1m"), Some(HistoryGap::NoKey));
+    assert_eq!(gap("user == \"ann\""), None);
 }
 
 #[test]
@@ -118,6 +135,53 @@ fn private_texts_that_are_only_compared_are_kept_as_hashes() {
 }
 
 #[test]
+fn texts_of_a_private_record_are_kept_as_hashes() {
+    let rules = rules(
+        "input { payer: { card: string, bank: { code: string } } @private, now: datetime }
+         history
+         route same when any p in history: p.payer.card == payer.card and p.payer.bank.code == payer.bank.code
+           -> same
+         default -> run",
+    );
+    let call = |code: &str| at(0, json!({"payer": {"card": "4111", "bank": {"code": code}}}));
+    let store = MemoryStore::default();
+    rules.observe(&store, &call("7777")).expect("it is recorded");
+    let elements = kept(&rules, &store, &call("7777"));
+    assert!(!elements.contains("4111") && !elements.contains("7777"), "{elements}");
+    for column in COLUMNS {
+        let rules = column.compile(&rules);
+        let chosen = |code: &str| {
+            let past = rules.past(&store, &call(code)).expect("a store");
+            rules.main().with_history(&past).decide(&call(code)).chosen().map(str::to_owned)
+        };
+        assert_eq!(chosen("7777").as_deref(), Some("same"));
+        assert_eq!(chosen("7778").as_deref(), Some("default"));
+    }
+}
+
+#[test]
+fn a_hash_is_no_value_for_rules_with_another_type() {
+    let source = "input { pin: string @private, now: datetime }
+         history
+         route same when previous.pin == pin -> same
+         default -> run";
+    let store = MemoryStore::default();
+    let text = at(0, json!({"pin": "1234"}));
+    let old = rules(source);
+    old.observe(&store, &text).expect("it is recorded");
+    for column in COLUMNS {
+        for (ty, read) in
+            [("int", "previous.pin <= 0 or previous.pin > 0"), ("string", "previous.pin starts_with \"\"")]
+        {
+            let new = source.replace("pin: string", &format!("pin: {ty}"));
+            let new = column.compile(&rules(&new.replace("previous.pin == pin", read)));
+            let past = new.past(&store, &text).expect("a store");
+            assert_eq!(new.main().with_history(&past).decide(&text).chosen(), Some("default"), "{ty}");
+        }
+    }
+}
+
+#[test]
 fn explanations_and_tests_know_hashed_texts() {
     let source = format!(
         "{CARDS}
@@ -141,7 +205,7 @@ test \"the same card\" {{
     assert!(!shown.contains("4111"), "{shown}");
 }
 
-fn guarded(panics: &'static str) -> Session {
+fn guarded(panics: &'static str) -> Rules {
     let compiler = Compiler::new().function("check", move |tool: String| {
         assert_ne!(tool, panics, "the function fails");
         true
@@ -151,20 +215,20 @@ history
 extern fn check(tool: string) -> bool
 route again when (count p in history: true) >= 1 and check(tool) -> again
 default -> run";
-    let rules = compiler.compile_text(source).unwrap_or_else(|error| panic!("{error}"));
-    rules.session().with_history(Arc::new(MemoryStore::default()))
+    compiler.compile_text(source).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
-fn a_panic_of_a_function_leaves_the_past_as_it_was() {
-    let mut session = guarded("bad");
+fn a_message_is_recorded_although_a_function_panics() {
+    let (rules, store) = (guarded("bad"), Arc::new(MemoryStore::default()));
+    let mut session = rules.session().with_history(store.clone());
     let call = |second, tool: &str| at(second, json!({"tool": tool}));
     session.observe(&call(0, "good")).expect("it is recorded");
-    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _ = session.decide_and_record(&call(1, "bad"));
-    }));
-    // Whether the panic reaches the caller depends on the function's host.
-    drop(panicked);
+    let decision = session.decide_and_record(&call(1, "bad")).expect("it is recorded");
+    assert_eq!((decision.chosen(), decision.failures().len()), (Some("default"), 1));
+    let past = rules.past(&*store, &call(2, "good")).expect("a store");
+    assert_eq!(past.elements().len(), 2);
+    assert_eq!(past.elements()[1]["decision"], json!({"chosen": "default", "target": "run"}));
     // The session decides without the past again.
     assert_eq!(session.decide(&call(2, "good")).chosen(), Some("default"));
     assert_eq!(session.decide_and_record(&call(2, "good")).expect("a store").chosen(), Some("again"));
@@ -176,11 +240,14 @@ static OWN: OnceLock<(Rules, Arc<MemoryStore>)> = OnceLock::new();
 static RECORDED: Mutex<Vec<Result<(), RecordError>>> = Mutex::new(Vec::new());
 
 #[test]
-fn a_function_that_records_for_its_own_key_is_refused() {
+fn a_function_that_records_during_a_decision_is_refused() {
     let compiler = Compiler::new().function("note", |user: String| {
         let (rules, store) = OWN.get().expect("it is set");
-        let result = rules.observe(&**store, &at(0, json!({"user": user})));
-        RECORDED.lock().expect("no panic").push(result);
+        let message = at(0, json!({"user": user}));
+        let results = [rules.observe(&**store, &message), rules.observe(&MemoryStore::default(), &message)];
+        // The history of another store and the one of another key are refused too: two decisions
+        // could wait for the keys of each other.
+        RECORDED.lock().expect("no panic").extend(results);
         true
     });
     let source = "input { user: string, now: datetime }
@@ -199,8 +266,12 @@ default -> run";
         Err(RecordError::Store(StoreError(why))) => why.contains("record the message after the decision"),
         _ => false,
     };
-    assert!(recorded.iter().any(refused) && recorded.iter().any(Result::is_ok), "{recorded:?}");
+    assert!(recorded.len() == 3 && recorded.iter().all(refused), "{recorded:?}");
     assert_eq!(rules.past(&*store, &call).expect("a store").elements().len(), 1);
+    // Afterwards, the thread may record again.
+    let other = at(2, json!({"user": "other"}));
+    assert_eq!(rules.observe(&*store, &other), Ok(()));
+    assert_eq!(rules.past(&*store, &other).expect("a store").elements().len(), 1);
 }
 
 #[test]

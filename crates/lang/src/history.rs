@@ -22,6 +22,9 @@ pub const DECISION_FIELD: &str = "decision";
 /// The field of an element with its position, an int. The positions of a list are consecutive, so
 /// an element that was read from the list can be found again. Authors cannot write this name.
 pub const POSITION_FIELD: &str = "#";
+/// The only field of the dict that replaces a private text: its hash, an int. So a hash is no value
+/// of a field whose declared type changed. Authors cannot write this name.
+pub const HASH_FIELD: &str = "#hash";
 
 /// The key of the hashes that replace private texts in a history. A store creates one, and keeps it
 /// as long as the messages.

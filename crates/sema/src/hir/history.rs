@@ -6,7 +6,7 @@ use super::{
 };
 use rulec_base::codec::impl_codec;
 use rulec_base::span::Span;
-use rulec_lang::history::{AT_FIELD, DECISION_FIELD, POSITION_FIELD, WindowBound};
+use rulec_lang::history::{AT_FIELD, DECISION_FIELD, HASH_FIELD, POSITION_FIELD, WindowBound};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use serde_json::Value as Json;
@@ -148,21 +148,32 @@ impl Program {
     }
 }
 
-/// True if the field at this path is declared as a text, and `@private`.
+/// True if the field at this path is declared as a text, and it or a record around it is
+/// `@private`.
 fn is_private_text(input: &RecordType, path: &[Arc<str>]) -> bool {
-    let Some((last, parents)) = path.split_last() else { return false };
-    let record = parents.iter().try_fold(input, |record, name| record.get(name)?.ty.fields());
-    let field = record.and_then(|record| record.get(last));
-    field.is_some_and(|field| field.private && field.ty.kinds == KindSet::STRING)
+    let (mut record, mut is_private, mut is_text) = (Some(input), false, false);
+    for name in path {
+        let Some(field) = record.and_then(|record| record.get(name)) else { return false };
+        is_private |= field.private;
+        is_text = field.ty.kinds == KindSet::STRING;
+        record = field.ty.fields();
+    }
+    is_private && is_text
 }
 
 impl Expr {
     /// Makes a read of a text a read of its hash.
     fn read_as_hash(&mut self) {
-        self.ty = Ty::INT;
-        if let ExprKind::Read(_, kinds) = &mut self.kind {
-            *kinds = KindSet::INT;
+        let place = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..self.clone() };
+        let mut text = std::mem::replace(self, place);
+        if let ExprKind::Read(inner, _) = text.kind {
+            text = *inner;
         }
+        text.ty = Ty::ANY;
+        let hash = ExprKind::Field(Box::new(text), HASH_FIELD.into());
+        let hash = Expr { kind: hash, ty: Ty::ANY, ..self.clone() };
+        self.kind = ExprKind::Read(Box::new(hash), KindSet::INT);
+        self.ty = Ty::INT;
     }
 
     /// Replaces a text by its hash with the key of the history in `slot`. `declared` is the span of
@@ -326,7 +337,10 @@ impl<'p> HistoryWalk<'p> {
         match &expr.kind {
             ExprKind::Field(base, name) => {
                 let element = self.element_base(base, path)?;
-                path.push(name.clone());
+                // A hash is read in the place of the text.
+                if **name != *HASH_FIELD {
+                    path.push(name.clone());
+                }
                 Some(element)
             }
             ExprKind::Read(inner, _) => self.element_base(inner, path),
