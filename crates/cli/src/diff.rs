@@ -108,6 +108,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let name = args.entry.as_deref();
             Some(replay_messages(
                 [select_entry(&old, name)?, select_entry(&new, name)?],
+                old.has_history() || new.has_history(),
                 path,
                 term,
                 |message| {
@@ -254,10 +255,11 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with both versions, and collects the differences. `entries` has
-/// the entry of the old version, then the entry of the new version. `mask_private` masks the
-/// private values of an example message.
+/// the entry of the old version, then the entry of the new version. If a version has a history,
+/// messages can be only recorded. `mask_private` masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
+    has_history: bool,
     path: &Path,
     term: &Term,
     mask_private: impl Fn(Json) -> Json,
@@ -288,7 +290,7 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
-            if let Some(observed) = observed_message(&message) {
+            if has_history && let Some(observed) = observed_message(&message) {
                 for session in &sessions {
                     // A message without a time or a key is not recorded.
                     let _ = session.observe(&observed);

@@ -140,6 +140,9 @@ mod with {
         if !folder.is_dir() {
             return Err(CliError::usage(message!("there is no folder `{}`", folder.display())));
         }
+        if !DiskStore::exists(folder) {
+            return Err(CliError::usage(message!("the folder `{}` has no history", folder.display())));
+        }
         open(folder)
     }
 

@@ -39,6 +39,10 @@ fn a_folder_keeps_the_messages_for_the_next_run() {
     assert_eq!(folder.rulec(&["history", "show", "past"]).expect(0).json().len(), 2);
     let refused = folder.rulec(&["history", "check", "nothing"]).expect(2);
     assert!(refused.err.contains("there is no folder `nothing`"), "{}", refused.err);
+    // A folder without a history stays as it is.
+    let refused = folder.rulec(&["history", "check", "."]).expect(2);
+    assert!(refused.err.contains("has no history"), "{}", refused.err);
+    assert!(!folder.path("history.sqlite").exists());
     let refused = folder.fed(&["run", "--history", "a.rules"], String::new());
     assert!(refused.err.contains("rules"), "{}", refused.err);
 }
@@ -71,6 +75,17 @@ fn a_replay_has_a_history() {
     let ran = folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "calls.jsonl"]);
     assert!(ran.out.contains("2 messages replayed: 1 answered differently"), "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("busy → paid"), "{}", ran.out);
+}
+
+#[test]
+fn a_replay_without_a_history_decides_every_message() {
+    let rules = "input { observe?: bool, n: int }\nroute big when n > 5 -> a\ndefault -> b\n";
+    let calls = "{\"observe\": true, \"n\": 6}\n{\"n\": 6}\n";
+    let folder = Folder::with(rules)
+        .file("b.rules", rules.replace("> 5", "> 6"))
+        .file("calls.jsonl", calls.to_owned());
+    let ran = folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "calls.jsonl"]);
+    assert!(ran.out.contains("2 messages replayed: 2 answered differently"), "{}{}", ran.out, ran.err);
 }
 
 #[test]
