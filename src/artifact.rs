@@ -37,7 +37,7 @@ pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// rules has about a tenth of this size.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
 /// Format number; increase it whenever the meaning of the bytes changes.
-const FORMAT_VERSION: u32 = 19;
+const FORMAT_VERSION: u32 = 20;
 /// Length of a SHA-256 hash in bytes.
 const HASH_BYTES: usize = 32;
 

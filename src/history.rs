@@ -4,16 +4,22 @@
 //! a message after it was decided, or observes one that is not decided. See
 //! [`Session::with_history`](crate::Session::with_history).
 
+mod cache;
+mod in_use;
 mod memory;
+mod pack;
 
+pub use cache::EventCache;
+pub(crate) use in_use::with_key;
 pub use memory::MemoryStore;
+pub use rulec_lang::history::{HashKey, HistoryGap};
 pub use rulec_vm::vm::Past;
 
 use rulec_base::diag::Message;
 use rulec_base::message;
-use rulec_lang::history::{DECISION_FIELD, Timeline};
-use rulec_lang::value::{Value, parse_datetime};
-use rulec_sema::hir::{KeptFields, Program, Slot};
+use rulec_lang::history::{DECISION_FIELD, HASH_FIELD, Timeline};
+use rulec_lang::value::{Value, format_datetime, parse_datetime};
+use rulec_sema::hir::{HistoryReads, KeptFields, Program, Reach, Slot};
 use rulec_vm::vm::HistoryMemo;
 use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,7 +33,8 @@ const DEFAULT_MESSAGES: u64 = 10_000;
 /// Keeps the earlier messages of each key.
 pub trait Store: Send + Sync {
     /// Calls `work` with the earlier messages of a key, and keeps its changes. No other call for
-    /// the same key runs at the same time.
+    /// the same key runs at the same time. `work` does not use a history: it could wait for a call
+    /// that waits for it.
     ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be kept.
@@ -42,6 +49,12 @@ pub struct StoreError(pub String);
 impl StoreError {
     pub(crate) fn without_work() -> StoreError {
         StoreError("the store did not call its work".to_owned())
+    }
+
+    /// The error of a function of the embedding program that uses a history while a decision with a
+    /// history calls it.
+    pub(crate) fn in_use() -> StoreError {
+        StoreError("a decision reads a history now; record the message after the decision".to_owned())
     }
 }
 
@@ -89,23 +102,67 @@ impl From<StoreError> for RecordError {
 }
 
 /// The earlier messages of one key, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Events {
     timeline: Arc<Timeline>,
     /// The results about the messages that decisions remember.
     memo: Arc<Mutex<HistoryMemo>>,
+    changes: Option<Changes>,
+}
+
+/// What [`Store::with_key`]'s work changed in the events of a key.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// The elements that were inserted. Each is placed by its time `at`, after others of the same
+    /// time.
+    pub inserted: Vec<Json>,
+    /// The number of elements that were then removed: the oldest ones.
+    pub removed: usize,
 }
 
 impl Events {
-    /// Creates the events of a key from elements that [`Events::elements`] returned.
-    pub fn from_elements(elements: Vec<Json>) -> Events {
-        Events { timeline: Arc::new(Timeline::from_elements(elements)), memo: Arc::default() }
+    /// Creates the events of a key without elements. A store has one `hash_key`, which it keeps as
+    /// long as the events.
+    pub fn new(hash_key: HashKey) -> Events {
+        Events::from_elements(Vec::new(), hash_key)
+    }
+
+    /// Creates the events of a key from elements that [`Events::elements`] returned, with the hash
+    /// key of those events.
+    pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
+        let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
+        Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None }
+    }
+
+    /// Returns these events with a value that [`Events::dropped`] returned.
+    #[must_use]
+    pub fn with_dropped(self, dropped: Option<&str>) -> Events {
+        let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
+        Events { timeline: Arc::new(timeline), ..self }
+    }
+
+    /// Returns these events so that they record changes for [`Events::take_changes`].
+    #[must_use]
+    pub fn with_changes(self) -> Events {
+        Events { changes: Some(Changes::default()), ..self }
     }
 
     /// Returns the elements, oldest first. Each is a JSON object: the kept fields of a message, and
     /// what the history adds.
     pub fn elements(&self) -> &[Json] {
         self.timeline.elements()
+    }
+
+    /// Returns the time of the newest message that `at most` removed, as RFC 3339 text. `None` if
+    /// it removed none.
+    pub fn dropped(&self) -> Option<String> {
+        self.timeline.dropped().map(format_datetime)
+    }
+
+    /// Returns the changes since the last call. They are empty unless [`Events::with_changes`] was
+    /// called.
+    pub fn take_changes(&mut self) -> Changes {
+        self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     /// Inserts an element by its time, and removes elements that are no longer kept.
@@ -116,9 +173,16 @@ impl Events {
         }
         let timeline = Arc::make_mut(&mut self.timeline);
         let position = timeline.insert(at, element);
+        if let Some(changes) = &mut self.changes {
+            let index = usize::try_from(position - timeline.first_position()).unwrap_or(0);
+            changes.inserted.extend(timeline.elements().get(index).cloned());
+        }
         let expired = timeline.newest_time().map_or(0, |newest| plan.first_kept(timeline, newest));
-        let surplus = timeline.elements().len().saturating_sub(plan.at_most);
-        timeline.remove_first(expired.max(surplus));
+        timeline.remove_first(expired);
+        let removed = expired + timeline.drop_surplus(plan.at_most);
+        if let Some(changes) = &mut self.changes {
+            changes.removed += removed;
+        }
         self.memo.lock().unwrap_or_else(PoisonError::into_inner).forget_from(position);
     }
 }
@@ -130,17 +194,26 @@ pub(crate) struct HistoryPlan {
     keep: Option<Duration>,
     at_most: usize,
     kept_fields: KeptFields,
+    /// The fields among `kept_fields` that are kept as hashes.
+    hashed: Vec<Vec<Arc<str>>>,
+    reach: Reach,
+    /// Whether the rules read the history at all.
+    reads_history: bool,
 }
 
 impl HistoryPlan {
     /// Returns the plan of a program; `None` if it has no `history` statement.
     pub fn new(program: &Program) -> Option<HistoryPlan> {
         let history = program.history.as_ref()?;
+        let HistoryReads { kept: kept_fields, reach, .. } = program.history_reads();
         Some(HistoryPlan {
             key: history.key.map(|slot| program.slots[slot.index()].clone()),
             keep: history.keep.map(|keep| Duration::milliseconds(i64::try_from(keep).unwrap_or(i64::MAX))),
             at_most: usize::try_from(history.at_most.unwrap_or(DEFAULT_MESSAGES)).unwrap_or(usize::MAX),
-            kept_fields: program.kept_fields(),
+            kept_fields,
+            hashed: history.hashed.clone(),
+            reach,
+            reads_history: program.history_slot().is_some(),
         })
     }
 
@@ -163,6 +236,18 @@ impl HistoryPlan {
         self.key.as_ref().map(Slot::name).unwrap_or_default()
     }
 
+    /// True if what this plan keeps of a message serves rules with another plan too.
+    pub(crate) fn covers(&self, other: &HistoryPlan) -> bool {
+        let is_kept = |path: &Vec<Arc<str>>| {
+            let is_hashed = |plan: &HistoryPlan| plan.hashed.contains(path);
+            let is_read = self.kept_fields.contains(path) || self.kept_fields.contains(&Vec::new());
+            is_read && is_hashed(self) == is_hashed(other)
+        };
+        other.kept_fields.iter().all(is_kept)
+            && other.reach <= self.reach
+            && other.reads_history <= self.reads_history
+    }
+
     /// Returns the index of the first element that is still kept at a time.
     fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
         let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
@@ -170,24 +255,75 @@ impl HistoryPlan {
     }
 
     /// Returns the view of earlier messages that a test gives, oldest first.
-    pub(crate) fn past_of_test(&self, elements: Vec<Json>, message: &Json) -> Past {
-        let mut timeline = Timeline::from_elements(elements);
-        let surplus = timeline.elements().len().saturating_sub(self.at_most);
-        timeline.remove_first(surplus);
-        let start = time_of_message(message).map_or(0, |now| self.first_kept(&timeline, now));
-        Past::new(Arc::new(timeline), start, None)
+    pub(crate) fn past_of_test(&self, mut elements: Vec<Json>, message: &Json) -> Past {
+        let hash_key = HashKey::default();
+        elements.iter_mut().for_each(|element| self.hash_private(element, hash_key));
+        let mut timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
+        timeline.drop_surplus(self.at_most);
+        self.past_of(&Arc::new(timeline), None, message)
     }
 
     /// Returns what a decision about `message` sees of the events of its key.
     pub(crate) fn past(&self, events: &Events, message: &Json) -> Past {
-        let start = time_of_message(message).map_or(0, |now| self.first_kept(&events.timeline, now));
-        Past::new(Arc::clone(&events.timeline), start, Some(Arc::clone(&events.memo)))
+        self.past_of(&events.timeline, Some(&events.memo), message)
+    }
+
+    /// Returns what a decision about a message without the key sees.
+    pub(crate) fn past_without_key(&self) -> Past {
+        Past::default().with_gap(self.reads_history.then_some(HistoryGap::NoKey))
+    }
+
+    fn past_of(
+        &self,
+        timeline: &Arc<Timeline>,
+        memo: Option<&Arc<Mutex<HistoryMemo>>>,
+        message: &Json,
+    ) -> Past {
+        let now = time_of_message(message);
+        let start = now.map_or(0, |now| self.first_kept(timeline, now));
+        let is_dropped = timeline.dropped().is_some_and(|dropped| self.reaches(dropped, now));
+        Past::new(Arc::clone(timeline), start, memo.cloned())
+            .with_gap(is_dropped.then_some(HistoryGap::Dropped))
+    }
+
+    /// True if a decision at a time could read a message of the time `at`.
+    fn reaches(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
+        let since = |age: Duration| now.and_then(|now| now.checked_sub(age));
+        let windows_start = match self.reach {
+            Reach::Nothing => return false,
+            Reach::Within(age) => since(Duration::milliseconds(i64::try_from(age).unwrap_or(i64::MAX))),
+            Reach::Everything => None,
+        };
+        let kept_since = self.keep.and_then(since);
+        windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
+    }
+
+    /// Replaces the private texts of an element that are kept as hashes. Values that are no texts
+    /// are removed.
+    fn hash_private(&self, element: &mut Json, hash_key: HashKey) {
+        for path in &self.hashed {
+            let Some((last, parents)) = path.split_last() else { continue };
+            let parent = parents.iter().try_fold(&mut *element, |value, name| value.get_mut(&**name));
+            let Some(Json::Object(record)) = parent else { continue };
+            match record.get_mut(&**last) {
+                Some(Json::String(text)) => {
+                    let hash = Map::from_iter([(HASH_FIELD.to_owned(), hash_key.hash(text).into())]);
+                    record.insert(last.to_string(), hash.into());
+                }
+                _ => drop(record.remove(&**last)),
+            }
+        }
     }
 
     /// Returns an element of the history without its time and position. `decision` has the names of
     /// the chosen statement and of the handler; `None` if the message was not decided.
-    pub(crate) fn element(&self, message: &Json, decision: Option<[Option<&str>; 2]>) -> Map<String, Json> {
-        let mut element = self.kept_part(message);
+    pub(crate) fn element(
+        &self,
+        message: &Json,
+        decision: Option<[Option<&str>; 2]>,
+        events: &Events,
+    ) -> Map<String, Json> {
+        let mut element = self.kept_part(message, events.timeline.hash_key());
         // An undeclared field of a message must not look like a decision.
         element.remove(DECISION_FIELD);
         if let Some([chosen, target]) = decision {
@@ -199,7 +335,7 @@ impl HistoryPlan {
     }
 
     /// Returns the fields of a message that rules read from the history.
-    fn kept_part(&self, message: &Json) -> Map<String, Json> {
+    fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {
             if path.is_empty() {
@@ -209,7 +345,15 @@ impl HistoryPlan {
                 insert_at(&mut kept, path, value);
             }
         }
-        kept
+        if self.hashed.is_empty() {
+            return kept;
+        }
+        let mut kept = Json::Object(kept);
+        self.hash_private(&mut kept, hash_key);
+        match kept {
+            Json::Object(kept) => kept,
+            _ => Map::new(),
+        }
     }
 }
 

@@ -47,6 +47,7 @@ pub use test::run_tests;
 pub use why::Why;
 
 use crate::engine::Rules;
+use crate::history::Past;
 use judgement::Findings;
 use path::OwnedPath;
 use rulec_base::diag::{Message, comma_list, nearest};
@@ -73,6 +74,8 @@ pub struct Judge {
     /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
     /// as violations.
     strict: bool,
+    /// The earlier messages that the rules read as `history`; `None` if there are none.
+    past: Option<Past>,
     /// The parts of the rules that cannot be evaluated, because they need an input that the caller
     /// did not set: rules, and lists of `each` blocks (rules for every element of a list). Computed
     /// on first use.
@@ -163,6 +166,7 @@ impl Judge {
                 kind,
                 input: Arc::new(json!({})),
                 strict: false,
+                past: None,
                 missing_inputs: OnceLock::new(),
             }),
             None => Err(unknown_kind_error(program, kind)),
@@ -204,6 +208,13 @@ impl Judge {
     pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         self.declared_input(name)?;
         self.set_checked_input(name, value)
+    }
+
+    /// Sets the earlier messages that the rules read as `history`; see
+    /// [`Rules::past`](crate::Rules::past).
+    #[must_use]
+    pub fn with_history(self, past: Past) -> Judge {
+        Judge { past: Some(past), ..self }
     }
 
     /// Makes warnings, unchecked rules and exceeded limits count as violations. Unchecked rules are

@@ -4,8 +4,10 @@
 
 #![allow(unsafe_code, reason = "a global allocator can be written no other way")]
 
+use rulec::history::MemoryStore;
 use rulec::{Compiler, LiveRules, Rules};
 use rulec_base::json;
+use serde_json::json;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::hint::black_box;
@@ -184,4 +186,38 @@ fn quantifiers_as_values_take_work_in_proportion_to_their_depth() {
         assert!(few >= LETTER_COUNT, "{few} bytes: nothing was built");
         assert!(many < few + 8 * LETTER_COUNT, "{open}: {many} bytes ten deep, {few} three deep");
     }
+}
+
+/// A million keys with 50 messages each must fit into 4 GB: 80 bytes a message. `RULEC_KEYS` sets
+/// the number of keys.
+#[test]
+fn kept_messages_take_little_memory() {
+    const MESSAGES: usize = 50;
+    let keys: usize = std::env::var("RULEC_KEYS").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
+    let rules = Rules::from_text(
+        "input { tool: string, amount: number, user: string, now: datetime }
+         history by user keep 30d
+         route over when (sum p.amount for p in history: p.tool == tool) > 1_000 -> ask
+         route again when previous.decision.target == \"ask\" -> ask
+         default -> run",
+    )
+    .expect("they compile");
+    let store = MemoryStore::default().unpacked(64 * MESSAGES);
+    let (before, _) = HELD_AND_PEAK_BYTES.get();
+    for key in 0..keys {
+        let user = format!("user-{key:08}");
+        for at in 0..MESSAGES {
+            let tool = ["search", "read_file", "send_email", "pay"][at * 7 % 4];
+            let amount = (at * key % 1_000) as f64 + 0.5;
+            let now = format!("2026-01-31T12:{at:02}:{:02}Z", key % 60);
+            let message = json!({"tool": tool, "amount": amount, "user": user, "now": now});
+            let decision = rules.decide(&message);
+            rules.record(&store, &message, &decision).expect("it is recorded");
+        }
+    }
+    let (after, _) = HELD_AND_PEAK_BYTES.get();
+    let held = (after - before) as usize / (keys * MESSAGES);
+    println!("{keys} keys: {held} bytes a message, with its share of the key");
+    assert_eq!(store.key_count(), keys);
+    assert!(held < 80, "{held} bytes");
 }

@@ -10,6 +10,7 @@ use rulec_analysis::why_not::{WhyNot, WhyNotQuery, explain_why_not};
 use rulec_analysis::{self, Analysis, AnalysisOptions, AnalysisSubject, Finding};
 use rulec_eval::decision::Choice;
 use rulec_sema::hir::{RuleId, TableId};
+use rulec_vm::bytecode::growing_history_loops;
 use rulec_vm::index::TablePlan;
 use serde_json::Value as Json;
 use std::cell::{OnceCell, RefCell};
@@ -184,7 +185,8 @@ impl Rules {
     /// ```
     pub fn cost(&self) -> Vec<TableCost> {
         let set = self.rule_set();
-        table_costs(&set.program, set.normal())
+        let growing = growing_history_loops(&set.program, set.normal()).unwrap_or_default();
+        table_costs(&set.program, set.normal(), &|part| growing.contains(&part))
     }
 
     /// Returns the same rules, but with the reference evaluator ([`Tier::Reference`]) as engine.

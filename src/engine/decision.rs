@@ -9,6 +9,7 @@ use rulec_base::message;
 use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
 use rulec_eval::trace;
+use rulec_lang::history::HistoryGap;
 use rulec_lang::limits::Exceeded;
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
@@ -23,7 +24,8 @@ use std::time::Duration;
 /// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`. The key `requires` lists the
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
-/// `missing_args`, `exceeded` and `failures` appear if they are not empty.
+/// `missing_args`, `exceeded` and `failures` appear if they are not empty. `history_gap` is `no_key`
+/// or `dropped` if [`Decision::history_gap`] returns a gap.
 ///
 /// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules
@@ -299,6 +301,13 @@ impl Decision {
     /// counted as missing.
     pub fn exceeded(&self) -> &[Exceeded] {
         self.details_list(|details| &details.exceeded)
+    }
+
+    /// Returns why the history may lack messages that the rules read: the message has no key, or
+    /// `at most` removed messages that a rule could have read. `None` if the decision read all that
+    /// happened, or if the rules read no history.
+    pub fn history_gap(&self) -> Option<HistoryGap> {
+        self.details.as_deref().and_then(|details| details.history_gap)
     }
 
     /// Returns the time that this decision spent in functions of the embedding program.

@@ -99,6 +99,7 @@ impl EngineChoice {
             false => self.run_with_engine(rules, scratch, input, decide),
         };
         Details::add_breaches(&mut details, breaches);
+        Details::add_history_gap(&mut details, scratch.history().gap());
         let tables = choice.visited_tables(&rules.program, entry);
         let (chosen, generation) = (choice.chosen, rules.generation);
         Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
@@ -265,7 +266,7 @@ impl EngineChoice {
             Input::Tree(tree) => {
                 match self.backend(rules, true) {
                     Backend::Reference => {
-                        let history = scratch.history();
+                        let history = scratch.history().view();
                         return rules.with_evaluator(tree, history, |mut evaluator| work(&mut evaluator));
                     }
                     #[cfg(feature = "jit")]

@@ -14,6 +14,7 @@ use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
 use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
+use rulec_lang::history::PastView;
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, Outcome, Program, TableId, TableKind};
 use rulec_vm::vm::Scratch;
 use serde::Serialize;
@@ -108,8 +109,8 @@ impl<'r> Entry<'r> {
         Entry { history: Some(history), ..self }
     }
 
-    fn earlier_messages(&self) -> &'r [Json] {
-        self.history.map_or(&[], Past::elements)
+    fn earlier_messages(&self) -> PastView<'r> {
+        self.history.map(Past::view).unwrap_or_default()
     }
 
     /// Decides for a message and its history, and records the message. No other message with the
@@ -153,10 +154,8 @@ impl<'r> Entry<'r> {
         ThreadWorkspace::with_current(|ThreadWorkspace { thread, scratch, .. }| {
             let rules = self.rules.thread_handle(*thread);
             let Some(history) = self.history else { return work(self.new_engine_choice(), rules, scratch) };
-            let none = scratch.set_history(history.clone());
-            let result = work(self.new_engine_choice(), rules, scratch);
-            scratch.set_history(none);
-            result
+            let mut scratch = scratch.with_history(history.clone());
+            work(self.new_engine_choice(), rules, &mut scratch)
         })
     }
 

@@ -12,6 +12,7 @@ mod declarations;
 mod edit;
 mod error;
 mod goto_graph;
+mod history;
 mod recompile;
 mod route;
 mod segment;
@@ -181,7 +182,7 @@ impl LiveRules {
 
     /// Returns the decision of the top-level routes, which lie outside any table.
     pub fn decide(&self, message: &Json) -> Decision {
-        decide::decide_in_snapshot(&self.shared.snapshot.load(), TableId(0), message)
+        decide::decide_in_snapshot(&self.shared.snapshot.load(), TableId(0), message, None)
     }
 
     /// Decides for a message given as JSON text; see
@@ -204,7 +205,7 @@ impl LiveRules {
     pub fn decide_in(&self, entry: &str, message: &Json) -> Result<Decision, UnknownEntry> {
         let snapshot = self.shared.snapshot.load();
         let table = snapshot.base.rules.entry(entry)?.id();
-        Ok(decide::decide_in_snapshot(&snapshot, table, message))
+        Ok(decide::decide_in_snapshot(&snapshot, table, message, None))
     }
 
     /// Returns the names of all top-level routes whose conditions hold, in evaluation order.
@@ -212,8 +213,7 @@ impl LiveRules {
         decide::matched(&self.shared.snapshot.load(), TableId(0), message)
     }
 
-    /// Returns the names of all routes of the entry whose conditions hold, in evaluation order. A
-    /// jump (`goto`) is listed if its own condition holds; the routes of its target are not listed.
+    /// Like [`LiveRules::matched`], for the table, choice, router or flow set with this name.
     ///
     /// # Errors
     /// If there is no such entry.

@@ -3,17 +3,16 @@
 use super::Rules;
 use super::decision::Decision;
 use super::set::RuleSet;
-use crate::history::{Past, RecordError, Store, StoreError, time_of_message};
+use crate::history::{self, Past, RecordError, Store, StoreError, time_of_message};
 use serde_json::Value as Json;
 
 impl RuleSet {
     /// Returns the earlier messages that a decision about `message` sees; see [`Rules::past`].
     pub(super) fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
-        let mut past = Past::default();
-        if let Some(plan) = self.history_plan()
-            && let Some(key) = plan.key(message)
-        {
-            store.with_key(&key, &mut |events| past = plan.past(events, message))?;
+        let Some(plan) = self.history_plan() else { return Ok(Past::default()) };
+        let mut past = plan.past_without_key();
+        if let Some(key) = plan.key(message) {
+            history::with_key(store, &key, &mut |events| past = plan.past(events, message))?;
         }
         Ok(past)
     }
@@ -40,16 +39,11 @@ impl RuleSet {
         let key = plan.key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
         let at = time_of_message(message).ok_or(RecordError::NoTime)?;
         let mut decision = None;
-        store.with_key(&key, &mut |events| {
+        history::with_key(store, &key, &mut |events| {
             decision = decide(plan.past(events, message));
-            events.insert(
-                at,
-                plan.element(
-                    message,
-                    decision.as_ref().map(|decision| [decision.chosen(), decision.target()]),
-                ),
-                plan,
-            );
+            let names = decision.as_ref().map(|decision| [decision.chosen(), decision.target()]);
+            let element = plan.element(message, names, events);
+            events.insert(at, element, plan);
         })?;
         Ok(decision)
     }

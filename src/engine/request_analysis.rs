@@ -6,6 +6,7 @@ use rulec_base::diag::{Diagnostic, Message};
 use rulec_eval::text_analysis::record::{RecordAnalyzer, RequestAnalysis};
 use rulec_eval::trace::MASK;
 use rulec_lang::arena::Arena;
+use rulec_lang::history::PastView;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Expr, Program, Term};
 use serde_json::{Map, Value as Json, json};
@@ -77,7 +78,7 @@ impl Rules {
         let analyzer = analyzer.as_ref().map_err(to_error)?;
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
         let mut record = analyzer.analyze(text, &Arena::new(&set.program.limits));
-        record.context_score = set.with_evaluator(message, &[], |mut evaluator| {
+        record.context_score = set.with_evaluator(message, PastView::default(), |mut evaluator| {
             let score = context_score(evaluator.program())?;
             number(evaluator.eval_expr(score))
         });

@@ -109,6 +109,11 @@ impl Session {
         Ok(self.decide_over(past, message))
     }
 
+    /// Decides for a message with these earlier messages; see [`Rules::past`](crate::Rules::past).
+    pub fn decide_with_past(&mut self, past: &Past, message: &Json) -> Decision {
+        self.decide_over(past.clone(), message)
+    }
+
     /// Records a message with the decision about it; see [`Rules::record`](crate::Rules::record).
     ///
     /// # Errors
@@ -142,10 +147,8 @@ impl Session {
 
     /// Decides for a message with these earlier messages.
     fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
-        let none = self.scratch.set_history(past);
-        let decision = self.decide(message);
-        self.scratch.set_history(none);
-        decision
+        let mut scratch = self.scratch.with_history(past);
+        self.engine_choice.decide(&self.rules, &mut scratch, Input::Tree(message))
     }
 
     /// Decides for a message given as JSON text; see

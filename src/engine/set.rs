@@ -15,6 +15,7 @@ use rulec_eval::text_analysis::record::RecordAnalyzer;
 #[cfg(feature = "jit")]
 use rulec_jit::JitCode;
 use rulec_lang::arena::Arena;
+use rulec_lang::history::PastView;
 use rulec_lang::schema::{InputContract, InputViolation};
 use rulec_lang::value::Value;
 use rulec_sema::check::Suppressions;
@@ -199,7 +200,7 @@ impl RuleSet {
     pub fn with_evaluator<T>(
         &self,
         message: &Json,
-        history: &[Json],
+        history: PastView<'_>,
         work: impl FnOnce(Evaluator<'_>) -> T,
     ) -> T {
         let arena = Arena::new(&self.program.limits);

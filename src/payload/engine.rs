@@ -8,6 +8,7 @@ use rulec_eval::host::{Host, HostCalls};
 #[cfg(feature = "jit")]
 use rulec_jit::Machine;
 use rulec_lang::arena::{Arena, EachBlocks};
+use rulec_lang::history::PastView;
 use rulec_lang::limits::{self, Exceeded, Limit};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{BindingId, Program, RuleId, TableId, ValueId};
@@ -21,6 +22,7 @@ pub(super) struct PayloadEngine<'a> {
     hosts: &'a [Host],
     input: &'a Json,
     arena: &'a Arena,
+    history: PastView<'a>,
     /// Cache of host function results for the reference evaluator; `None` until the reference
     /// evaluator runs.
     calls: Option<HostCalls<'a>>,
@@ -36,13 +38,14 @@ enum Evaluation<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables (bindings) in the rules of the payload kind.
+    /// variables (bindings) in the rules of the payload kind. `scratch` has the earlier messages
+    /// too; the evaluator reads them from `history`.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,
         arena: &'a Arena,
         bindings: usize,
-        scratch: &'a mut Scratch,
+        (history, scratch): (PastView<'a>, &'a mut Scratch),
     ) -> PayloadEngine<'a> {
         let (program, hosts, code) = (rules.program(), rules.hosts(), rules.bytecode());
         let slots = &program.slots;
@@ -57,7 +60,7 @@ impl<'a> PayloadEngine<'a> {
             },
             _ => Evaluation::Vm(Vm::over_bindings(code, hosts, slots, input, bindings, scratch)),
         };
-        PayloadEngine { evaluation, program, hosts, input, arena, calls: None }
+        PayloadEngine { evaluation, program, hosts, input, arena, history, calls: None }
     }
 
     /// Enters an `each` block, whose rules apply to each element of a list of length `elements`.
@@ -163,6 +166,7 @@ impl<'a> PayloadEngine<'a> {
             Evaluation::Compiled(machine) => machine.binding_values(),
         };
         let roots = self.arena.bump().alloc_slice_copy(roots);
-        Evaluator::new(self.program, self.input, self.arena, calls).with_roots(roots)
+        let evaluator = Evaluator::new(self.program, self.input, self.arena, calls);
+        evaluator.with_roots(roots).with_history(self.history)
     }
 }

@@ -9,6 +9,7 @@ use super::secrets::Secrets;
 use super::unchecked::MissingInputs;
 use crate::condition::{Condition, ConditionError};
 use crate::engine::ThreadWorkspace;
+use crate::history::Past;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -122,7 +123,7 @@ pub(super) fn run_checks<'a>(
     private: &'a [OwnedPath],
     coverage: Option<&'a mut ConditionCoverage>,
 ) -> Pass {
-    let Judge { rules, input, .. } = judge;
+    let Judge { rules, input, past, .. } = judge;
     let kind = judge.payload();
     if !payload.is_object() {
         let violations = vec![FoundViolation {
@@ -142,12 +143,22 @@ pub(super) fn run_checks<'a>(
         return Pass { violations, ..Pass::default() };
     }
     ThreadWorkspace::with_current(|ThreadWorkspace { scratch, .. }| {
+        // The guard ends before the next decision of this thread.
+        let mut with_past;
+        let scratch = match past {
+            Some(past) => {
+                with_past = scratch.with_history(past.clone());
+                &mut *with_past
+            }
+            None => scratch,
+        };
         let (program, count) = (rules.program(), kind.bindings as usize);
         let arena = Arena::new(&program.limits);
+        let history = past.as_ref().map(Past::view).unwrap_or_default();
         let mut run = PayloadRun {
             program,
             payload,
-            engine: PayloadEngine::new(rules, input, &arena, count, scratch),
+            engine: PayloadEngine::new(rules, input, &arena, count, (history, scratch)),
             sources: traced.then(|| rules.sources()),
             binding_paths: SmallVec::from_elem(None, count),
             violations: Vec::new(),

@@ -21,7 +21,7 @@ fn run_test(rules: &Rules, test: &Test) -> Option<TestOutcome> {
         format_verdict(kind, outcome, breaks.iter().map(|(rule, path)| (&**rule, path.as_deref())));
     // If the test expects paths, show the actual paths too.
     let shows_paths = breaks.iter().any(|(_, path)| path.is_some());
-    let (passed, actual) = match judge_message(rules, kind, &test.message) {
+    let (passed, actual) = match judge_message(rules, kind, test) {
         Ok((found, broken)) => {
             let is_expected = *found == **outcome && (breaks.is_empty() || matches_expected(breaks, &broken));
             let mut shown_rules: Vec<(&str, Option<&str>)> =
@@ -55,9 +55,13 @@ fn matches_expected(expected: &[(Arc<str>, Option<Arc<str>>)], broken: &[Violate
 fn judge_message(
     rules: &Rules,
     kind: &str,
-    message: &Json,
+    test: &Test,
 ) -> Result<(&'static str, Vec<ViolatedRule>), JudgeError> {
+    let Test { message, history, .. } = test;
     let mut judge = Judge::new(rules, kind)?;
+    if let Some(plan) = rules.rule_set().history_plan() {
+        judge = judge.with_history(plan.past_of_test(history.clone(), message));
+    }
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
             judge = judge.input(name, value.clone())?;

@@ -5,7 +5,8 @@ use crate::support::engines::{COLUMNS, Findable, INDEX, REFERENCE};
 use crate::support::generate::{Generator, message};
 use crate::support::random::Random;
 use crate::support::trials::{run_trials, seeds};
-use rulec::{Compiler, Decision, Rules, Session};
+use rulec::history::{MemoryStore, Past};
+use rulec::{Compiler, Decision, Entry, Rules, Session};
 use rulec_lang::limits::{Limit, TABLE};
 use rulec_sema::hir::Merge;
 use serde_json::Value as Json;
@@ -35,8 +36,13 @@ fn reload(rules: &Rules) -> Rules {
 }
 
 /// Returns everything that a caller can observe about a decision, except the time taken.
-fn decide_and_explain(rules: &Rules, entry: &str, message: &Json) -> (String, Vec<String>) {
-    let entry = rules.entry(entry).expect("the generator names the entries");
+fn decide_and_explain(
+    rules: &Rules,
+    entry: &str,
+    message: &Json,
+    past: Option<&Past>,
+) -> (String, Vec<String>) {
+    let entry = entry_with(rules, entry, past);
     let matched = entry.matched(message).into_iter().map(str::to_owned).collect();
     (show_decision(&entry.decide(message)), matched)
 }
@@ -46,6 +52,15 @@ fn decide_and_explain(rules: &Rules, entry: &str, message: &Json) -> (String, Ve
 fn decide_by_session(session: &mut Session, message: &Json) -> (String, Vec<String>) {
     let decision = session.decide_line(message.to_string().as_bytes()).expect("the message is an object");
     (show_decision(&decision), session.matched(message).into_iter().map(str::to_owned).collect())
+}
+
+/// Returns an entry with the earlier messages, if the program keeps any.
+fn entry_with<'r>(rules: &'r Rules, name: &str, past: Option<&'r Past>) -> Entry<'r> {
+    let entry = rules.entry(name).expect("the generator names the entries");
+    match past {
+        Some(past) => entry.with_history(past),
+        None => entry,
+    }
 }
 
 fn show_decision(decision: &Decision) -> String {
@@ -71,6 +86,9 @@ struct Tally {
     chose: usize,
     found: usize,
     rejected: usize,
+    /// Number of pairs whose program reads a history, and of those with earlier messages.
+    historic: usize,
+    with_past: usize,
     /// Number of programs that were also loaded from an artifact, by the engine that decided.
     loaded: BTreeMap<String, usize>,
     /// Number of nodes with a `merge` clause in these programs.
@@ -86,6 +104,8 @@ impl Tally {
         self.found += other.found;
         self.rejected += other.rejected;
         self.merging += other.merging;
+        self.historic += other.historic;
+        self.with_past += other.with_past;
         for (engine, count) in other.loaded {
             *self.loaded.entry(engine).or_default() += count;
         }
@@ -110,19 +130,24 @@ impl Engine {
     fn assert(
         &mut self,
         entry: (usize, &str),
-        message: &Json,
+        (message, past): (&Json, Option<&Past>),
         expected: &(String, Vec<String>),
         decided: &Decision,
         context: &dyn Fn() -> String,
     ) {
         let (name, (at, entry)) = (&self.name, entry);
-        assert_eq!(decide_and_explain(&self.rules, entry, message), *expected, "{name}: {}", context());
-        let handle = self.rules.entry(entry).expect("the generator names the entries");
+        assert_eq!(decide_and_explain(&self.rules, entry, message, past), *expected, "{name}: {}", context());
+        let handle = entry_with(&self.rules, entry, past);
         let record = self.rules.prepare(message);
         let prepared = handle.decide_prepared(&record);
         assert_eq!(prepared.chosen(), decided.chosen(), "{name}, prepared: {}", context());
         assert_eq!(prepared.args(), decided.args(), "{name}, prepared: {}", context());
         let session = &mut self.sessions[at];
+        if let Some(past) = past {
+            let decision = show_decision(&session.decide_with_past(past, message));
+            assert_eq!(decision, expected.0, "{name}, session: {}", context());
+            return;
+        }
         assert_eq!(decide_by_session(session, message), *expected, "{name}, session: {}", context());
         let bare = session.choose(&record);
         let chosen = bare.chosen.map(|chosen| chosen.name(self.rules.program()));
@@ -179,17 +204,29 @@ fn compare(seed: u64, tally: &mut Tally) {
         *tally.loaded.entry(name.clone()).or_default() += 1;
         engines.push(engine(name, column.compile(&loaded)));
     }
+    let store = MemoryStore::default();
     let findable = seed.is_multiple_of(8).then(|| Findable::new(&rules));
     for at in 0..MESSAGES {
         let message = message(&mut random);
         let number = at % program.entries.len();
         let entry = &*program.entries[number];
-        let expected = decide_and_explain(&reference, entry, &message);
+        let past = rules.has_history().then(|| rules.past(&store, &message).expect("a store in memory"));
+        let past = past.as_ref();
+        let expected = decide_and_explain(&reference, entry, &message, past);
         let context = || format!("seed {seed}, entry {entry}, message {message}\n{source}");
-        let handle = rules.entry(entry).expect("the generator names the entries");
+        let handle = entry_with(&rules, entry, past);
         let decided = handle.decide(&message);
         for engine in &mut engines {
-            engine.assert((number, entry), &message, &expected, &decided, &context);
+            engine.assert((number, entry), (&message, past), &expected, &decided, &context);
+        }
+        if let Some(past) = past {
+            tally.historic += 1;
+            tally.with_past += usize::from(!past.elements().is_empty());
+            // A message without the key or without a time is not recorded.
+            let _ = match at % 4 {
+                0 => rules.observe(&store, &message),
+                _ => rules.record(&store, &message, &decided),
+            };
         }
         if let Some(findable) = &findable {
             tally.chose += usize::from(decided.chosen().is_some() && !decided.is_default());
@@ -215,6 +252,7 @@ fn every_engine_answers_like_the_reference() {
     assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 80), "{tally:?}");
     assert!(chose > 5_000 && found * 100 >= chose * 21, "{tally:?}");
     assert!(tally.merging > 60, "{tally:?}");
+    assert!(tally.historic > 10_000 && tally.with_past * 2 > tally.historic, "{tally:?}");
 }
 
 /// Pieces of syntax of random predicates, as they appear in the source text.

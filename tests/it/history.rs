@@ -243,7 +243,9 @@ impl HistoryPrograms {
     }
 
     fn test(&mut self, element: &str) -> String {
-        match self.random.below(10) {
+        match self.random.below(12) {
+            10 => format!("{element}.code {} code", self.pick(&["==", "!="])),
+            11 => format!("{element}.code == {}", self.pick(&["\"a\"", "tool", "code ?? \"b\""])),
             0 => format!("{element}.tool == tool"),
             1 => format!("{element}.tool == {}", self.pick(&["\"a\"", "\"b\"", "\"c\""])),
             2 => format!("{element}.n {} {}", self.pick(&["<", ">=", "=="]), self.random.below(6)),
@@ -290,7 +292,7 @@ impl HistoryPrograms {
         let keep = self.pick(&["", " keep 5m", " keep 1m at most 20", " at most 5"]);
         let key = self.pick(&["", " by key"]);
         let mut source = format!(
-            "input {{ tool: string, key: string, n?: int, f?: number, flag?: bool, tags?: list<string>, now: datetime }}
+            "input {{ tool: string, key: string, n?: int, f?: number, flag?: bool, tags?: list<string>, code?: string @private, now: datetime }}
              history{key}{keep}\n"
         );
         for route in 0..1 + self.random.below(6) {
@@ -300,6 +302,10 @@ impl HistoryPrograms {
             }
             if self.random.chance(15) {
                 condition = "previous.tool == tool".to_owned();
+            }
+            if self.random.chance(5) {
+                // Then the code is kept as it is.
+                condition = format!("{condition} and (count p in history: p.code starts_with \"a\") >= 1");
             }
             let _ = writeln!(source, "route r{route} when {condition} -> h{}", self.random.below(3));
         }
@@ -318,6 +324,9 @@ impl HistoryPrograms {
         }
         if self.random.chance(80) {
             message["f"] = json!([0.1, 0.2, 1.5, 3.0, 1e9][self.random.below(5)]);
+        }
+        if self.random.chance(80) {
+            message["code"] = json!(self.pick(&["a", "b"]));
         }
         if self.random.chance(60) {
             message["flag"] = json!(self.random.chance(50));
@@ -348,6 +357,9 @@ fn engines_agree_on_random_programs_with_histories() {
                 (column, session.with_history(Arc::new(MemoryStore::default())))
             })
             .collect();
+        // A hash compares like its text.
+        let plain = Rules::from_text(&source.replace(" @private", "")).expect("they compile too");
+        columns.push((&REFERENCE, plain.session().with_history(Arc::new(MemoryStore::default()))));
         let mut second = 0;
         for _ in 0..60 {
             second = (second + programs.random.below(8)).saturating_sub(programs.random.below(4));

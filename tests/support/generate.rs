@@ -5,6 +5,7 @@
 mod conditions;
 mod decide;
 mod decimals;
+mod history;
 mod limits;
 mod lists;
 mod message;
@@ -100,6 +101,8 @@ pub struct Generator<'r> {
     /// Whether the program has an `input` block.
     declared: bool,
     analysis: bool,
+    /// Whether the program has a `history` statement.
+    history: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -112,6 +115,8 @@ enum Kind {
     Time,
     Item,
     Cond,
+    /// An earlier message.
+    Event,
 }
 
 /// The fields that a message may have, each with its path and kind.
@@ -167,6 +172,7 @@ impl<'r> Generator<'r> {
             hosts: false,
             declared: false,
             analysis: false,
+            history: false,
         }
     }
 
@@ -202,6 +208,9 @@ impl<'r> Generator<'r> {
         if self.random.chance(60) {
             self.declared = true;
             self.out.push_str(INPUT);
+            if self.random.chance(25) {
+                self.declare_history();
+            }
         }
         if self.random.chance(25) {
             let case = self.random.pick(&["sensitive", "insensitive", "full"]);
@@ -369,6 +378,13 @@ impl<'r> Generator<'r> {
         {
             return analysed.to_owned();
         }
+        if depth > 0
+            && self.history
+            && self.random.chance(10)
+            && let Some(value) = self.history_value(kind, depth - 1)
+        {
+            return value;
+        }
         if depth > 0 && self.random.chance(35) {
             if self.random.chance(15) {
                 let (cond, then, other) =
@@ -412,6 +428,7 @@ impl<'r> Generator<'r> {
                 (a, b) if *a == b => names.push(name.clone()),
                 (Kind::Item, Kind::Text) => names.push(format!("{name}.name")),
                 (Kind::Item, Kind::Float) => names.push(format!("{name}.price")),
+                (Kind::Event, _) => names.extend(history::fields(name, kind)),
                 _ => {}
             }
         }
@@ -425,7 +442,9 @@ impl<'r> Generator<'r> {
             Kind::Decimal => self.random.pick(DECIMALS).to_owned(),
             Kind::Text => quoted(self.random.pick(WORDS)),
             Kind::Time => "now".to_owned(),
-            Kind::Bool | Kind::Cond | Kind::Item => self.random.pick(&["true", "false"]).to_owned(),
+            Kind::Bool | Kind::Cond | Kind::Item | Kind::Event => {
+                self.random.pick(&["true", "false"]).to_owned()
+            }
         }
     }
 
@@ -454,7 +473,7 @@ fn type_name(kind: Kind) -> &'static str {
         Kind::Decimal => "decimal",
         Kind::Text => "string",
         Kind::Time => "datetime",
-        Kind::Item => "any",
+        Kind::Item | Kind::Event => "any",
     }
 }
 

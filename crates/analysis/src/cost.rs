@@ -39,6 +39,9 @@ pub struct StatementCost {
     pub steps: u64,
     /// The number of host function calls in the statement's condition.
     pub calls: u64,
+    /// Whether the work grows with the number of messages in the history.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub grows_with_history: bool,
 }
 
 /// An amount of work: steps, and host function calls.
@@ -46,23 +49,27 @@ pub struct StatementCost {
 struct Work {
     steps: u64,
     calls: u64,
+    grows: bool,
 }
 
 impl Work {
     fn add(&mut self, other: Work) {
         self.steps = self.steps.saturating_add(other.steps);
         self.calls = self.calls.saturating_add(other.calls);
+        self.grows |= other.grows;
     }
 
     fn repeated(self, count: u64) -> Work {
-        Work { steps: self.steps.saturating_mul(count), calls: self.calls.saturating_mul(count) }
+        let (steps, calls) = (self.steps.saturating_mul(count), self.calls.saturating_mul(count));
+        Work { steps, calls, ..self }
     }
 }
 
-/// Computes the cost of each table with which a decision can start.
+/// Computes the cost of each table with which a decision can start. `growing` are the loops whose
+/// work grows with the history.
 #[doc(hidden)]
-pub fn table_costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
-    let mut walk = CostWalk { program, normal, cache: HashMap::new() };
+pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
+    let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };
     let mut tables: Vec<(TableCost, Vec<TableId>)> = Vec::new();
     for (table_index, routes) in normal.tables.iter().enumerate() {
         let mut total = Work::default();
@@ -71,7 +78,8 @@ pub fn table_costs(program: &Program, normal: &Normal) -> Vec<TableCost> {
             let work = walk.work_of_cond(route.cond);
             total.add(work);
             let name = program.rules[route.route.index()].name.to_string();
-            statements.push(StatementCost { name, steps: work.steps, calls: work.calls });
+            let Work { steps, calls, grows: grows_with_history } = work;
+            statements.push(StatementCost { name, steps, calls, grows_with_history });
         }
         statements.sort_by_key(|statement| std::cmp::Reverse(statement.steps));
         let table = program.tables[table_index].name.to_string();
@@ -98,7 +106,7 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start
             continue;
         }
         let (table, jumps) = &tables[table_index];
-        total.add(Work { steps: table.steps, calls: table.calls });
+        total.add(Work { steps: table.steps, calls: table.calls, grows: false });
         pending.extend(jumps.iter().map(|target| target.index()));
         if let Some(rulec_sema::hir::Outcome::Goto(target)) = &program.tables[table_index].default {
             pending.push(target.index());
@@ -111,6 +119,7 @@ fn reachable_work(program: &Program, tables: &[(TableCost, Vec<TableId>)], start
 struct CostWalk<'a> {
     program: &'a Program,
     normal: &'a Normal,
+    growing: &'a dyn Fn(Part) -> bool,
     cache: HashMap<Part, Work>,
 }
 
@@ -143,13 +152,14 @@ impl CostWalk<'_> {
             work = work.repeated(self.program.limits.max_elements_per_quantifier(depth.max(1)));
         }
         work.add(self.own_work(part));
+        work.grows |= (self.growing)(part);
         self.cache.insert(part, work);
         work
     }
 
     /// Returns the work of one node; the work of its children is not included.
     fn own_work(&self, part: Part) -> Work {
-        let steps = |steps| Work { steps, calls: 0 };
+        let steps = |steps| Work { steps, ..Work::default() };
         match part {
             Part::Pred(id) => steps(self.predicate_steps(&self.normal.preds[id as usize])),
             Part::Expr(id) => match &self.normal.exprs[id as usize] {
@@ -165,7 +175,7 @@ impl CostWalk<'_> {
                     Some(host) if host.feature.is_some() => {
                         steps(self.program.limits.get(Limit::RequestWork))
                     }
-                    _ => Work { steps: 1, calls: 1 },
+                    _ => Work { steps: 1, calls: 1, grows: false },
                 },
                 NExpr::Op(..) | NExpr::List(_) | NExpr::Index(..) | NExpr::Window(..) => steps(1),
                 _ => Work::default(),

@@ -29,6 +29,7 @@ mod misspelt;
 mod orders;
 pub mod overlaps;
 mod pairing;
+mod past;
 mod place;
 mod possible_kinds;
 mod prepared;
@@ -150,6 +151,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
         routes::analyse_table(&mut solver, &mut report, subject, TableId(table_index as u32), &facts);
     }
     report.report_unanalysed();
+    past::report_conditions_on_the_past(&mut report);
     unused::report_unused_definitions(&mut report);
     solver.budget().begin_share();
     misspelt::report_misspelt_fields(&mut report, solver.budget());

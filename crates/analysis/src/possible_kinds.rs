@@ -1,6 +1,7 @@
 //! The kinds of value that an expression may have.
 
 use hashbrown::HashMap;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Op, OperatorResult};
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_sema::hir::Slot;
@@ -32,6 +33,7 @@ impl<'p> PossibleKinds<'p> {
             NExpr::List(_) => KindSet::LIST,
             NExpr::Fold { fold: NFold::Count, .. } => KindSet::INT,
             NExpr::Fold { fold: NFold::Sum(_), .. } => KindSet::NUMBER.union(KindSet::DECIMAL),
+            NExpr::Window(WindowBound::Hashed, ..) => KindSet::INT,
             NExpr::Window(..) | NExpr::History(_) => KindSet::LIST,
             NExpr::Cond { .. } | NExpr::Quantifier { .. } => KindSet::BOOL,
             NExpr::Extern(id, _) => self.extern_kinds.get(id.index()).copied().unwrap_or(KindSet::EVERY_KIND),

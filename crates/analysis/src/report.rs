@@ -24,6 +24,8 @@ pub(super) struct AnalysisReport<'p> {
 
 /// Maximum number of rules that one finding underlines.
 const MAX_LISTED_RULES: usize = 6;
+/// Stands for source text that is missing.
+pub(super) const MISSING_SOURCE: &str = "…";
 /// Number of `let`s in the program that are charged as one step of an evaluation, because the
 /// evaluator allocates memory for each `let`.
 const LETS_PER_STEP: usize = 16;
@@ -81,9 +83,14 @@ impl<'p> AnalysisReport<'p> {
         self.findings.push(Finding { diagnostic, witness });
     }
 
+    /// Returns the source text; [`MISSING_SOURCE`] if there is none, as in rules from an artifact.
+    pub fn source(&self, span: Span) -> &'p str {
+        self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or(MISSING_SOURCE)
+    }
+
     /// Returns the source text on one line, truncated.
     pub fn quote(&self, span: Span) -> String {
-        let text = self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("…");
+        let text = self.source(span);
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
     }
 

@@ -3,12 +3,14 @@
 use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::lines::LineReader;
+use super::run::history::observed_message;
 use super::run::select_entry;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
 use rulec::diff::{Change, ChangeKind, Diff, EntryDiff, Verdict, answer};
-use rulec::{Decision, Entry, Message};
+use rulec::history::MemoryStore;
+use rulec::{Decision, Entry, Message, Session};
 use rulec_base::diag::comma_list;
 use rulec_base::json::{self, DecimalPaths};
 use rulec_base::message;
@@ -18,6 +20,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Compare the meaning of two versions of rules: show what they answer differently, with example
 /// messages
@@ -105,6 +108,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             let name = args.entry.as_deref();
             Some(replay_messages(
                 [select_entry(&old, name)?, select_entry(&new, name)?],
+                old.has_history() || new.has_history(),
                 path,
                 term,
                 |message| {
@@ -251,10 +255,11 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with both versions, and collects the differences. `entries` has
-/// the entry of the old version, then the entry of the new version. `mask_private` masks the
-/// private values of an example message.
+/// the entry of the old version, then the entry of the new version. If a version has a history,
+/// messages can be only recorded. `mask_private` masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
+    has_history: bool,
     path: &Path,
     term: &Term,
     mask_private: impl Fn(Json) -> Json,
@@ -267,7 +272,8 @@ fn replay_messages(
         places.add_field(&message, entry.decimal_paths().clone());
         places.merge(entry.decimal_paths().clone());
     }
-    let mut sessions = entries.map(|entry| entry.session());
+    // Each version sees the earlier messages with its own decisions.
+    let mut sessions = entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
     let mut replay = Replay::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
     while let Some(chunk) = lines.next_chunk()? {
@@ -284,9 +290,16 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
+            if has_history && let Some(observed) = observed_message(&message) {
+                for session in &sessions {
+                    // A message without a time or a key is not recorded.
+                    let _ = session.observe(&observed);
+                }
+                continue;
+            }
             replay.messages += 1;
             replay.masked += usize::from(message.to_string().contains(rulec_eval::trace::MASK));
-            let [before, after] = sessions.each_mut().map(|session| session.decide(&message));
+            let [before, after] = sessions.each_mut().map(|session| replay_message(session, &message));
             if comparable_answer(&before) == comparable_answer(&after) {
                 continue;
             }
@@ -307,6 +320,15 @@ fn replay_messages(
     replay.flips = flips.into_values().collect();
     replay.flips.sort_by_key(|flip| std::cmp::Reverse(flip.count));
     Ok(replay)
+}
+
+/// Decides with the history and records the message. Without a history, or for a message that
+/// cannot be recorded, only decides.
+fn replay_message(session: &mut Session, message: &Json) -> Decision {
+    session.decide_and_record(message).unwrap_or_else(|_| {
+        // A store in memory does not fail.
+        session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
+    })
 }
 
 /// Returns the parts of a decision that a service acts on, such as target and arguments. Two

@@ -50,6 +50,7 @@ mod fix;
 mod fmt;
 mod graph;
 mod help;
+mod history;
 mod import;
 mod infer;
 mod init;
@@ -164,6 +165,7 @@ enum CliCommand {
     Lsp(lsp::Args),
     Init(init::Args),
     Log(log::Args),
+    History(history::Args),
     Doctor(doctor::Args),
     Bench(bench::Args),
     Repl(repl::Args),
@@ -276,6 +278,7 @@ fn run_command(command: CliCommand, term: &Term, out: &mut Out) -> Result<Status
         #[cfg(feature = "lsp")]
         CliCommand::Lsp(args) => lsp::run(&args, term),
         CliCommand::Log(args) => log::run(&args, term, out),
+        CliCommand::History(args) => history::run(&args, term, out),
         CliCommand::Init(args) => init::run(&args, term, out),
         CliCommand::Doctor(args) => doctor::run(&args, term, out),
         CliCommand::Bench(args) => bench::run(&args, term, out),

@@ -1,6 +1,6 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
-mod history;
+pub mod history;
 mod server;
 
 #[cfg(feature = "columns")]
@@ -49,6 +49,7 @@ use std::time::Instant;
   rulec run bot.rules messages.jsonl --model https://models.example.com/v1 --model-name small --record answers.jsonl
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
   rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
+  rulec run guard.rules calls.jsonl --history past/   keep them in a folder
   rulec run support messages.jsonl --server http://127.0.0.1:8181   ask the rules `support` of a service
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
@@ -91,10 +92,11 @@ pub struct Args {
     /// Append each decision with its message to a decision log, which `doctor` reads
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
-    /// Record each message that has a time `now` in memory, and decide with the earlier messages of
-    /// its key; a message with `"observe": true` is only recorded
-    #[arg(long, conflicts_with = "judged")]
-    history: bool,
+    /// Record each message that has a time `now`, and decide with the earlier messages of its key; a
+    /// message with `"observe": true` is only recorded. The messages are kept in the folder, or
+    /// without one in memory
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "judged")]
+    history: Option<Option<PathBuf>>,
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
@@ -148,7 +150,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
     }
-    let history = RunHistory::open(&rules, args.history, term)?;
+    let history = RunHistory::open(&rules, args.history.as_ref(), term)?;
     let worker = || DecidingWorker {
         rules: &rules,
         history: history.as_ref(),
@@ -162,7 +164,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         log_lines: Vec::new(),
     };
     let outcome = if args.columns.are_requested(&args.stream) {
-        let lines_only = args.log.is_some().then_some("--log").or(args.history.then_some("--history"));
+        let lines_only =
+            args.log.is_some().then_some("--log").or(args.history.is_some().then_some("--history"));
         if let Some(option) = lines_only.or(model.is_some().then(|| args.model.option_name())) {
             return Err(CliError::usage(message!(
                 "`{option}` needs messages and answers as JSON lines, and answers on standard output"
@@ -316,6 +319,10 @@ impl Worker for DecidingWorker<'_> {
         self.history.is_some()
     }
 
+    fn end_chunk(&mut self) -> Result<(), CliError> {
+        self.history.map_or(Ok(()), RunHistory::flush)
+    }
+
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
         if let Some(matcher) = self.matcher {
@@ -345,7 +352,7 @@ impl Worker for DecidingWorker<'_> {
         let mut message = self.parse(message)?;
         let rules = self.rules;
         let past = match self.history {
-            Some(history) if history.observe(rules, line, &mut message, out) => return Ok(()),
+            Some(history) if history.observe(rules, line, &message, out) => return Ok(()),
             Some(history) => history.past(rules, &message),
             None => Past::default(),
         };

@@ -110,6 +110,14 @@ pub trait Worker: Send {
         false
     }
 
+    /// Puts what the worker recorded on disk. Called before the answers of a chunk are written.
+    ///
+    /// # Errors
+    /// If it cannot be written. The answers are then not written either.
+    fn end_chunk(&mut self) -> Result<(), CliError> {
+        Ok(())
+    }
+
     /// Returns the lines for the decision log (a file with a line for each decision and its
     /// message) that were added since the last call.
     fn take_log_lines(&mut self) -> Vec<u8> {
@@ -266,7 +274,7 @@ impl StreamArgs {
         let rejected = ordered_pool::run_ordered(
             &mut workers,
             next_job,
-            |worker, chunk| (answer_chunk(worker, &chunk), worker.take_log_lines()),
+            |worker, chunk| (answer_chunk(worker, &chunk), worker.take_log_lines(), worker.end_chunk()),
             |results| write_in_order(out, log.as_mut(), &results),
         )?;
         if !out.is_closed() {
@@ -363,14 +371,15 @@ pub fn answer_message(
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,
-    results: &OrderedResults<(AnsweredChunk, Vec<u8>)>,
+    results: &OrderedResults<(AnsweredChunk, Vec<u8>, Result<(), CliError>)>,
 ) -> Result<usize, CliError> {
     let mut total_rejected = 0;
     let flush = |out: &mut Out, log: &mut Option<&mut LogFile>| {
         out.flush()?;
         log.as_mut().map_or(Ok(()), |log| log.flush())
     };
-    while let Some(((answers, rejected), log_lines)) = results.next(|| flush(out, &mut log))? {
+    while let Some(((answers, rejected), log_lines, ended)) = results.next(|| flush(out, &mut log))? {
+        ended?;
         total_rejected += rejected;
         out.write_answers(&answers)?;
         if let Some(log) = &mut log {

@@ -4,6 +4,7 @@
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
+use rulec_lang::history::HistoryGap;
 use rulec_lang::limits::{self, Exceeded};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, Program, RuleId, TableId};
@@ -51,6 +52,8 @@ pub struct Details {
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
+    /// Why the history may lack messages that the rules read; `None` if it lacks none.
+    pub history_gap: Option<HistoryGap>,
 }
 
 impl Details {
@@ -82,6 +85,15 @@ impl Details {
     pub fn add_breaches(details: &mut Option<Box<Details>>, breaches: Vec<InputViolation>) {
         if !breaches.is_empty() {
             details.get_or_insert_default().breaches = breaches;
+        }
+    }
+
+    /// Sets why the history may lack messages, and creates the details if there are none. Does
+    /// nothing if `gap` is `None`.
+    #[inline]
+    pub fn add_history_gap(details: &mut Option<Box<Details>>, gap: Option<HistoryGap>) {
+        if gap.is_some() {
+            details.get_or_insert_default().history_gap = gap;
         }
     }
 }

@@ -23,7 +23,7 @@ pub use order::flatten_operands;
 use crate::host::HostCalls;
 use order::HostCallFacts;
 use rulec_lang::arena::Arena;
-use rulec_lang::history;
+use rulec_lang::history::PastView;
 use rulec_lang::operators::budget::{self, PredicateContext};
 use rulec_lang::operators::implementations;
 use rulec_lang::operators::sets::ConstantSet;
@@ -44,8 +44,8 @@ pub struct Evaluator<'a, O = ()> {
     /// The values of bindings (named values in payload rules, such as the element of an `each`), by
     /// binding id.
     roots: &'a [Value<'a>],
-    /// The earlier messages, oldest first.
-    history: &'a [Json],
+    /// The earlier messages.
+    history: PastView<'a>,
     arena: &'a Arena,
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
     /// failed calls.
@@ -85,7 +85,7 @@ impl<'a> Evaluator<'a> {
             program,
             message,
             roots: &[],
-            history: &[],
+            history: PastView::default(),
             arena,
             hosts,
             host_call_facts: HostCallFacts::new(program),
@@ -129,9 +129,9 @@ impl<'a> Evaluator<'a> {
         Evaluator { roots, ..self }
     }
 
-    /// Returns this evaluator with the earlier messages that rules read as `history`, oldest first.
+    /// Returns this evaluator with the earlier messages that rules read as `history`.
     #[must_use]
-    pub fn with_history(self, history: &'a [Json]) -> Self {
+    pub fn with_history(self, history: PastView<'a>) -> Self {
         Evaluator { history, ..self }
     }
 }
@@ -409,7 +409,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
             }
             ExprKind::Window { list, bound, operand } => {
                 let list = self.eval_expr(list);
-                history::window(list, *bound, self.eval_expr(operand))
+                let operand = self.eval_expr(operand);
+                self.history.window(list, *bound, operand)
             }
             ExprKind::Cond(cond) => self.eval_cond(cond).into(),
             ExprKind::If { cond, then, other } => {
@@ -431,7 +432,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         let slot = &self.program.slots[id.index()];
         let root = match &slot.root {
             None => Some(Value::from_json(self.message)),
-            Some(root) if root.is_history() => Some(Value::JsonList(self.history)),
+            Some(root) if root.is_history() => Some(Value::JsonList(self.history.elements)),
             Some(root) => self.roots.get(root.id.index()).copied(),
         };
         slot.path.iter().fold(root.unwrap_or(Value::Missing), |value, key| value.field(key))

@@ -7,7 +7,11 @@
 use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
 use rulec_base::decimal::Decimal;
+use rulec_base::diag::Message;
+use rulec_base::message;
 use serde_json::{Map, Value as Json};
+use sha2::{Digest, Sha256};
+use std::hash::{BuildHasher, RandomState};
 use time::OffsetDateTime;
 
 /// The field of an element with the time at which its message was observed, as RFC 3339 text.
@@ -18,12 +22,107 @@ pub const DECISION_FIELD: &str = "decision";
 /// The field of an element with its position, an int. The positions of a list are consecutive, so
 /// an element that was read from the list can be found again. Authors cannot write this name.
 pub const POSITION_FIELD: &str = "#";
+/// The only field of the dict that replaces a private text: its hash, an int. So a hash is no value
+/// of a field whose declared type changed. Authors cannot write this name.
+pub const HASH_FIELD: &str = "#hash";
+
+/// The key of the hashes that replace private texts in a history. A store creates one, and keeps it
+/// as long as the messages.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct HashKey([u8; 16]);
+
+impl HashKey {
+    /// Creates a key that cannot be guessed.
+    pub fn random() -> HashKey {
+        let random = || RandomState::new().hash_one(0_u64).to_le_bytes();
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&random());
+        bytes[8..].copy_from_slice(&random());
+        HashKey(bytes)
+    }
+
+    /// Returns the key with these bytes, which [`HashKey::to_bytes`] returned.
+    pub fn from_bytes(bytes: [u8; 16]) -> HashKey {
+        HashKey(bytes)
+    }
+
+    /// Returns the key as bytes, so that a store can keep it.
+    pub fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+
+    /// Returns the hash of a text: the first 8 bytes of the SHA-256 hash of the key and the text.
+    pub fn hash(self, text: &str) -> i64 {
+        let hash = Sha256::new().chain_update(self.0).chain_update(text).finalize();
+        hash.iter().take(8).fold(0_i64, |bits, byte| (bits << 8) | i64::from(*byte))
+    }
+}
+
+impl std::fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashKey(…)")
+    }
+}
+
+/// Why a decision may have read less than what happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HistoryGap {
+    /// The message has no key, so its history is empty.
+    NoKey,
+    /// `at most` removed messages that the rules could have read.
+    Dropped,
+}
+
+impl HistoryGap {
+    /// Returns the word for the gap in JSON: `no_key` or `dropped`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HistoryGap::NoKey => "no_key",
+            HistoryGap::Dropped => "dropped",
+        }
+    }
+
+    /// Returns the gap and its remedy as a localized message.
+    pub fn to_message(self) -> Message {
+        match self {
+            HistoryGap::NoKey => {
+                message!("the message has no key of the history, so nothing happened before it")
+            }
+            HistoryGap::Dropped => message!(
+                "the history lacks messages that the rules could have read; raise `at most`, or shorten the windows"
+            ),
+        }
+    }
+}
+
+/// What an evaluation reads of the earlier messages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PastView<'a> {
+    /// The earlier messages, oldest first.
+    pub elements: &'a [Json],
+    /// The key of the hashes in the elements.
+    pub hash_key: HashKey,
+}
+
+impl<'a> PastView<'a> {
+    /// Returns the part of the history that a bound selects, or the hash of the operand; see
+    /// [`window`].
+    pub fn window(self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
+        match (bound, operand) {
+            (WindowBound::Hashed, Value::Str(text)) => Value::Int(self.hash_key.hash(text)),
+            _ => window(list, bound, operand),
+        }
+    }
+}
 
 /// The earlier messages of one key, sorted by the time at which they were observed.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
     times: Vec<OffsetDateTime>,
+    /// The time of the newest message that was removed because there were too many.
+    dropped: Option<OffsetDateTime>,
+    hash_key: HashKey,
 }
 
 impl Timeline {
@@ -33,7 +132,31 @@ impl Timeline {
         let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
         let times: Vec<OffsetDateTime> = times.collect();
         elements.truncate(times.len());
-        Timeline { elements, times }
+        Timeline { elements, times, ..Timeline::default() }
+    }
+
+    /// Returns this timeline with the key of the hashes in its elements.
+    #[must_use]
+    pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
+        Timeline { hash_key, ..self }
+    }
+
+    /// Returns this timeline with the time of the newest message that was removed because there
+    /// were too many.
+    #[must_use]
+    pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
+        Timeline { dropped, ..self }
+    }
+
+    /// Returns the key of the hashes in the elements.
+    pub fn hash_key(&self) -> HashKey {
+        self.hash_key
+    }
+
+    /// Returns the time of the newest message that was removed because there were too many. `None`
+    /// if none was.
+    pub fn dropped(&self) -> Option<OffsetDateTime> {
+        self.dropped
     }
 
     /// Returns the elements, oldest first.
@@ -72,14 +195,24 @@ impl Timeline {
         position
     }
 
-    /// Removes the oldest elements.
+    /// Removes the oldest elements, because they are no longer kept.
     pub fn remove_first(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
     }
+
+    /// Removes the oldest elements until at most `max` are left. Returns how many were removed.
+    pub fn drop_surplus(&mut self, max: usize) -> usize {
+        let surplus = self.elements.len().saturating_sub(max);
+        if let Some(last) = surplus.checked_sub(1) {
+            self.dropped = self.dropped.max(self.times.get(last).copied());
+            self.remove_first(surplus);
+        }
+        surplus
+    }
 }
 
-/// A bound of a part of the history.
+/// What is computed from a history and an operand: mostly a part of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
     /// `within D`: elements whose time is not before the operand.
@@ -88,9 +221,12 @@ pub enum WindowBound {
     After,
     /// `before q`: elements before the element that is the operand.
     Before,
+    /// No part of the history, but the hash of the operand, a text, by the history's key. The
+    /// checker compares it with private texts of elements, which are kept hashed.
+    Hashed,
 }
 
-impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before });
+impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
 /// Returns the part of a history that a bound selects. Missing if `list` is no list, or if the
 /// operand is not what the bound needs.

@@ -142,6 +142,9 @@ fn check_fields(
     }
     checker.check_graphs();
     checker.program.compute_each_depths();
+    if let Some(input) = checker.fields.declared_roots() {
+        checker.program.hash_private_history(input);
+    }
     (checker.program, checker.diagnostics, checker.fields)
 }
 

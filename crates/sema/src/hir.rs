@@ -18,7 +18,7 @@ mod verify;
 mod workflow;
 
 pub use condition::Condition;
-pub use history::{History, KeptFields};
+pub use history::{History, HistoryReads, KeptFields, Reach};
 pub use input_contract::InferredField;
 pub use nest::QuantifierFacts;
 pub use parts::{Part, Parts};

@@ -29,7 +29,7 @@ pub mod pools;
 pub mod verify;
 
 pub use chunk::Chunk;
-pub use lower::{LowerError, lower};
+pub use lower::{LowerError, growing_history_loops, lower};
 pub use pools::Pools;
 pub use verify::{VerifyError, verify};
 

@@ -46,7 +46,7 @@ pub use crate::input::SlotValues;
 pub use bindings::BindingSlots;
 pub use message::{JsonMessage, Message};
 pub use past::{HistoryMemo, Past};
-pub use scratch::Scratch;
+pub use scratch::{HistoryGuard, Scratch};
 
 /// The virtual machine during one decision. `M` is the source of the values of slots (fields that
 /// rules read).

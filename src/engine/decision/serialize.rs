@@ -107,6 +107,9 @@ impl Decision {
             let failures: Vec<Json> = self.failures().iter().map(failure_json).collect();
             map.serialize_entry("failures", &failures)?;
         }
+        if let Some(gap) = details.history_gap {
+            map.serialize_entry("history_gap", gap.as_str())?;
+        }
         Ok(())
     }
 }

@@ -8,13 +8,14 @@ use super::snapshot::Snapshot;
 use crate::engine::decision::Decision;
 use crate::engine::input::Input;
 use crate::engine::workspace::ThreadWorkspace;
-use crate::engine::{Rules, UnknownEntry};
+use crate::engine::{Entry, Rules, UnknownEntry};
+use crate::history::Past;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_eval::decision::{self, Choice, Chosen, Details, TableTrail};
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, RuleId, TableId, TableKind};
 use rulec_vm::table_search::{self, SearchResult, Searcher};
-use rulec_vm::vm::{JsonMessage, Vm};
+use rulec_vm::vm::{HistoryGuard, JsonMessage, Scratch, Vm};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -43,13 +44,22 @@ impl LiveRules {
 fn with_segment_vms<T>(
     snapshot: &Snapshot,
     message: &Json,
+    past: Option<&Past>,
     work: impl FnOnce(&mut SegmentVms<'_>, usize) -> T,
 ) -> T {
     ThreadWorkspace::with_current(|ThreadWorkspace { segments, thread, .. }| {
         if segments.len() < snapshot.segments.len() {
             segments.resize_with(snapshot.segments.len(), Default::default);
         }
-        let machines = snapshot.segments.iter().zip(segments).map(|(segment, scratch)| {
+        let mut guards: SmallVec<[HistoryGuard<'_>; 4]> = SmallVec::new();
+        let scratches: SmallVec<[&mut Scratch; 4]> = match past {
+            None => segments.iter_mut().collect(),
+            Some(past) => {
+                guards.extend(segments.iter_mut().map(|scratch| scratch.with_history(past.clone())));
+                guards.iter_mut().map(|guard| &mut **guard).collect()
+            }
+        };
+        let machines = snapshot.segments.iter().zip(scratches).map(|(segment, scratch)| {
             let rules = &segment.rules;
             let set = rules.rule_set();
             let mut machine = Vm::over_json(&set.bytecode, &set.hosts, message, scratch);
@@ -70,14 +80,20 @@ fn may_have_edits(snapshot: &Snapshot, entry: TableId) -> bool {
     snapshot.edited && snapshot.base.rules.program().tables[entry.index()].kind == TableKind::Routes
 }
 
-pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &Json) -> Decision {
+pub(super) fn decide_in_snapshot(
+    snapshot: &Snapshot,
+    entry: TableId,
+    message: &Json,
+    past: Option<&Past>,
+) -> Decision {
     let rules = &snapshot.base.rules;
     // If the message is not an object, the rules as last compiled in full return the decision that
     // refuses it.
     if !may_have_edits(snapshot, entry) || !message.is_object() {
-        return Decision { generation: snapshot.generation, ..rules.table(entry).decide(message) };
+        let entry = Entry { history: past, ..rules.table(entry) };
+        return Decision { generation: snapshot.generation, ..entry.decide(message) };
     }
-    with_segment_vms(snapshot, message, |machines, thread| {
+    with_segment_vms(snapshot, message, past, |machines, thread| {
         let mut search = LiveSearch { snapshot, machines: &mut *machines, exhausted: SmallVec::new() };
         let first_result = search.search_from(search.start_position(entry));
         let choice = table_search::resolve_choice(&mut search, first_result);
@@ -92,6 +108,7 @@ pub(super) fn decide_in_snapshot(snapshot: &Snapshot, entry: TableId, message: &
         let mut details = outcome.and_then(|outcome| machines[number].outcome(outcome));
         machines.iter().for_each(|machine| machine.add_calls(&mut details));
         Details::add_breaches(&mut details, input_violations(snapshot, message));
+        Details::add_history_gap(&mut details, past.and_then(Past::gap));
         let segment = (number > 0).then(|| Arc::clone(deciding_rules.shared.thread_handle(thread)));
         let rules = Arc::clone(rules.shared.thread_handle(thread));
         let generation = snapshot.generation;
@@ -135,7 +152,7 @@ pub(super) fn decide_line_in_snapshot(
     }
     let message = json::parse_object_bytes_exact(text, &decimal_paths(snapshot));
     let message = message.map_err(|error| snapshot.base.rules.masked_error(error))?;
-    Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message)))
+    Ok(decide_in_snapshot(snapshot, entry, &Json::Object(message), None))
 }
 
 /// Returns the tables through which jumps (`goto`) led: from the table of the entry, where the
@@ -156,7 +173,7 @@ pub(super) fn matched(snapshot: &Snapshot, entry: TableId, message: &Json) -> Ve
         return rules.table(entry).matched(message).into_iter().map(str::to_owned).collect();
     }
     let mut matches: Vec<(RouteOrder, &str)> = Vec::new();
-    with_segment_vms(snapshot, message, |machines, _| {
+    with_segment_vms(snapshot, message, None, |machines, _| {
         for (segment, machine) in snapshot.segments.iter().zip(machines) {
             let Some(table) = segment.local_table(entry) else { continue };
             let rules = &segment.rules.program().rules;

@@ -88,7 +88,7 @@ pub(super) enum Completion {
     /// decisions use the result.
     Installed,
     /// The rules were compiled in full by another thread after the work began, so the result was
-    /// discarded.
+    /// discarded. Or the result did not suit a route that was inserted after the work began.
     Superseded,
 }
 
@@ -274,6 +274,10 @@ impl Writer {
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
+                // Recompile everything: what is kept of messages belongs to all rules.
+                Ok(Some((route, rules))) if !keeps_history_for(&self.base().rules, &rules) => {
+                    Ok(Some(self.catalog.changes_with(table, old.as_ref(), Some(route.parsed.text))))
+                }
                 Ok(compiled) => {
                     self.commit(table, old, compiled);
                     return Ok(None);
@@ -377,5 +381,14 @@ impl Writer {
     /// Ends a recompilation: edits of routes are no longer logged.
     pub fn end_recompilation(&mut self) {
         self.edit_log = None;
+    }
+}
+
+/// True if the rules of a full compilation, `base`, keep of each message what the rules of a new
+/// route read from the history.
+fn keeps_history_for(base: &Rules, new: &Rules) -> bool {
+    match (base.rule_set().history_plan(), new.rule_set().history_plan()) {
+        (Some(kept), Some(read)) => kept.covers(read),
+        (_, read) => read.is_none(),
     }
 }

@@ -41,7 +41,10 @@ impl Generator<'_> {
     }
 
     pub(super) fn quantifier(&mut self, depth: usize) -> String {
-        let (list, kind) = self.list();
+        let (list, kind) = match self.history && self.random.chance(40) {
+            true => (self.history_list(), Kind::Event),
+            false => self.list(),
+        };
         let name = format!("e{}", self.vars);
         self.vars += 1;
         self.scope.push((name.clone(), kind));

@@ -43,7 +43,7 @@ impl Generator<'_> {
             }
             Kind::Bool if self.hosts => format!("is_long({})", self.value(Kind::Text, depth)),
             Kind::Bool => "(ctx.b ?? false)".to_owned(),
-            Kind::Item | Kind::Cond => self.constant(kind),
+            Kind::Item | Kind::Cond | Kind::Event => self.constant(kind),
         }
     }
 

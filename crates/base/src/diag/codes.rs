@@ -202,8 +202,10 @@ define_codes! {
     ReversedSearch = "W0109", "a list is searched for the whole text";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
+    WindowInWindow = "W0112", "a window of the history contains another one";
     NotAnchored = "W0113", "an expression of a choice matches anywhere in a text";
     NoZone = "W0114", "a time is read without a time zone";
+    NeverRecorded = "W0115", "an earlier decision that the rules never make";
     GivenNotRead = "W0116", "a test gives a value of a type that no rule reads";
     DomainWithoutDot = "W0117", "a domain that longer names end with too";
     OrderOfEnumeration = "W0118", "an order of enumeration values";
@@ -232,6 +234,7 @@ define_codes! {
     ItemChanged = "W0223", "an item of a JSON document was skipped or adapted";
     SettingWithoutEffect = "W0224", "a setting that has no effect";
     ConditionWithoutValue = "W0225", "a condition of a choice reads no value of the message";
+    BudgetWithoutMessage = "W0226", "a budget that one large message passes";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

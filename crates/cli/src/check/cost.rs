@@ -77,10 +77,15 @@ fn write_cost(table: &TableCost, file: &str, out: &mut Out) -> Result<(), CliErr
     ))?;
     for statement in table.statements.iter().take(MAX_SHOWN_STATEMENTS) {
         let name = to_one_line(&statement.name);
+        let grows = match statement.grows_with_history {
+            true => message!(", grows with the history"),
+            false => Message::default(),
+        };
         out.write_line(&format!(
-            "  {:>15}  {name}{}",
+            "  {:>15}  {name}{}{}",
             group_digits(statement.steps),
-            language::localized(&calls(statement.calls))
+            language::localized(&calls(statement.calls)),
+            language::localized(&grows)
         ))?;
     }
     if table.statements.len() > MAX_SHOWN_STATEMENTS {

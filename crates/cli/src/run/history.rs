@@ -1,72 +1,132 @@
-//! `rulec run --history`: keeps the earlier messages of a stream in memory.
+//! `rulec run --history`: keeps the earlier messages of a stream, in memory or in a folder.
 
+use crate::history::{self, DiskStore};
 use crate::term::Term;
 use crate::{CliError, stream::write_json};
-use rulec::history::{MemoryStore, Past};
+use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
 use rulec::{Decision, Rules};
+use rulec_base::diag::Message;
 use rulec_base::message;
 use serde_json::{Value as Json, json};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The field of a message that is only recorded, and not decided.
 const OBSERVE_FIELD: &str = "observe";
 
+/// If a message is only to be recorded, and not decided, returns it as it is recorded.
+pub fn observed_message(message: &Json) -> Option<Json> {
+    if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
+        return None;
+    }
+    let mut observed = message.clone();
+    observed.as_object_mut()?.remove(OBSERVE_FIELD);
+    Some(observed)
+}
+
 /// The history of a run.
-#[derive(Default)]
 pub struct RunHistory {
-    store: MemoryStore,
+    store: RunStore,
     /// The number of messages that could not be recorded.
     unrecorded: AtomicUsize,
+    /// Why the store failed. The run then ends.
+    failure: Mutex<Option<StoreError>>,
+}
+
+enum RunStore {
+    Memory(MemoryStore),
+    Disk(DiskStore),
 }
 
 impl RunHistory {
-    /// Opens an empty history, if `is_wanted`. Otherwise prints a note if the rules read one.
+    /// Opens a history, if it is wanted: in a folder, or in memory and empty. Otherwise prints a
+    /// note if the rules read one.
     ///
     /// # Errors
-    /// If the rules keep no history.
-    pub fn open(rules: &Rules, is_wanted: bool, term: &Term) -> Result<Option<RunHistory>, CliError> {
-        match (is_wanted, rules.has_history()) {
-            (true, true) => Ok(Some(RunHistory::default())),
-            (true, false) => Err(CliError::usage(message!(
-                "`--history` has no effect: the rules keep no history; declare one, as in `history by ctx.session keep 24h`"
-            ))),
-            (false, true) => {
+    /// If the rules keep no history, or the folder cannot be used.
+    pub fn open(
+        rules: &Rules,
+        wanted: Option<&Option<PathBuf>>,
+        term: &Term,
+    ) -> Result<Option<RunHistory>, CliError> {
+        let Some(folder) = wanted else {
+            if rules.has_history() {
                 term.print_note(&message!(
                     "the rules read a history, which is empty here; `--history` records the messages"
                 ));
-                Ok(None)
             }
-            (false, false) => Ok(None),
+            return Ok(None);
+        };
+        if !rules.has_history() {
+            return Err(CliError::usage(message!(
+                "`--history` has no effect: the rules keep no history; declare one, as in `history by ctx.session keep 24h`"
+            )));
+        }
+        let store = match folder {
+            None => RunStore::Memory(MemoryStore::default()),
+            Some(folder) => RunStore::Disk(history::open(folder)?.deferred()),
+        };
+        Ok(Some(RunHistory { store, unrecorded: AtomicUsize::new(0), failure: Mutex::default() }))
+    }
+
+    fn store(&self) -> &dyn Store {
+        match &self.store {
+            RunStore::Memory(store) => store,
+            RunStore::Disk(store) => store,
         }
     }
 
     /// Returns the earlier messages that the decision about a message sees.
     pub fn past(&self, rules: &Rules, message: &Json) -> Past {
-        // A store in memory does not fail.
-        rules.past(&self.store, message).unwrap_or_default()
+        rules.past(self.store(), message).unwrap_or_else(|error| {
+            self.fail(error);
+            Past::default()
+        })
     }
 
     /// If the message is only to be observed, records it, writes its line to `out`, and returns
     /// true.
-    pub fn observe(&self, rules: &Rules, line: u64, message: &mut Json, out: &mut Vec<u8>) -> bool {
-        let Some(fields) = message.as_object_mut() else { return false };
-        if fields.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
-            return false;
-        }
-        fields.remove(OBSERVE_FIELD);
-        let recorded = rules.observe(&self.store, message).is_ok();
-        self.count(recorded);
+    pub fn observe(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
+        let Some(observed) = observed_message(message) else { return false };
+        let recorded = self.count(rules.observe(self.store(), &observed));
         write_json(out, &json!({ "line": line, "observed": recorded }));
         true
     }
 
     /// Records a message with its decision.
     pub fn record(&self, rules: &Rules, message: &Json, decision: &Decision) {
-        self.count(rules.record(&self.store, message, decision).is_ok());
+        self.count(rules.record(self.store(), message, decision));
     }
 
-    fn count(&self, recorded: bool) {
-        self.unrecorded.fetch_add(usize::from(!recorded), Ordering::Relaxed);
+    /// Counts a message that could not be recorded. Returns whether it was recorded.
+    fn count(&self, result: Result<(), RecordError>) -> bool {
+        match result {
+            Ok(()) => return true,
+            Err(RecordError::Store(error)) => self.fail(error),
+            Err(_) => drop(self.unrecorded.fetch_add(1, Ordering::Relaxed)),
+        }
+        false
+    }
+
+    fn fail(&self, error: StoreError) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    }
+
+    /// Waits until what was recorded is on disk.
+    ///
+    /// # Errors
+    /// If the store failed.
+    pub fn flush(&self) -> Result<(), CliError> {
+        if let RunStore::Disk(store) = &self.store
+            && let Err(error) = store.flush()
+        {
+            self.fail(error);
+        }
+        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(error) => Err(CliError::error(Message::verbatim(error.to_string()))),
+            None => Ok(()),
+        }
     }
 
     /// Prints how many messages could not be recorded.

@@ -17,6 +17,7 @@ mod fix;
 mod fmt;
 mod formats;
 mod history;
+mod history_folder;
 mod hostile;
 mod import;
 mod injection;

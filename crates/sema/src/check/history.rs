@@ -94,7 +94,7 @@ impl<'a> Checker<'a> {
                 return self.fail(Code::HistoryStatement, *span, message, help);
             }
         };
-        Ok(History { key, keep, at_most, span })
+        Ok(History { key, keep, at_most, hashed: Vec::new(), span })
     }
 
     fn check_history_key(&mut self, key: &'a [ast::Ident]) -> Checked<SlotId> {

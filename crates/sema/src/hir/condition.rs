@@ -1,7 +1,7 @@
 //! Rule conditions, stored as encoded bytes and decoded on first use. The VM does not need the
 //! trees, which would take most of the memory of a large rule set.
 
-use super::{Cond, CondKind, Program};
+use super::{Cond, CondKind, Predicate, Program};
 use rulec_base::codec::{Codec, DecodeError, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
 use rulec_base::span::{FileId, Span};
 use std::ops::{Deref, Range};
@@ -25,6 +25,18 @@ impl Condition {
             return Ok(self.tree.get_or_init(|| tree));
         }
         Ok(self)
+    }
+}
+
+impl Condition {
+    /// Calls `change` with each test in the condition; see [`Cond::for_each_test_mut`].
+    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+        // Decodes the tree, which the encoded bytes would no longer equal.
+        let _: &Cond = self;
+        self.packed = None;
+        if let Some(tree) = self.tree.get_mut() {
+            tree.for_each_test_mut(change);
+        }
     }
 }
 

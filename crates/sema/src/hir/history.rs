@@ -1,13 +1,17 @@
 //! The checked `history` statement: which earlier messages are kept, and which fields of each.
 
 use super::{
-    BindingId, BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, Part, Program, SlotId, Term, VarId,
+    BindingId, BindingRoot, Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Part, Predicate, Program,
+    SlotId, Term, VarId,
 };
 use rulec_base::codec::impl_codec;
 use rulec_base::span::Span;
-use rulec_lang::history::{AT_FIELD, DECISION_FIELD, POSITION_FIELD};
+use rulec_lang::history::{AT_FIELD, DECISION_FIELD, HASH_FIELD, POSITION_FIELD, WindowBound};
 use rulec_lang::operators::Op;
-use std::collections::{BTreeSet, HashSet};
+use rulec_lang::ty::{KindSet, RecordType, Ty};
+use serde_json::Value as Json;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 /// The checked `history` statement.
@@ -19,10 +23,12 @@ pub struct History {
     pub keep: Option<u64>,
     /// The number of messages that are kept for each key; `None` if the statement does not say.
     pub at_most: Option<u64>,
+    /// The paths of `@private` texts that are kept as hashes, because rules only compare them.
+    pub hashed: Vec<Vec<Arc<str>>>,
     pub span: Span,
 }
 
-impl_codec!(struct History { key, keep, at_most, span });
+impl_codec!(struct History { key, keep, at_most, hashed, span });
 
 impl BindingId {
     /// The binding whose value is the list of earlier messages, oldest first. It is the same in
@@ -46,6 +52,30 @@ impl BindingRoot {
 /// the path of each field. A path of length 0 means that the whole message is kept.
 pub type KeptFields = BTreeSet<Vec<Arc<str>>>;
 
+/// How far back rules read the history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reach {
+    /// They read no earlier message, or only the last one.
+    #[default]
+    Nothing,
+    /// They read messages that are at most so old, in milliseconds.
+    Within(u64),
+    /// They read all messages that are kept.
+    Everything,
+}
+
+/// What the rules of a program read of the history.
+#[derive(Debug, Default)]
+pub struct HistoryReads {
+    /// The fields of messages, without the time and the decision, which are always kept.
+    pub kept: KeptFields,
+    /// The longest of all windows.
+    pub reach: Reach,
+    /// The texts among `kept` that are only compared with other texts, and the addresses of the
+    /// operands that read them.
+    compared: BTreeMap<Vec<Arc<str>>, Vec<usize>>,
+}
+
 impl Program {
     /// Returns the slot with the list of earlier messages; `None` if no rule reads the history.
     pub fn history_slot(&self) -> Option<SlotId> {
@@ -54,12 +84,11 @@ impl Program {
         Some(SlotId(index as u32))
     }
 
-    /// Returns the fields of messages that rules read from the history. The time and the decision
-    /// of an element are left out, because they are always kept.
-    pub fn kept_fields(&self) -> KeptFields {
-        let Some(history) = self.history_slot() else { return KeptFields::new() };
+    /// Returns what the rules read of the history.
+    pub fn history_reads(&self) -> HistoryReads {
+        let Some(history) = self.history_slot() else { return HistoryReads::default() };
         let mut walk =
-            HistoryWalk { program: self, history, elements: HashSet::new(), kept: KeptFields::new() };
+            HistoryWalk { program: self, history, elements: HashMap::new(), reads: HistoryReads::default() };
         for named in &self.lets {
             match &named.body {
                 // The uses of the name say which fields are read.
@@ -72,11 +101,91 @@ impl Program {
         let is_always_kept = |path: &Vec<Arc<str>>| {
             matches!(path.first().map(|name| &**name), Some(AT_FIELD | DECISION_FIELD | POSITION_FIELD))
         };
-        walk.kept.retain(|path| !is_always_kept(path));
-        if walk.kept.contains(&Vec::new()) {
-            return KeptFields::from([Vec::new()]);
+        let HistoryReads { mut kept, reach, mut compared } = walk.reads;
+        compared.retain(|path, _| !kept.iter().any(|read| path.starts_with(read)));
+        kept.extend(compared.keys().cloned());
+        kept.retain(|path| !is_always_kept(path));
+        if kept.contains(&Vec::new()) {
+            kept = KeptFields::from([Vec::new()]);
         }
-        walk.kept
+        HistoryReads { kept, reach, compared }
+    }
+
+    /// Makes the rules compare hashes instead of texts where a text of an earlier message is
+    /// `@private` in `input` and rules only compare it with other texts. Such texts are then kept as
+    /// hashes.
+    pub fn hash_private_history(&mut self, input: &RecordType) {
+        let Some(slot) = self.history_slot() else { return };
+        let mut compared = self.history_reads().compared;
+        compared.retain(|path, _| is_private_text(input, path));
+        let Some(history) = self.history.as_mut().filter(|_| !compared.is_empty()) else { return };
+        history.hashed = compared.keys().cloned().collect();
+        let span = history.span;
+        let operands: HashSet<usize> = compared.into_values().flatten().collect();
+        let mut hash_texts = |test: &mut Predicate| {
+            let is_hashed = |operand: &Expr| operands.contains(&(std::ptr::from_ref(operand) as usize));
+            let right = match &mut test.right {
+                Operand::Value(right) => Some(right),
+                _ => None,
+            };
+            if !is_hashed(&test.left) && !right.as_deref().is_some_and(is_hashed) {
+                return;
+            }
+            for operand in [Some(&mut test.left), right].into_iter().flatten() {
+                if is_hashed(operand) {
+                    operand.read_as_hash();
+                } else {
+                    operand.hash_by_history(slot, span);
+                }
+            }
+        };
+        self.lets.iter_mut().for_each(|named| match &mut named.body {
+            Term::Cond(body) => body.for_each_test_mut(&mut hash_texts),
+            Term::Expr(body) => body.for_each_test_mut(&mut hash_texts),
+        });
+        self.rules.iter_mut().for_each(|rule| rule.condition.for_each_test_mut(&mut hash_texts));
+        self.values.iter_mut().for_each(|value| value.for_each_test_mut(&mut hash_texts));
+    }
+}
+
+/// True if the field at this path is declared as a text, and it or a record around it is
+/// `@private`.
+fn is_private_text(input: &RecordType, path: &[Arc<str>]) -> bool {
+    let (mut record, mut is_private, mut is_text) = (Some(input), false, false);
+    for name in path {
+        let Some(field) = record.and_then(|record| record.get(name)) else { return false };
+        is_private |= field.private;
+        is_text = field.ty.kinds == KindSet::STRING;
+        record = field.ty.fields();
+    }
+    is_private && is_text
+}
+
+impl Expr {
+    /// Makes a read of a text a read of its hash.
+    fn read_as_hash(&mut self) {
+        let place = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..self.clone() };
+        let mut text = std::mem::replace(self, place);
+        if let ExprKind::Read(inner, _) = text.kind {
+            text = *inner;
+        }
+        text.ty = Ty::ANY;
+        let hash = ExprKind::Field(Box::new(text), HASH_FIELD.into());
+        let hash = Expr { kind: hash, ty: Ty::ANY, ..self.clone() };
+        self.kind = ExprKind::Read(Box::new(hash), KindSet::INT);
+        self.ty = Ty::INT;
+    }
+
+    /// Replaces a text by its hash with the key of the history in `slot`. `declared` is the span of
+    /// the `history` statement.
+    fn hash_by_history(&mut self, slot: SlotId, declared: Span) {
+        let list =
+            Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), optional: false, span: declared };
+        let (optional, span) = (self.optional, self.span);
+        let text = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..list.clone() };
+        let operand = Box::new(std::mem::replace(self, text));
+        let kind = ExprKind::Window { list: Box::new(list), bound: WindowBound::Hashed, operand };
+        *self = Expr { kind, ty: Ty::INT, optional, span };
     }
 }
 
@@ -84,9 +193,10 @@ impl Program {
 struct HistoryWalk<'p> {
     program: &'p Program,
     history: SlotId,
-    /// The quantifier variables whose elements are messages of the history.
-    elements: HashSet<VarId>,
-    kept: KeptFields,
+    /// The quantifier variables whose elements are messages of the history, and how old the
+    /// messages are.
+    elements: HashMap<VarId, Reach>,
+    reads: HistoryReads,
 }
 
 impl<'p> HistoryWalk<'p> {
@@ -98,15 +208,27 @@ impl<'p> HistoryWalk<'p> {
             {
                 self.visit_element(&test.left)
             }
+            Part::Cond(Cond { kind: CondKind::Test(test), .. }) if is_plain_comparison(test) => {
+                let operands: SmallVec<[&Expr; 2]> = test.operands().collect();
+                let are_texts = operands.iter().all(|operand| operand.ty.kinds == KindSet::STRING);
+                for operand in operands {
+                    self.visit_compared(operand, are_texts);
+                }
+            }
+            // The hash needs the key of the history, and no message.
+            Part::Expr(Expr {
+                kind: ExprKind::Window { bound: WindowBound::Hashed, operand, .. }, ..
+            }) => self.visit(Part::Expr(operand)),
             Part::Expr(expr) => {
                 let mut path = Vec::new();
                 if let Some(base) = self.element_base(expr, &mut path) {
-                    self.kept.insert(path);
+                    self.reads.kept.insert(path);
                     return self.visit_parts(Part::Expr(base));
                 }
                 if self.is_history(expr) {
                     // The list is used as a whole, for example by a function or by a name.
-                    self.kept.insert(Vec::new());
+                    self.reads.kept.insert(Vec::new());
+                    self.reads.reach = self.reads.reach.max(self.reach_of(expr));
                 }
                 self.visit_parts(part);
             }
@@ -119,7 +241,11 @@ impl<'p> HistoryWalk<'p> {
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
             | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 if self.is_history(list) {
-                    self.elements.insert(var.id);
+                    let reach = self.reach_of(list);
+                    self.elements.insert(var.id, reach);
+                    if !is_last_of_all(part) {
+                        self.reads.reach = self.reads.reach.max(reach);
+                    }
                 }
                 Some(&**list)
             }
@@ -149,7 +275,9 @@ impl<'p> HistoryWalk<'p> {
     fn visit_list(&mut self, list: &'p Expr) {
         match &list.kind {
             ExprKind::Slot(slot) if *slot == self.history => {}
-            ExprKind::Window { list: inner, .. } => self.visit_window(list, inner),
+            ExprKind::Window { list: inner, bound, .. } if *bound != WindowBound::Hashed => {
+                self.visit_window(list, inner)
+            }
             ExprKind::Read(inner, _) => self.visit_list(inner),
             ExprKind::Let(_) if self.is_history(list) => {}
             _ => self.visit(Part::Expr(list)),
@@ -165,17 +293,58 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
+    /// Visits an operand of a comparison. If it reads a text of an element, and the other operand
+    /// is a text too (`are_texts`), the text may be kept as a hash.
+    fn visit_compared(&mut self, operand: &'p Expr, are_texts: bool) {
+        let mut path = Vec::new();
+        let is_read = matches!(operand.kind, ExprKind::Field(..) | ExprKind::Read(..));
+        match self.element_base(operand, &mut path) {
+            Some(base) if is_read && are_texts && !path.is_empty() => {
+                let address = std::ptr::from_ref(operand) as usize;
+                self.reads.compared.entry(path).or_default().push(address);
+                self.visit_parts(Part::Expr(base));
+            }
+            _ => self.visit(Part::Expr(operand)),
+        }
+    }
+
+    /// Returns how old the messages in a part of the history are.
+    fn reach_of(&self, list: &Expr) -> Reach {
+        match &list.kind {
+            ExprKind::Window { list, bound, operand } => {
+                let reach = self.reach_of(list);
+                let bounded = match (bound, &operand.kind) {
+                    (WindowBound::Since, ExprKind::Op(Op::Sub, _, Some(length))) => {
+                        constant_milliseconds(length).map(Reach::Within)
+                    }
+                    (WindowBound::After, ExprKind::Var(element)) => self.elements.get(element).copied(),
+                    _ => None,
+                };
+                bounded.map_or(reach, |bounded| bounded.min(reach))
+            }
+            ExprKind::Read(inner, _) => self.reach_of(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.reach_of(body),
+                Term::Cond(_) => Reach::Everything,
+            },
+            _ => Reach::Everything,
+        }
+    }
+
     /// If an expression is an element of the history or reads a field of one, returns the
     /// expression of the element. Adds the names that lead to the field to `path`.
     fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {
                 let element = self.element_base(base, path)?;
-                path.push(name.clone());
+                // A hash is read in the place of the text.
+                if **name != *HASH_FIELD {
+                    path.push(name.clone());
+                }
                 Some(element)
             }
             ExprKind::Read(inner, _) => self.element_base(inner, path),
-            ExprKind::Var(id) => self.elements.contains(id).then_some(expr),
+            ExprKind::Var(id) => self.elements.contains_key(id).then_some(expr),
             ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => {
                 self.is_history(list).then_some(expr)
             }
@@ -190,6 +359,7 @@ impl<'p> HistoryWalk<'p> {
     fn is_history(&self, list: &Expr) -> bool {
         match &list.kind {
             ExprKind::Slot(slot) => *slot == self.history,
+            ExprKind::Window { bound: WindowBound::Hashed, .. } => false,
             ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
             ExprKind::Let(id) => match self.program.let_body(*id) {
                 Term::Expr(body) => self.is_history(body),
@@ -198,4 +368,25 @@ impl<'p> HistoryWalk<'p> {
             _ => false,
         }
     }
+}
+
+/// True for a test of `==` or `!=` whose operands are compared as they are.
+fn is_plain_comparison(test: &Predicate) -> bool {
+    matches!(test.op, Some(Op::Eq | Op::Ne)) && test.mode.text.is_plain() && test.mode.quantity.is_none()
+}
+
+/// True for the last element of a list, whatever it is. It does not depend on older elements.
+fn is_last_of_all(part: Part<'_>) -> bool {
+    match part {
+        Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {
+            matches!(body.kind, CondKind::Const(true))
+        }
+        _ => false,
+    }
+}
+
+/// Returns a constant number of seconds in milliseconds, rounded up.
+fn constant_milliseconds(length: &Expr) -> Option<u64> {
+    let seconds = length.as_const()?.value().to_json().as_f64()?;
+    (0.0..1e10).contains(&seconds).then(|| (seconds * 1000.0).ceil() as u64)
 }

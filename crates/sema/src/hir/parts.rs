@@ -1,7 +1,7 @@
 //! Direct children of conditions and values, for code that traverses whole trees.
 
 use super::{
-    Cond, CondKind, Destination, Expr, ExprKind, LetId, Operand, Outcome, Predicate, Program, SlotId,
+    Cond, CondKind, Destination, Expr, ExprKind, Fold, LetId, Operand, Outcome, Predicate, Program, SlotId,
     TableId, Term, ValueId,
 };
 use rulec_base::span::Span;
@@ -102,6 +102,78 @@ impl Expr {
                 smallvec![Part::Cond(cond), Part::Expr(then), Part::Expr(other)]
             }
             ExprKind::Let(id) => smallvec![Part::Let(*id)],
+        }
+    }
+}
+
+impl Cond {
+    /// Calls `change` with each test in the condition, after the tests inside its operands. Bodies
+    /// of `let`s are not visited.
+    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+        match &mut self.kind {
+            CondKind::Const(_) | CondKind::Let(_) => {}
+            CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
+                inner.for_each_test_mut(change)
+            }
+            CondKind::And(parts) | CondKind::Or(parts) => {
+                parts.iter_mut().for_each(|part| part.for_each_test_mut(change))
+            }
+            CondKind::Test(test) => {
+                test.left.for_each_test_mut(change);
+                match &mut test.right {
+                    Operand::Nothing => {}
+                    Operand::Value(value) => value.for_each_test_mut(change),
+                    Operand::Range { start, end, .. } => {
+                        [start, end].into_iter().for_each(|bound| bound.for_each_test_mut(change))
+                    }
+                }
+                change(test);
+            }
+            CondKind::Quantifier { list, body, .. } => {
+                list.for_each_test_mut(change);
+                body.for_each_test_mut(change);
+            }
+            CondKind::Branch { conditions, .. } => {
+                let parts = conditions.iter_mut().flat_map(|part| [&mut part.usable, &mut part.cond]);
+                parts.for_each(|part| part.for_each_test_mut(change));
+            }
+        }
+    }
+}
+
+impl Expr {
+    /// Calls `change` with each test in the expression; see [`Cond::for_each_test_mut`].
+    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+        match &mut self.kind {
+            ExprKind::Const(_)
+            | ExprKind::Slot(_)
+            | ExprKind::Var(_)
+            | ExprKind::Param(_)
+            | ExprKind::Let(_) => {}
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => inner.for_each_test_mut(change),
+            ExprKind::Index(base, operand) | ExprKind::Window { list: base, operand, .. } => {
+                base.for_each_test_mut(change);
+                operand.for_each_test_mut(change);
+            }
+            ExprKind::Op(_, left, right) => {
+                left.for_each_test_mut(change);
+                right.iter_mut().for_each(|right| right.for_each_test_mut(change));
+            }
+            ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
+                items.iter_mut().for_each(|item| item.for_each_test_mut(change))
+            }
+            ExprKind::Fold { fold, list, body, .. } => {
+                list.for_each_test_mut(change);
+                body.for_each_test_mut(change);
+                if let Fold::Sum(value) = fold {
+                    value.for_each_test_mut(change);
+                }
+            }
+            ExprKind::Cond(cond) => cond.for_each_test_mut(change),
+            ExprKind::If { cond, then, other } => {
+                cond.for_each_test_mut(change);
+                [then, other].into_iter().for_each(|value| value.for_each_test_mut(change));
+            }
         }
     }
 }

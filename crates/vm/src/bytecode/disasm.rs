@@ -138,6 +138,7 @@ impl Listing<'_> {
                     WindowBound::Since => "since",
                     WindowBound::After => "after",
                     WindowBound::Before => "before",
+                    WindowBound::Hashed => "hashes",
                 };
                 write!(out, "r{dst} = r{list} {bound} r{operand}")
             }

@@ -20,7 +20,7 @@ mod uses;
 use crate::bytecode::Bytecode;
 use crate::bytecode::chunk::{Block, CacheCell, Chunk, Loop, NO_ENTRY, RuleCode, SharedCondition, TableCode};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr, JumpOn, Pc};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, TableId};
@@ -62,6 +62,19 @@ impl LowerError {
 /// Lowers a program from its normal (simplified) form to bytecode. For the errors, see
 /// [`LowerError`].
 pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError> {
+    let (chunk, _) = lower_to_chunk(program, normal)?;
+    Bytecode::new(chunk, |pattern, fold| {
+        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
+    })
+}
+
+/// Returns the loops over the history whose results are not remembered between decisions. Their
+/// work grows with the number of messages that are kept.
+pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
+    lower_to_chunk(program, normal).map(|(_, growing)| growing)
+}
+
+fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<Part>), LowerError> {
     let uses = UseAnalysis::new(normal)?;
     let mut lowering = Lowering {
         normal,
@@ -73,6 +86,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         shared: HashMap::new(),
         loops: HashMap::new(),
         history_memos: HashMap::new(),
+        growing: HashSet::new(),
         conjunctions: HashMap::new(),
         consts: HashMap::new(),
         strings: HashMap::new(),
@@ -90,10 +104,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
         lowering.lower_table(program, TableId(checked_index(table, message!("tables"))?), routes)?;
     }
     lowering.lower_values()?;
-    let chunk = lowering.chunk;
-    Bytecode::new(chunk, |pattern, fold| {
-        program.patterns.get(&(pattern.clone(), fold)).is_some_and(|facts| facts.surely_compiles)
-    })
+    Ok((lowering.chunk, lowering.growing))
 }
 
 /// Converts a number to a 32-bit index of the bytecode. If the number is too large, the returned
@@ -124,6 +135,8 @@ struct Lowering<'n> {
     /// The number under which the results of loops over the history are remembered. Loops with the
     /// same condition, groups and summed value share it.
     history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
+    /// The loops over the history whose results are not remembered.
+    growing: HashSet<Part>,
     /// The blocks that test whether all of several conditions are true, by the ids of the
     /// conditions.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
@@ -254,6 +267,7 @@ impl Lowering<'_> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {
             let history = self.history_loop(list, body, None, level)?;
+            self.note_growing(Part::Cond(cond), list, history.is_some());
             let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
             self.add_loop(Part::Cond(cond), Loop { list, kinds, body, level, all, nest, history })?;
         }

@@ -1,12 +1,11 @@
 //! Loops over the history, whose results for known elements are remembered between decisions.
 
-use super::past::{GroupKey, HistoryMemo, Hits, LoopMemo};
+use super::past::{GroupKey, Hits, LoopMemo};
 use super::{Message, Vm};
 use crate::bytecode::chunk::{HistoryLoop, Loop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::BlockId;
 use rulec_lang::history::Sum;
 use rulec_lang::value::Value;
-use std::collections::HashMap;
 use std::sync::PoisonError;
 
 /// The elements of a part of the history for which the condition of a loop is true.
@@ -48,10 +47,7 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
             None => None,
         };
         let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
-        if memo.code != self.code_number {
-            *memo = HistoryMemo { code: self.code_number, loops: HashMap::new() };
-        }
-        let remembered = memo.loops.entry(plan.memo).or_default();
+        let remembered = memo.loops_of(self.code_number).entry(plan.memo).or_default();
         self.test_new_elements(remembered, each, plan, summed)?;
         let first = past.timeline.first_position();
         let empty = Hits::default();

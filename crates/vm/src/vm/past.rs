@@ -3,7 +3,7 @@
 //! decision. So a decision evaluates such a condition only for the elements that are new, and
 //! finds the others by a binary search.
 
-use rulec_lang::history::{self, Timeline, WindowBound};
+use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -19,6 +19,7 @@ pub struct Past {
     start: usize,
     /// The remembered results about the elements; `None` if they belong to no store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
+    gap: Option<HistoryGap>,
 }
 
 impl Past {
@@ -26,7 +27,27 @@ impl Past {
     /// Not part of the stable API.
     #[doc(hidden)]
     pub fn new(timeline: Arc<Timeline>, start: usize, memo: Option<Arc<Mutex<HistoryMemo>>>) -> Past {
-        Past { timeline, start, memo }
+        Past { timeline, start, memo, gap: None }
+    }
+
+    /// Returns this view with the reason why the elements may lack messages that rules read. Not
+    /// part of the stable API.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_gap(self, gap: Option<HistoryGap>) -> Past {
+        Past { gap, ..self }
+    }
+
+    /// Returns why the elements may lack messages that rules read; `None` if they lack none.
+    #[inline]
+    pub fn gap(&self) -> Option<HistoryGap> {
+        self.gap
+    }
+
+    /// Returns what an evaluation reads of the earlier messages. Not part of the stable API.
+    #[doc(hidden)]
+    pub fn view(&self) -> PastView<'_> {
+        PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
     }
 
     /// Creates the view of elements that were given with their times, for example by a test.
@@ -49,7 +70,7 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the part of a history that a bound selects; see [`history::window`].
+    /// Returns the part of a history that a bound selects; see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -57,23 +78,47 @@ impl Past {
             let first = self.timeline.first_since(since).clamp(range.start, range.end);
             return Value::JsonList(&items[first - range.start..]);
         }
-        history::window(list, bound, operand)
+        self.view().window(list, bound, operand)
     }
 }
 
-/// The remembered results about the elements of one key, for one rule set.
+/// The remembered results about the elements of one key.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
-    /// The number of the bytecode whose loops are remembered.
-    pub(super) code: u64,
-    pub(super) loops: HashMap<u32, LoopMemo>,
+    /// For each bytecode, by its number, the results for its loops. The bytecode that was used last
+    /// is the last one.
+    codes: Vec<(u64, LoopMemos)>,
 }
+
+/// The remembered results for the loops of one bytecode.
+pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
+
+/// The number of bytecodes whose results are remembered. Live rules decide with several: one for
+/// each group of routes that was compiled together.
+const MAX_CODES: usize = 8;
 
 impl HistoryMemo {
     /// Forgets the results about elements from `position` on, because an element was inserted
     /// there.
     pub fn forget_from(&mut self, position: i64) {
-        self.loops.values_mut().for_each(|memo| memo.forget_from(position));
+        let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
+        loops.for_each(|memo| memo.forget_from(position));
+    }
+
+    /// Returns the results for the loops of a bytecode, which are empty at first.
+    pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
+        match self.codes.iter().rposition(|(other, _)| *other == code) {
+            Some(index) if index + 1 == self.codes.len() => {}
+            Some(index) => self.codes[index..].rotate_left(1),
+            None => {
+                if self.codes.len() == MAX_CODES {
+                    self.codes.remove(0);
+                }
+                self.codes.push((code, LoopMemos::new()));
+            }
+        }
+        let last = self.codes.len() - 1;
+        &mut self.codes[last].1
     }
 }
 

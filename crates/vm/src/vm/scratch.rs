@@ -91,21 +91,48 @@ pub(super) struct EpochStamp {
     pub index: u32,
 }
 
+/// Working memory with earlier messages, which are removed when the guard is dropped.
+pub struct HistoryGuard<'s> {
+    scratch: &'s mut Scratch,
+    before: Past,
+}
+
+impl std::ops::Deref for HistoryGuard<'_> {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        self.scratch
+    }
+}
+
+impl std::ops::DerefMut for HistoryGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Scratch {
+        self.scratch
+    }
+}
+
+impl Drop for HistoryGuard<'_> {
+    fn drop(&mut self) {
+        std::mem::swap(&mut self.scratch.vm.history, &mut self.before);
+    }
+}
+
 impl Scratch {
     /// Creates empty working memory, which grows as needed.
     pub fn new() -> Scratch {
         Scratch::default()
     }
 
-    /// Sets the earlier messages that rules read as `history` in the following decisions. Returns
-    /// the ones that were set before; in new memory, there are none.
-    pub fn set_history(&mut self, history: Past) -> Past {
-        std::mem::replace(&mut self.vm.history, history)
+    /// Sets the earlier messages that rules read as `history`, until the returned guard is dropped.
+    /// Also after a panic, later decisions do not read them.
+    pub fn with_history(&mut self, history: Past) -> HistoryGuard<'_> {
+        let before = std::mem::replace(&mut self.vm.history, history);
+        HistoryGuard { scratch: self, before }
     }
 
-    /// Returns the earlier messages that rules read as `history`, oldest first.
-    pub fn history(&self) -> &[Json] {
-        self.vm.history.elements()
+    /// Returns the earlier messages that rules read as `history`.
+    pub fn history(&self) -> &Past {
+        &self.vm.history
     }
 
     /// Reads JSON text into slots (fields that rules read), and calls `then` with the slots and

@@ -5,6 +5,7 @@ use crate::engine::live::base::{self, Base};
 use crate::engine::live::source_edits::RouteChanges;
 use crate::engine::live::writer::{Completion, Writer};
 use crate::engine::{CompileError, Edit, LiveRules};
+use crate::history::MemoryStore;
 use rulec_base::parallel::Threads;
 use rulec_sema::check::CountedFields;
 use rulec_sema::hir::TableId;
@@ -144,4 +145,31 @@ fn a_compaction_may_overlap_a_merge() {
     for script in ["cCmM", "cmCM", "cmMC", "mcCM", "mcMC", "mMcC"] {
         overlap(script);
     }
+}
+
+#[test]
+fn a_merge_keeps_what_a_route_inserted_meanwhile_reads_of_the_history() {
+    let again = "when previous.tool == tool -> again";
+    let rules = live_rules(&format!(
+        "input {{ tool: string, now: datetime }}\nhistory\nroute old {again}\ndefault -> run"
+    ));
+    edit_alone(&rules, &Edit::remove("old"));
+    let input = rules.shared.lock_writer().begin_merge().expect("an edit is pending");
+    // The merged rules keep no `tool`, but the base does, so the route fits it.
+    edit_alone(&rules, &Edit::insert(format!("route new {again}")));
+    let merged = compiled(&rules, &input.base, &input.changes);
+    let completion = rules.shared.lock_writer().finish_merge(&input, merged);
+    assert!(matches!(completion, Ok(Completion::Superseded)), "{completion:?}");
+    assert!(rules.shared.lock_writer().is_idle());
+    rules.shared.publish(&rules.shared.lock_writer());
+    let store = MemoryStore::default();
+    let chosen = || {
+        let message = json!({"tool": "x", "now": "2026-01-31T12:00:00Z"});
+        let decision = rules.decide_and_record(&store, &message).expect("it is recorded");
+        decision.chosen().map(str::to_owned)
+    };
+    assert_eq!(chosen().as_deref(), Some("default"));
+    assert_eq!(chosen().as_deref(), Some("new"));
+    rules.merge().expect("it compiles");
+    assert_eq!((rules.pending(), chosen().as_deref()), (0, Some("new")));
 }

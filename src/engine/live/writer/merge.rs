@@ -6,7 +6,7 @@ use super::super::base::Base;
 use super::super::route::{Route, RouteKey};
 use super::super::segment::{Segment, SequenceNumber};
 use super::super::source_edits::RouteChanges;
-use super::{Completion, Writer};
+use super::{Completion, Writer, keeps_history_for};
 use crate::engine::CompileError;
 use hashbrown::HashSet;
 use rulec_sema::check::CountedFields;
@@ -159,7 +159,8 @@ impl Writer {
     }
 
     /// Finishes a merge (a recompilation of all rules): installs the compiled rules, unless another
-    /// recompilation ended since the merge began.
+    /// recompilation ended since the merge began. They are not installed either if they keep less of
+    /// each message than a route reads that was inserted since then; the next merge includes it.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
@@ -173,6 +174,12 @@ impl Writer {
         debug_assert_eq!(merge.is_some(), is_current, "a replaced base supersedes the merge");
         let Some(merge) = merge else { return Ok(Completion::Superseded) };
         match compiled {
+            Ok((base, _))
+                if !self.added_segments.iter().all(|new| keeps_history_for(&base.rules, &new.rules)) =>
+            {
+                self.restore_segments(merge);
+                Ok(Completion::Superseded)
+            }
             Ok((base, counted)) => {
                 self.install_merge(input, base, counted, &merge.removed);
                 Ok(Completion::Installed)

@@ -20,6 +20,7 @@ impl Lowering<'_> {
         match self.find_expr(id)?.clone() {
             NExpr::Fold { fold, list, kinds, body, level, nest } => {
                 let history = self.history_loop(list, body, fold.summed(), level)?;
+                self.note_growing(Part::Expr(expr), list, history.is_some());
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(body)?);
                 if let Some(summed) = fold.summed() {
                     self.expr_block(summed)?;
@@ -30,6 +31,7 @@ impl Lowering<'_> {
                 )?;
             }
             NExpr::Quantifier { all, list, kinds, holds, fails, level, nest } => {
+                self.note_growing(Part::Expr(expr), list, false);
                 let (list, body) = (self.lower_operand(list)?, self.cond_block(holds)?);
                 self.cond_block(fails)?;
                 self.add_loop(Part::Expr(expr), Loop { list, kinds, body, level, all, nest, history: None })?;

@@ -5,6 +5,7 @@ use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
 use crate::bytecode::instr::{BlockId, BlockKind, Instr};
 use rulec_base::message;
+use rulec_lang::history::WindowBound;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
@@ -61,10 +62,18 @@ impl Lowering<'_> {
         Ok(Some(HistoryLoop { body, groups, memo }))
     }
 
+    /// Notes a loop whose work grows with the history.
+    pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
+        if !is_remembered && self.is_history(list) {
+            self.growing.insert(part);
+        }
+    }
+
     /// True if a value is the history or a part of it.
     fn is_history(&self, list: ExprId) -> bool {
         match self.normal.exprs.get(list.index()) {
             Some(NExpr::History(_)) => true,
+            Some(NExpr::Window(WindowBound::Hashed, ..)) => false,
             Some(NExpr::Window(_, list, _)) => self.is_history(*list),
             _ => false,
         }

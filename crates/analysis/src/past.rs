@@ -1,0 +1,239 @@
+//! Finds conditions over the history that cannot do what their author expects.
+
+use super::report::{AnalysisReport, MISSING_SOURCE};
+use rulec_base::diag::{Code, Diagnostic, nearest};
+use rulec_base::message;
+use rulec_lang::history::{DECISION_FIELD, WindowBound};
+use rulec_lang::operators::Op;
+use rulec_sema::hir::{
+    Cond, CondKind, Expr, ExprKind, Fold, Operand, Outcome, Part, Predicate, Program, Rule, SlotId, Term,
+    VarId,
+};
+use serde_json::Value as Json;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// The name of a decision by a default.
+const DEFAULT: &str = "default";
+
+/// Reports windows that contain each other, earlier decisions that no rule makes, and budgets that
+/// one large message passes.
+pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
+    let program = report.program;
+    let Some(history) = program.history_slot() else { return };
+    let past = Past { program, history, names: DecisionNames::new(program) };
+    let mut seen = HashSet::new();
+    for rule in &program.rules {
+        let mut parts = vec![Part::Cond(&rule.condition)];
+        while let Some(part) = parts.pop() {
+            match part {
+                Part::Let(id) => {
+                    if seen.insert(id) {
+                        parts.push(program.let_body(id).part());
+                    }
+                    continue;
+                }
+                Part::Cond(Cond { kind: CondKind::And(operands), .. }) => {
+                    past.report_windows(report, operands, true);
+                }
+                Part::Cond(Cond { kind: CondKind::Or(operands), .. }) => {
+                    past.report_windows(report, operands, false);
+                }
+                Part::Cond(Cond { kind: CondKind::Test(test), .. }) => {
+                    past.report_unknown_decision(report, test);
+                    past.report_budget(report, rule, test);
+                }
+                _ => {}
+            }
+            parts.extend(part.parts());
+        }
+    }
+}
+
+/// The names that earlier decisions can have.
+struct DecisionNames<'p> {
+    chosen: BTreeSet<&'p str>,
+    targets: BTreeSet<&'p str>,
+}
+
+impl<'p> DecisionNames<'p> {
+    fn new(program: &'p Program) -> DecisionNames<'p> {
+        let defaults = program.tables.iter().filter_map(|table| table.default.as_ref());
+        let outcomes = program.rules.iter().map(|rule| &rule.outcome).chain(defaults);
+        let targets = outcomes.filter_map(|outcome| match outcome {
+            Outcome::Handler { name, .. } => Some(&**name),
+            _ => None,
+        });
+        let chosen = program.rules.iter().map(|rule| &*rule.name).chain([DEFAULT]);
+        DecisionNames { chosen: chosen.collect(), targets: targets.collect() }
+    }
+}
+
+/// A window that ends now, in a quantifier.
+struct Windowed<'p> {
+    cond: &'p Cond,
+    all: bool,
+    seconds: f64,
+    body: &'p Cond,
+    var: &'p str,
+}
+
+struct Past<'p> {
+    program: &'p Program,
+    history: SlotId,
+    names: DecisionNames<'p>,
+}
+
+impl<'p> Past<'p> {
+    /// Reports operands of `and` (`is_and`) or `or` that differ only in the lengths of their
+    /// windows, because one of the two then decides nothing.
+    fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
+        let windows: Vec<Windowed<'_>> = operands.iter().filter_map(|part| self.windowed(part)).collect();
+        for (index, one) in windows.iter().enumerate() {
+            for other in &windows[..index] {
+                let is_alike = one.all == other.all
+                    && one.var == other.var
+                    && report.source(one.body.span) != MISSING_SOURCE
+                    && report.source(one.body.span) == report.source(other.body.span);
+                if !is_alike {
+                    continue;
+                }
+                let (short, long) = match one.seconds < other.seconds {
+                    true => (one, other),
+                    false => (other, one),
+                };
+                // With `any`, the short window implies the long one; with `all`, the long one
+                // implies the short one.
+                let needless = if is_and == one.all { short } else { long };
+                let kept = if std::ptr::eq(needless, short) { long } else { short };
+                let message = message!(
+                    "this condition decides nothing, because one window contains the other: {} and {}",
+                    report.quote(needless.cond.span),
+                    report.quote(kept.cond.span)
+                );
+                let diagnostic = Diagnostic::new(Code::WindowInWindow, needless.cond.span, message)
+                    .label(kept.cond.span, message!("this condition alone decides the same"))
+                    .help(message!("remove one of the two, or correct its window or its condition"));
+                report.add_finding(diagnostic, None);
+            }
+        }
+    }
+
+    /// Returns the window of a quantifier over `history within D`; `None` for other conditions.
+    fn windowed(&self, cond: &'p Cond) -> Option<Windowed<'p>> {
+        let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
+        let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
+        let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };
+        let is_history = matches!(list.kind, ExprKind::Slot(slot) if slot == self.history);
+        let seconds = length.as_const()?.value().to_json().as_f64()?;
+        is_history.then_some(Windowed { cond, all: *all, seconds, body, var: &var.name })
+    }
+
+    /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
+    /// decision of these rules has.
+    fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
+        if !matches!(test.op, Some(Op::Eq | Op::In)) || test.negated {
+            return;
+        }
+        let Operand::Value(right) = &test.right else { return };
+        let ((field, constant), span) = match (self.decision_field(&test.left), right.as_const()) {
+            (Some(field), Some(constant)) => ((field, constant), right.span),
+            _ => return,
+        };
+        let names = if field == "target" { &self.names.targets } else { &self.names.chosen };
+        let json = constant.value().to_json();
+        let written: Vec<&str> = match &json {
+            Json::String(name) => vec![name],
+            Json::Array(list) => list.iter().filter_map(Json::as_str).collect(),
+            _ => return,
+        };
+        if written.is_empty() || written.iter().any(|name| names.contains(name)) {
+            return;
+        }
+        let message = match field {
+            "target" => message!("no decision of these rules has the target `{}`", written[0]),
+            _ => message!("no decision of these rules chooses `{}`", written[0]),
+        };
+        let known = names.iter().copied();
+        let diagnostic = Diagnostic::new(Code::NeverRecorded, span, message);
+        let help = match nearest(written[0], known) {
+            Some(near) => message!("did you mean `{near}`?"),
+            None => message!(
+                "correct the name; if another rule set records such decisions, write `# rulec: allow W0115 reason` before the statement"
+            ),
+        };
+        report.add_finding(diagnostic.help(help), None);
+    }
+
+    /// Returns `target` or `chosen`, if a value is this field of the decision about an earlier
+    /// message.
+    fn decision_field(&self, value: &Expr) -> Option<&'static str> {
+        let mut value = value;
+        while let ExprKind::Read(inner, _) = &value.kind {
+            value = inner;
+        }
+        let ExprKind::Field(decision, name) = &value.kind else { return None };
+        let mut decision = &**decision;
+        while let ExprKind::Read(inner, _) = &decision.kind {
+            decision = inner;
+        }
+        let ExprKind::Field(_, parent) = &decision.kind else { return None };
+        // The input has no field of this name.
+        ["target", "chosen"].into_iter().find(|known| **parent == *DECISION_FIELD && **name == **known)
+    }
+
+    /// Reports a test that a sum over the history is large, if no rule reads the summed field of
+    /// the current message. One message of any size then passes.
+    fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
+        let sum = match (test.op, &test.right) {
+            (Some(Op::Gt | Op::Ge), _) => &test.left,
+            (Some(Op::Lt | Op::Le), Operand::Value(right)) => right,
+            _ => return,
+        };
+        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, .. } = &sum.kind else { return };
+        let mut path = Vec::new();
+        if !self.is_history(list) || !field_path(summed, var.id, &mut path) || self.reads_field(&path) {
+            return;
+        }
+        let field = path.iter().map(|name| &**name).collect::<Vec<_>>().join(".");
+        let message = message!(
+            "a message with any `{field}` passes `{}`, because the sum does not contain it",
+            rule.name
+        );
+        let help = message!("add the current message: `… + {field}`");
+        report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
+    }
+
+    fn is_history(&self, list: &Expr) -> bool {
+        match &list.kind {
+            ExprKind::Slot(slot) => *slot == self.history,
+            ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_history(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// True if a rule reads this field of the current message.
+    fn reads_field(&self, path: &[Arc<str>]) -> bool {
+        self.program.slots.iter().any(|slot| slot.root.is_none() && slot.path[..] == *path)
+    }
+}
+
+/// Adds the path of a field of an element to `path`. Returns false for other values.
+fn field_path(value: &Expr, element: VarId, path: &mut Vec<Arc<str>>) -> bool {
+    match &value.kind {
+        ExprKind::Var(id) => *id == element,
+        ExprKind::Read(inner, _) => field_path(inner, element, path),
+        ExprKind::Field(base, name) => {
+            let is_field = field_path(base, element, path);
+            path.push(name.clone());
+            is_field
+        }
+        // A default for a missing value changes nothing here.
+        ExprKind::Op(Op::Coalesce, left, _) => field_path(left, element, path),
+        _ => false,
+    }
+}

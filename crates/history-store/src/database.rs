@@ -1,0 +1,453 @@
+//! The tables of the history in SQLite.
+
+use crate::hash_key::open_private;
+use rulec::history::{Changes, Events, HashKey, StoreError};
+use rusqlite::{Connection, OptionalExtension, params};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+const FILE: &str = "history.sqlite";
+/// The version of the tables, kept as SQLite's `user_version`.
+const FORMAT: i64 = 1;
+/// The key of an element whose position in the history is not kept.
+const POSITION_FIELD: &str = "#";
+const TIME_FIELD: &str = "at";
+
+/// The messages of a key are sorted by time, and those of one time by the number of their arrival.
+const TABLES: &str = "
+CREATE TABLE event (
+    key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
+    element TEXT NOT NULL, PRIMARY KEY (key, seconds, nanos, arrival)
+) WITHOUT ROWID;
+CREATE TABLE dropped (key TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE arrival (next INTEGER NOT NULL);
+INSERT INTO arrival VALUES (0);
+";
+
+/// A message in a history.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The key: a text begins with a quote.
+    pub key: String,
+    /// The kept fields, the time and the decision.
+    pub element: Json,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The number of keys with messages.
+    pub keys: usize,
+    /// The number of messages.
+    pub messages: usize,
+    /// What is wrong, in English.
+    pub problems: Vec<String>,
+}
+
+/// A moment: seconds since 1970, and nanoseconds.
+pub(crate) type Moment = (i64, u32);
+
+/// The database of a history.
+pub(crate) struct Database {
+    connection: Connection,
+    path: PathBuf,
+    is_new: bool,
+    /// The number of the next message.
+    next_arrival: i64,
+    /// Why the current transaction cannot be committed.
+    lost: Option<StoreError>,
+}
+
+impl Database {
+    /// Returns the path of the database in a folder.
+    pub fn path(folder: &Path) -> PathBuf {
+        folder.join(FILE)
+    }
+
+    /// Opens the database in a folder, or creates it.
+    pub fn open(folder: &Path) -> Result<Database, StoreError> {
+        let path = Database::path(folder);
+        let fail = |error: rusqlite::Error| named_error(&path, &error);
+        // SQLite gives its other files the permissions of this one.
+        open_private(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
+        let connection = Connection::open(&path).map_err(fail)?;
+        // The lock stays until the connection is closed, so that two programs cannot both spend the
+        // rest of a budget.
+        let settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; \
+             PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT;";
+        connection.execute_batch(settings).map_err(fail)?;
+        let pragma =
+            |name| connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
+        // SQLite may decline a setting without an error.
+        let journal = pragma("journal_mode").map_err(fail)?;
+        let synchronous = pragma("synchronous").map_err(fail)?;
+        if (&journal, &synchronous) != (&"wal".to_owned().into(), &2_i64.into()) {
+            let path = path.display();
+            return Err(StoreError(format!(
+                "{path}: this file system does not support SQLite's write-ahead log; use another folder"
+            )));
+        }
+        let format: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(fail)?;
+        let is_new = format == 0;
+        if is_new {
+            let create = format!("BEGIN; {TABLES} PRAGMA user_version = {FORMAT}; COMMIT;");
+            connection.execute_batch(&create).map_err(fail)?;
+        } else if format != FORMAT {
+            let path = path.display();
+            return Err(StoreError(format!(
+                "{path} has the format {format}, and this version of rulec reads format {FORMAT}"
+            )));
+        }
+        let next = connection.query_row("SELECT next FROM arrival", [], |row| row.get(0));
+        let next_arrival = next.map_err(fail)?;
+        let has_events = "SELECT EXISTS (SELECT 1 FROM event)";
+        let has_events: bool = connection.query_row(has_events, [], |row| row.get(0)).map_err(fail)?;
+        Ok(Database { connection, path, is_new: !has_events, next_arrival, lost: None })
+    }
+
+    /// True if the database had no messages when it was opened.
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    fn run<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        work(&self.connection).map_err(|error| named_error(&self.path, &error))
+    }
+
+    /// Begins a transaction. After an error, the works and the commit of the transaction fail.
+    pub fn begin(&mut self) {
+        self.roll_back();
+        self.lost = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
+    }
+
+    /// Runs work in the transaction. After an error, the changes of the work are undone. SQLite
+    /// undoes the whole transaction after some errors, for example if the disk is full. Then the
+    /// works that follow are not run.
+    pub fn in_savepoint<T>(
+        &mut self,
+        work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        if let Some(error) = &self.lost {
+            return Err(error.clone());
+        }
+        let execute = |connection: &Connection, sql| connection.prepare_cached(sql)?.execute([]);
+        let begun = self.run(|connection| execute(connection, "SAVEPOINT work"));
+        let result = begun.and_then(|_| work(self));
+        let ended = self.run(|connection| {
+            if result.is_err() {
+                execute(connection, "ROLLBACK TO work")?;
+            }
+            execute(connection, "RELEASE work")
+        });
+        if let Err(error) = ended {
+            // The error of the work is the cause.
+            let cause = result.err().unwrap_or(error);
+            self.lost = Some(cause.clone());
+            return Err(cause);
+        }
+        result
+    }
+
+    /// Writes the transaction to disk. After an error, its changes are undone.
+    pub fn commit(&mut self) -> Result<(), StoreError> {
+        let next = self.next_arrival;
+        let committed = match self.lost.take() {
+            Some(error) => Err(error),
+            None => self.run(|connection| {
+                connection
+                    .prepare_cached("UPDATE arrival SET next = ?1 WHERE next <> ?1")?
+                    .execute([next])?;
+                connection.execute_batch("COMMIT")
+            }),
+        };
+        self.roll_back();
+        committed
+    }
+
+    /// Undoes a transaction that was not committed.
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit() {
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
+
+    /// Applies changes to the messages of a key. `dropped` is the time of the newest message that
+    /// the bound `at most` removed.
+    pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
+        for element in &changes.inserted {
+            let (seconds, nanos) = time_of(element)?;
+            let arrival = self.next_arrival;
+            self.next_arrival += 1;
+            let mut element = element.clone();
+            if let Json::Object(fields) = &mut element {
+                fields.remove(POSITION_FIELD);
+            }
+            let row = params![key, seconds, nanos, arrival, element.to_string()];
+            self.run(|connection| {
+                connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
+            })?;
+        }
+        if changes.removed == 0 {
+            return Ok(());
+        }
+        let removed = i64::try_from(changes.removed).unwrap_or(i64::MAX);
+        self.run(|connection| {
+            let delete = "DELETE FROM event WHERE key = ?1 AND (seconds, nanos, arrival) IN (\
+                 SELECT seconds, nanos, arrival FROM event WHERE key = ?1 \
+                 ORDER BY seconds, nanos, arrival LIMIT ?2)";
+            connection.prepare_cached(delete)?.execute(params![key, removed])?;
+            dropped.map_or(Ok(()), |dropped| set_dropped(connection, key, dropped))
+        })
+    }
+
+    /// Returns the messages of a key.
+    pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
+        let (texts, dropped) = self.run(|connection| {
+            let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
+            let mut select = connection.prepare_cached(select)?;
+            let texts = select.query_map([key], |row| row.get::<_, String>(0))?;
+            let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
+            Ok((texts, dropped_of(connection, key)?))
+        })?;
+        let elements = texts.iter().enumerate().map(|(position, text)| {
+            let mut element = parse_element(text)?;
+            // A history without this message would be wrong.
+            time_of(&element)?;
+            element[POSITION_FIELD] = position.into();
+            Ok(element)
+        });
+        let elements = elements.collect::<Result<Vec<Json>, StoreError>>()?;
+        Ok(Events::from_elements(elements, hash_key).with_dropped(dropped.as_deref()).with_changes())
+    }
+
+    /// Calls `visit` with each message, or with the messages of one key, until it returns false.
+    pub fn for_each(
+        &mut self,
+        key: Option<&str>,
+        visit: &mut dyn FnMut(Kept) -> bool,
+    ) -> Result<(), StoreError> {
+        self.for_each_row(key, &mut |key, _, element| Ok(visit(Kept { key, element: element? })))
+    }
+
+    /// Calls `visit` with the key, the time and the element of each row, until it returns false.
+    fn for_each_row(
+        &mut self,
+        key: Option<&str>,
+        visit: &mut dyn FnMut(String, Moment, Result<Json, StoreError>) -> Result<bool, StoreError>,
+    ) -> Result<(), StoreError> {
+        let fail = |error: rusqlite::Error| named_error(&self.path, &error);
+        let select = "SELECT key, seconds, nanos, element FROM event WHERE ?1 IS NULL OR key = ?1 \
+             ORDER BY key, seconds, nanos, arrival";
+        let mut select = self.connection.prepare(select).map_err(fail)?;
+        let mut rows = select.query([key]).map_err(fail)?;
+        while let Some(row) = rows.next().map_err(fail)? {
+            let read = || Ok((row.get(0)?, (row.get(1)?, row.get(2)?), row.get::<_, String>(3)?));
+            let (key, at, text) = read().map_err(fail)?;
+            if !visit(key, at, parse_element(&text))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the pages of the database and each message.
+    pub fn check(&mut self) -> Result<Report, StoreError> {
+        let mut report = Report::default();
+        let found = self.run(|connection| {
+            let mut check = connection.prepare("PRAGMA integrity_check")?;
+            let found = check.query_map([], |row| row.get::<_, String>(0))?;
+            found.collect::<rusqlite::Result<Vec<String>>>()
+        })?;
+        report.problems.extend(found.into_iter().filter(|line| line != "ok"));
+        let mut last_key = None;
+        self.for_each_row(None, &mut |key, at, element| {
+            report.messages += 1;
+            match element.and_then(|element| time_of(&element)) {
+                Ok(found) if found == at => {}
+                Ok(_) => report.problems.push(format!("{key}: a message is not at the place of its time")),
+                Err(StoreError(error)) => report.problems.push(format!("{key}: {error}")),
+            }
+            if last_key.as_ref() != Some(&key) {
+                report.keys += 1;
+                last_key = Some(key);
+            }
+            Ok(true)
+        })?;
+        Ok(report)
+    }
+
+    /// Removes older messages and unused space. Returns the number of removed messages. Must be
+    /// called outside of transactions.
+    pub fn compact(&mut self, before: Option<Moment>) -> Result<usize, StoreError> {
+        let mut removed = 0;
+        if let Some(before) = before {
+            self.begin();
+            let result = self.in_savepoint(|database| database.remove_before(before));
+            self.commit()?;
+            removed = result?;
+        }
+        self.run(|connection| connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);"))?;
+        Ok(removed)
+    }
+
+    /// Removes the messages before a moment, and writes for each key that it lacks messages.
+    fn remove_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
+        let newest = self.run(|connection| {
+            let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
+                 PARTITION BY key ORDER BY seconds DESC, nanos DESC, arrival DESC) AS place \
+                 FROM event WHERE (seconds, nanos) < (?1, ?2)) WHERE place = 1";
+            let mut select = connection.prepare(select)?;
+            let rows = select.query_map([seconds, i64::from(nanos)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<Vec<(String, String)>>>()
+        })?;
+        for (key, element) in newest {
+            let element = parse_element(&element)?;
+            let at = time_of(&element)?;
+            let dropped = self.run(|connection| dropped_of(connection, &key))?;
+            if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
+                let text = element[TIME_FIELD].as_str().unwrap_or_default();
+                self.run(|connection| set_dropped(connection, &key, text))?;
+            }
+        }
+        self.run(|connection| {
+            let delete = "DELETE FROM event WHERE (seconds, nanos) < (?1, ?2)";
+            connection.execute(delete, params![seconds, nanos])
+        })
+    }
+}
+
+/// Returns the time of the newest message that a key lacks although it could still be kept.
+fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
+    let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
+    select.query_row([key], |row| row.get(0)).optional()
+}
+
+fn set_dropped(connection: &Connection, key: &str, at: &str) -> rusqlite::Result<()> {
+    let mut upsert = connection.prepare_cached("INSERT OR REPLACE INTO dropped VALUES (?1, ?2)")?;
+    upsert.execute([key, at]).map(drop)
+}
+
+fn named_error(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let path = path.display();
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+            StoreError(format!("{path}: another program uses this history"))
+        }
+        _ => StoreError(format!("{path}: {error}")),
+    }
+}
+
+fn parse_element(text: &str) -> Result<Json, StoreError> {
+    match serde_json::from_str(text) {
+        Ok(element @ Json::Object(_)) => Ok(element),
+        Ok(_) => Err(StoreError("a kept message is no object".to_owned())),
+        Err(error) => Err(StoreError(format!("a kept message is no JSON: {error}"))),
+    }
+}
+
+fn time_of(element: &Json) -> Result<Moment, StoreError> {
+    let at = element.get(TIME_FIELD).and_then(Json::as_str);
+    parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
+}
+
+/// Reads a time in the format of RFC 3339.
+pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
+    let at = OffsetDateTime::parse(text, &Rfc3339)
+        .map_err(|_| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
+    Ok((at.unix_timestamp(), at.nanosecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn record(database: &mut Database, key: &str) -> Result<(), StoreError> {
+        let element = json!({"at": "2026-01-31T12:00:00Z"});
+        let changes = Changes { inserted: vec![element], removed: 0 };
+        database.in_savepoint(|database| database.apply(key, &changes, None))
+    }
+
+    fn keys(database: &mut Database) -> Vec<String> {
+        let mut keys = Vec::new();
+        let read = database.for_each(None, &mut |kept| {
+            keys.push(kept.key);
+            true
+        });
+        read.expect("it can be read");
+        keys
+    }
+
+    fn database() -> (tempfile::TempDir, Database) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let database = Database::open(folder.path()).expect("it opens");
+        // SQLite undoes the whole transaction, as it may if the disk is full.
+        let triggers = "CREATE TRIGGER full BEFORE INSERT ON event WHEN new.key = 'full' \
+             BEGIN SELECT RAISE(ROLLBACK, 'the disk is full'); END; \
+             CREATE TRIGGER bad BEFORE DELETE ON event WHEN old.key = 'bad' \
+             BEGIN SELECT RAISE(ABORT, 'it stays'); END;";
+        database.connection.execute_batch(triggers).expect("they fit");
+        (folder, database)
+    }
+
+    #[test]
+    fn a_transaction_that_sqlite_undoes_keeps_nothing() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "first"), Ok(()));
+        let StoreError(error) = record(&mut database, "full").expect_err("it fails");
+        assert!(error.contains("the disk is full"), "{error}");
+        // What follows is not run, and would be kept at once otherwise.
+        assert!(record(&mut database, "last").is_err());
+        let StoreError(error) = database.commit().expect_err("it fails");
+        assert!(error.contains("the disk is full"), "{error}");
+        assert_eq!(keys(&mut database), Vec::<String>::new());
+        database.begin();
+        assert_eq!(record(&mut database, "next"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        assert_eq!(keys(&mut database), ["next"]);
+    }
+
+    #[test]
+    fn a_work_that_fails_keeps_nothing_of_its_own() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "bad"), Ok(()));
+        let element = json!({"at": "2026-01-31T12:00:01Z"});
+        let changes = Changes { inserted: vec![element], removed: 1 };
+        let StoreError(error) = database
+            .in_savepoint(|database| database.apply("bad", &changes, None))
+            .expect_err("nothing is removed");
+        assert!(error.contains("it stays"), "{error}");
+        assert_eq!(record(&mut database, "good"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        assert_eq!(keys(&mut database), ["bad", "good"]);
+    }
+
+    #[test]
+    fn nothing_runs_without_a_transaction() {
+        let (_folder, mut database) = database();
+        database.connection.execute_batch("PRAGMA query_only = ON").expect("it is set");
+        database.begin();
+        database.connection.execute_batch("PRAGMA query_only = OFF").expect("it is set");
+        let mut ran = false;
+        let result = database.in_savepoint(|_| {
+            ran = true;
+            Ok(())
+        });
+        assert!(result.is_err() && !ran && database.commit().is_err());
+    }
+
+    #[test]
+    fn an_element_without_a_time_is_not_read_over() {
+        let (_folder, mut database) = database();
+        database.begin();
+        assert_eq!(record(&mut database, "ann"), Ok(()));
+        assert_eq!(database.commit(), Ok(()));
+        database.connection.execute("UPDATE event SET element = '{}'", []).expect("it is changed");
+        let StoreError(error) = database.load("ann", HashKey::default()).expect_err("it is damaged");
+        assert!(error.contains("has no time"), "{error}");
+    }
+}

@@ -1,0 +1,66 @@
+//! The key of the hashes that replace private texts. It is in a file of its own, so that a copy of
+//! the database alone does not have it.
+
+use rulec::history::{HashKey, StoreError};
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+const FILE: &str = "hash.key";
+
+/// Reads the key from its file. If the database is new, creates the file.
+pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
+    let path = folder.join(FILE);
+    let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
+    match fs::read_to_string(&path) {
+        Ok(text) => parse(text.trim()).ok_or_else(|| {
+            StoreError(format!("{}: not a key of 32 hexadecimal digits; restore the file", path.display()))
+        }),
+        Err(found) if found.kind() == ErrorKind::NotFound && is_new => {
+            let key = HashKey::random();
+            create(&path, key).map_err(error)?;
+            Ok(key)
+        }
+        Err(found) if found.kind() == ErrorKind::NotFound => Err(StoreError(format!(
+            "{} is missing, and without it private texts are not found again; restore the file",
+            path.display()
+        ))),
+        Err(found) => Err(error(found)),
+    }
+}
+
+/// Creates the file with its whole content, so that a crash does not leave a part of it.
+fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
+    let unfinished = path.with_extension("new");
+    // A crash may have left a part of a key.
+    let _ = fs::remove_file(&unfinished);
+    let mut file = open_private(&unfinished)?;
+    let digits: String = key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    writeln!(file, "{digits}")?;
+    file.sync_all()?;
+    fs::rename(&unfinished, path)?;
+    // Only Unix can write the names in a folder to disk.
+    #[cfg(unix)]
+    path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())?;
+    Ok(())
+}
+
+/// Opens a file for writing. If it does not exist, creates it so that only its owner can read it.
+pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+fn parse(text: &str) -> Option<HashKey> {
+    let mut bytes = [0; 16];
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(HashKey::from_bytes(bytes))
+}

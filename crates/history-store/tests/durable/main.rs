@@ -1,0 +1,4 @@
+//! Tests of the history on disk.
+
+mod kill;
+mod store;

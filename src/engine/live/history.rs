@@ -1,0 +1,90 @@
+//! Decisions of live rules with what happened before. A store belongs to no rule set, so an edit
+//! keeps the history, and the edited rules see it.
+
+use super::LiveRules;
+use super::decide::decide_in_snapshot;
+use crate::engine::{Decision, UnknownEntry};
+use crate::history::{Past, RecordError, Store, StoreError};
+use rulec_sema::hir::ROUTES_TABLE;
+use serde_json::Value as Json;
+
+impl LiveRules {
+    /// True if the rules have a `history` statement.
+    pub fn has_history(&self) -> bool {
+        self.rules().has_history()
+    }
+
+    /// Returns the earlier messages that a decision about `message` reads as `history`; see
+    /// [`Rules::past`](crate::Rules::past).
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
+        self.rules().past(store, message)
+    }
+
+    /// Records a message with the decision about it; see [`Rules::record`](crate::Rules::record).
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`](crate::Rules::record).
+    pub fn record(&self, store: &dyn Store, message: &Json, decision: &Decision) -> Result<(), RecordError> {
+        self.rules().record(store, message, decision)
+    }
+
+    /// Records a message that is not decided.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`](crate::Rules::record).
+    pub fn observe(&self, store: &dyn Store, message: &Json) -> Result<(), RecordError> {
+        self.rules().observe(store, message)
+    }
+
+    /// Returns the decision of the table, choice, router or flow set (entry) with this name, with
+    /// these earlier messages.
+    ///
+    /// # Errors
+    /// If there is no such entry.
+    pub fn decide_with_history(
+        &self,
+        entry: &str,
+        message: &Json,
+        past: &Past,
+    ) -> Result<Decision, UnknownEntry> {
+        let snapshot = self.shared.snapshot.load();
+        let table = snapshot.base.rules.entry(entry)?.id();
+        Ok(decide_in_snapshot(&snapshot, table, message, Some(past)))
+    }
+
+    /// Decides by the top-level routes for a message and its history, and records the message. No
+    /// other message with the same key is recorded in between.
+    ///
+    /// ```
+    /// use rulec::history::MemoryStore;
+    /// use rulec::{Compiler, LiveRules};
+    /// use serde_json::json;
+    ///
+    /// let rules = LiveRules::from_text(
+    ///     Compiler::new(),
+    ///     "input { tool: string, now: datetime }
+    ///      history keep 1h
+    ///      default -> run",
+    /// )?;
+    /// let store = MemoryStore::default();
+    /// let call = json!({"tool": "search", "now": "2026-01-31T12:00:00Z"});
+    /// assert_eq!(rules.decide_and_record(&store, &call)?.target(), Some("run"));
+    /// rules.insert("route again when (count p in history: true) >= 1 -> deny")?;
+    /// assert_eq!(rules.decide_and_record(&store, &call)?.target(), Some("deny"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`](crate::Rules::record).
+    pub fn decide_and_record(&self, store: &dyn Store, message: &Json) -> Result<Decision, RecordError> {
+        let snapshot = self.shared.snapshot.load_full();
+        let rules = &snapshot.base.rules;
+        let Ok(entry) = rules.entry(ROUTES_TABLE) else { return Err(StoreError::without_work().into()) };
+        let decide = |past: Past| Some(decide_in_snapshot(&snapshot, entry.id(), message, Some(&past)));
+        let decision = rules.rule_set().decide_and_insert(store, message, decide)?;
+        decision.ok_or_else(|| StoreError::without_work().into())
+    }
+}

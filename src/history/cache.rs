@@ -1,0 +1,283 @@
+//! The events of the keys that were used last, in memory.
+
+use super::pack::{pack, unpack};
+use super::{Events, StoreError};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The number of parts of a cache. Calls for keys in different parts do not wait for each other.
+const SHARDS: usize = 64;
+/// The number of messages that are not packed, if the program does not say.
+const UNPACKED: usize = 262_144;
+
+/// Keeps the events of the keys that were used last in memory. If there are too many keys, the
+/// events of the key that was used least recently are removed. A store in memory then loses them,
+/// another store loads them again.
+pub struct EventCache {
+    shards: Vec<Mutex<Shard>>,
+    hasher: RandomState,
+    max_keys_per_shard: usize,
+    unpacked_per_shard: usize,
+}
+
+#[derive(Default)]
+struct Shard {
+    events: HashMap<String, KeyEvents>,
+    /// The uses of all keys, and the uses of the keys whose events are not packed.
+    uses: UseQueue,
+    unpacked_uses: UseQueue,
+    /// The number of messages that are not packed.
+    unpacked: usize,
+    last_use: u64,
+}
+
+/// Keys with the number of their use, oldest first. An entry is outdated if the key was used again
+/// later.
+#[derive(Default)]
+struct UseQueue(VecDeque<(String, u64)>);
+
+/// The events of a key.
+#[derive(Default)]
+enum Kept {
+    /// They are not loaded.
+    #[default]
+    Absent,
+    Events(Events),
+    /// They are packed, to save memory.
+    Packed(Box<[u8]>),
+}
+
+/// The lock ensures that one decision for a key follows another.
+type LockedEvents = Arc<Mutex<Kept>>;
+
+struct KeyEvents {
+    events: LockedEvents,
+    /// The number of the last use of the key.
+    last_use: u64,
+    /// The number of the messages if they are not packed; otherwise 0.
+    unpacked: usize,
+}
+
+impl EventCache {
+    /// Creates a cache for at most `max_keys` keys (rounded up to a multiple of 64).
+    pub fn new(max_keys: usize) -> EventCache {
+        EventCache {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::default(),
+            max_keys_per_shard: max_keys.div_ceil(SHARDS).max(1),
+            unpacked_per_shard: UNPACKED / SHARDS,
+        }
+    }
+
+    /// Sets the number of messages that decisions can read at once (rounded up to a multiple of
+    /// 64). Those of keys that were used longer ago are packed: they take much less memory, and
+    /// some microseconds when they are read.
+    #[must_use]
+    pub fn unpacked(self, messages: usize) -> EventCache {
+        EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
+    }
+
+    /// Returns the number of keys with events in memory.
+    pub fn key_count(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).events.len()).sum()
+    }
+
+    /// Removes the events of all keys that no call uses, so that they are loaded again.
+    pub fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = lock(shard);
+            shard.events.retain(|_, used| !used.is_idle());
+            shard.unpacked = shard.events.values().map(|used| used.unpacked).sum();
+        }
+    }
+
+    /// Calls `work` with the events of a key. No other call for the same key runs at the same time.
+    /// Calls `load` before, if the events are not in memory.
+    ///
+    /// # Errors
+    /// The errors of `load` and `work`. After an error of `work`, the events are loaded again.
+    pub fn with_key(
+        &self,
+        key: &str,
+        load: impl FnOnce() -> Result<Events, StoreError>,
+        work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let shard = &self.shards[self.hasher.hash_one(key) as usize % SHARDS];
+        let locked = lock(shard).use_key(key);
+        let result = with_events(&mut lock(&locked), load, work);
+        drop(locked);
+        lock(shard).end_use(key, self);
+        result
+    }
+}
+
+fn with_events(
+    kept: &mut Kept,
+    load: impl FnOnce() -> Result<Events, StoreError>,
+    work: impl FnOnce(&mut Events) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    match kept {
+        Kept::Absent => *kept = Kept::Events(load()?),
+        Kept::Packed(bytes) => *kept = Kept::Events(unpack(bytes)),
+        Kept::Events(_) => {}
+    }
+    let result = match kept {
+        Kept::Events(events) => work(events),
+        Kept::Absent | Kept::Packed(_) => Ok(()),
+    };
+    if result.is_err() {
+        *kept = Kept::Absent;
+    }
+    result
+}
+
+impl Kept {
+    fn unpacked_count(&self) -> usize {
+        match self {
+            Kept::Events(events) => events.elements().len(),
+            Kept::Absent | Kept::Packed(_) => 0,
+        }
+    }
+
+    /// True if nothing is lost when the key is removed.
+    fn is_empty(&self) -> bool {
+        match self {
+            Kept::Absent => true,
+            Kept::Events(events) => events.elements().is_empty(),
+            Kept::Packed(_) => false,
+        }
+    }
+}
+
+impl Shard {
+    /// Returns the events of a key, and marks the key as used.
+    fn use_key(&mut self, key: &str) -> LockedEvents {
+        self.last_use += 1;
+        let number = self.last_use;
+        self.uses.0.push_back((key.to_owned(), number));
+        self.unpacked_uses.0.push_back((key.to_owned(), number));
+        let added = || KeyEvents { events: Arc::default(), last_use: number, unpacked: 0 };
+        let used = self.events.entry(key.to_owned()).or_insert_with(added);
+        used.last_use = number;
+        Arc::clone(&used.events)
+    }
+
+    /// Removes a key that is still without events. Removes the keys that were used least recently
+    /// if there are too many, and packs others if they have too many messages.
+    fn end_use(&mut self, key: &str, cache: &EventCache) {
+        // The last of several calls that use a key counts its messages. Another call may have added
+        // some since this one ended its work.
+        if let Some(used) = self.events.get_mut(key).filter(|used| used.is_idle()) {
+            let (count, is_empty) = {
+                let kept = lock(&used.events);
+                (kept.unpacked_count(), kept.is_empty())
+            };
+            self.unpacked = self.unpacked + count - used.unpacked;
+            used.unpacked = count;
+            if is_empty {
+                self.events.remove(key);
+            }
+        }
+        while self.events.len() > cache.max_keys_per_shard {
+            let Some(oldest) = self.uses.pop_idle(&self.events) else { break };
+            if let Some(removed) = self.events.remove(&oldest) {
+                self.unpacked -= removed.unpacked;
+            }
+        }
+        while self.unpacked > cache.unpacked_per_shard {
+            let Some(oldest) = self.unpacked_uses.pop_idle(&self.events) else { break };
+            if oldest == key {
+                // The key that was used last stays as it is.
+                self.unpacked_uses.0.extend(self.events.get(key).map(|used| (oldest, used.last_use)));
+                break;
+            }
+            if let Some(used) = self.events.get_mut(&oldest) {
+                self.unpacked -= std::mem::take(&mut used.unpacked);
+                used.pack();
+            }
+        }
+        let unpacked_keys = self.unpacked.min(self.events.len());
+        self.uses.trim(&self.events, self.events.len());
+        self.unpacked_uses.trim(&self.events, unpacked_keys);
+    }
+}
+
+impl UseQueue {
+    /// Removes and returns the key that was used least recently and that no call uses. A key in use
+    /// is not returned: its events must not be kept twice.
+    fn pop_idle(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
+        for _ in 0..self.0.len() {
+            let (key, number) = self.0.pop_front()?;
+            match events.get(&key) {
+                Some(used) if used.last_use != number => {}
+                Some(used) if used.is_idle() => return Some(key),
+                Some(_) => self.0.push_back((key, number)),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Removes outdated entries if they outnumber the others by far. `current` is the number of
+    /// entries that can be current.
+    fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
+        if self.0.len() > 2 * current + 16 {
+            self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
+        }
+    }
+}
+
+impl KeyEvents {
+    /// True if no decision uses the events.
+    fn is_idle(&self) -> bool {
+        Arc::strong_count(&self.events) == 1
+    }
+
+    /// Packs the events. Precondition: no call uses them.
+    fn pack(&self) {
+        let mut kept = lock(&self.events);
+        if let Kept::Events(events) = &*kept {
+            *kept = Kept::Packed(pack(events));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::HashKey;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_that_ends_late_does_not_remove_the_messages_of_another() {
+        let cache = EventCache::new(64);
+        let load = || Ok(Events::new(HashKey::default()));
+        let record = |events: &mut Events| {
+            let element = json!({"#": 0, "at": "2026-01-31T12:00:00Z"});
+            *events = Events::from_elements(vec![element], HashKey::default());
+            Ok(())
+        };
+        // The first call finds no messages, and stops before it ends the use of the key.
+        let shard = &cache.shards[cache.hasher.hash_one("ann") as usize % SHARDS];
+        let locked = lock(shard).use_key("ann");
+        with_events(&mut lock(&locked), load, |_| Ok(())).expect("it loads");
+        cache.with_key("ann", load, record).expect("it is recorded");
+        drop(locked);
+        lock(shard).end_use("ann", &cache);
+        let mut count = 0;
+        let read = |events: &mut Events| {
+            count = events.elements().len();
+            Ok(())
+        };
+        cache.with_key("ann", load, read).expect("it is there");
+        assert_eq!((count, lock(shard).unpacked), (1, 1));
+        // A key without messages is not kept.
+        cache.with_key("bob", load, |_| Ok(())).expect("it loads");
+        assert_eq!(cache.key_count(), 1);
+    }
+}

@@ -1,0 +1,263 @@
+//! Packs the events of a key into few bytes. Texts that repeat, such as the names of fields, are
+//! written once.
+
+use super::{Changes, Events, HashKey};
+use rulec_lang::history::{POSITION_FIELD, Timeline};
+use rulec_lang::value::{format_datetime, parse_datetime};
+use serde_json::{Map, Number, Value as Json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use time::OffsetDateTime;
+
+// The kinds of packed values.
+const NULL: u8 = 0;
+const FALSE: u8 = 1;
+const TRUE: u8 = 2;
+const INT: u8 = 3;
+const UINT: u8 = 4;
+const FLOAT: u8 = 5;
+/// A text that was packed before, by its number.
+const KNOWN_TEXT: u8 = 6;
+const TEXT: u8 = 7;
+const LIST: u8 = 8;
+const OBJECT: u8 = 9;
+/// A time, as its distance in seconds from the time that was packed before.
+const TIME: u8 = 10;
+
+/// Packs events. [`unpack`] returns equal ones, without the results that decisions remember.
+pub(super) fn pack(events: &Events) -> Box<[u8]> {
+    let dropped = events.dropped().map_or(Json::Null, Json::from);
+    let mut packer = Packer::default();
+    packer.bytes.extend(events.timeline.hash_key().to_bytes());
+    packer.bytes.push(u8::from(events.changes.is_some()));
+    packer.value(&dropped);
+    packer.number(events.timeline.first_position().unsigned_abs());
+    packer.number(events.elements().len() as u64);
+    events.elements().iter().for_each(|element| packer.element(element));
+    packer.bytes.into_boxed_slice()
+}
+
+/// Returns the events that were packed.
+pub(super) fn unpack(bytes: &[u8]) -> Events {
+    let mut reader = Unpacker { bytes, texts: Vec::new(), last_time: 0 };
+    let hash_key = HashKey::from_bytes(reader.take());
+    let has_changes = reader.byte() == 1;
+    let dropped = reader.value();
+    let first = reader.number();
+    let count = reader.number();
+    let elements = (0..count).map(|index| {
+        let mut element = reader.value();
+        if let Json::Object(fields) = &mut element {
+            fields.insert(POSITION_FIELD.to_owned(), first.saturating_add(index).into());
+        }
+        element
+    });
+    let timeline = Timeline::from_elements(elements.collect()).with_hash_key(hash_key);
+    let timeline = timeline.with_dropped(dropped.as_str().and_then(parse_datetime));
+    let changes = has_changes.then(Changes::default);
+    Events { timeline: Arc::new(timeline), memo: Arc::default(), changes }
+}
+
+#[derive(Default)]
+struct Packer<'e> {
+    bytes: Vec<u8>,
+    /// The numbers of the texts that were packed before.
+    texts: HashMap<&'e str, u64>,
+    /// The time that was packed before, in seconds since 1970.
+    last_time: i64,
+}
+
+impl<'e> Packer<'e> {
+    /// Writes a number: 7 bits a byte, the lowest first.
+    fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    fn tagged(&mut self, tag: u8, number: u64) {
+        self.bytes.push(tag);
+        self.number(number);
+    }
+
+    fn text(&mut self, text: &'e str) {
+        match self.texts.get(text) {
+            Some(number) => self.tagged(KNOWN_TEXT, *number),
+            None => {
+                self.texts.insert(text, self.texts.len() as u64);
+                self.tagged(TEXT, text.len() as u64);
+                self.bytes.extend_from_slice(text.as_bytes());
+            }
+        }
+    }
+
+    fn value(&mut self, value: &'e Json) {
+        match value {
+            Json::Null => self.bytes.push(NULL),
+            Json::Bool(value) => self.bytes.push(if *value { TRUE } else { FALSE }),
+            Json::Number(number) => match (number.as_i64(), number.as_u64()) {
+                (Some(int), _) => self.tagged(INT, zigzag(int)),
+                (None, Some(int)) => self.tagged(UINT, int),
+                (None, None) => {
+                    self.bytes.push(FLOAT);
+                    self.bytes.extend(number.as_f64().unwrap_or(f64::NAN).to_le_bytes());
+                }
+            },
+            Json::String(text) => match whole_seconds(text) {
+                Some(seconds) => {
+                    self.tagged(TIME, zigzag(seconds.wrapping_sub(self.last_time)));
+                    self.last_time = seconds;
+                }
+                None => self.text(text),
+            },
+            Json::Array(items) => {
+                self.tagged(LIST, items.len() as u64);
+                items.iter().for_each(|item| self.value(item));
+            }
+            Json::Object(fields) => self.object(fields.iter()),
+        }
+    }
+
+    fn object(&mut self, fields: impl Iterator<Item = (&'e String, &'e Json)> + Clone) {
+        self.tagged(OBJECT, fields.clone().count() as u64);
+        for (name, value) in fields {
+            self.text(name);
+            self.value(value);
+        }
+    }
+
+    /// Writes an element without its position: the positions follow from the first one.
+    fn element(&mut self, element: &'e Json) {
+        match element {
+            Json::Object(fields) => self.object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD)),
+            _ => self.value(element),
+        }
+    }
+}
+
+/// Reads packed events. Missing bytes read as 0.
+struct Unpacker<'b> {
+    bytes: &'b [u8],
+    texts: Vec<&'b str>,
+    last_time: i64,
+}
+
+impl<'b> Unpacker<'b> {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (taken, rest) = self.bytes.split_first_chunk::<N>().unwrap_or((&[0; N], &[]));
+        self.bytes = rest;
+        *taken
+    }
+
+    fn byte(&mut self) -> u8 {
+        let [byte] = self.take();
+        byte
+    }
+
+    fn number(&mut self) -> u64 {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte();
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        number
+    }
+
+    /// Reads a text, whose tag was read before.
+    fn text(&mut self, tag: u8) -> &'b str {
+        let number = usize::try_from(self.number()).unwrap_or(usize::MAX);
+        if tag == KNOWN_TEXT {
+            return self.texts.get(number).copied().unwrap_or_default();
+        }
+        let (text, rest) = self.bytes.split_at(number.min(self.bytes.len()));
+        self.bytes = rest;
+        let text = std::str::from_utf8(text).unwrap_or_default();
+        self.texts.push(text);
+        text
+    }
+
+    fn value(&mut self) -> Json {
+        match self.byte() {
+            FALSE => false.into(),
+            TRUE => true.into(),
+            INT => unzigzag(self.number()).into(),
+            UINT => self.number().into(),
+            FLOAT => Number::from_f64(f64::from_le_bytes(self.take())).map_or(Json::Null, Json::Number),
+            tag @ (KNOWN_TEXT | TEXT) => self.text(tag).into(),
+            TIME => {
+                self.last_time = self.last_time.wrapping_add(unzigzag(self.number()));
+                let time = OffsetDateTime::from_unix_timestamp(self.last_time);
+                time.map_or(Json::Null, |time| format_datetime(time).into())
+            }
+            LIST => (0..self.number()).map(|_| self.value()).collect::<Vec<_>>().into(),
+            OBJECT => {
+                let fields = (0..self.number()).map(|_| {
+                    let tag = self.byte();
+                    (self.text(tag).to_owned(), self.value())
+                });
+                Json::Object(fields.collect::<Map<_, _>>())
+            }
+            _ => Json::Null,
+        }
+    }
+}
+
+/// Converts a number with a sign, so that small distances from 0 give small numbers.
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1) as i64 ^ -((number & 1) as i64)
+}
+
+/// Returns a time of whole seconds in UTC, if its text is as the history writes it.
+fn whole_seconds(text: &str) -> Option<i64> {
+    if !text.ends_with('Z') {
+        return None;
+    }
+    let time = parse_datetime(text).filter(|time| time.nanosecond() == 0)?;
+    (format_datetime(time) == text).then(|| time.unix_timestamp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn packed_events_are_as_before() {
+        let elements: Vec<Json> = (0..40)
+            .map(|position| {
+                json!({
+                    "#": position + 1_000,
+                    "at": format!("2026-01-31T12:00:{position:02}{}", ["Z", ".5Z"][position % 7 / 6]),
+                    "tool": ["search", "pay", ""][position % 3],
+                    "amount": [json!(12.5), json!(-7), json!(u64::MAX), json!(i64::MIN), json!(1e300)][position % 5],
+                    "tags": [json!(null), json!(["a", true, false, {"x": []}])][position % 2],
+                    "since": "2026-01-31T12:00:00+08:00",
+                    "order": {"#": 7, "items": [{"#": "x"}]},
+                    "decision": { "chosen": "default", "target": "run" },
+                })
+            })
+            .collect();
+        let key = HashKey::from_bytes(*b"0123456789abcdef");
+        let events = Events::from_elements(elements.clone(), key).with_dropped(Some("2026-01-30T00:00:00Z"));
+        let packed = pack(&events.with_changes());
+        let unpacked = unpack(&packed);
+        assert_eq!(unpacked.elements(), elements);
+        assert_eq!(unpacked.dropped().as_deref(), Some("2026-01-30T00:00:00Z"));
+        assert!(unpacked.timeline.hash_key() == key && unpacked.changes.is_some());
+        assert!(packed.len() < 40 * 100, "{} bytes", packed.len());
+        // Damaged bytes give other events, and no panic.
+        for length in 0..packed.len() {
+            let _ = unpack(&packed[..length]);
+        }
+        assert!(unpack(&pack(&Events::new(key))).elements().is_empty());
+    }
+}
