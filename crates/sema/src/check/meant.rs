@@ -110,6 +110,14 @@ impl<'a> Checker<'a> {
     /// Reports JSON Schema that is written in place of a type. Returns the type that it describes,
     /// so that the fields of the type are known. `None` for any other record.
     pub(super) fn report_json_schema(&mut self, fields: &[ast::Field], span: Span) -> Option<Ty> {
+        // `{ type: string }` alone is a record with a field `type`.
+        let is_record = |field: &ast::Field| {
+            field.name.node == "type"
+                && matches!(&field.ty.kind, TypeKind::Name(name) if Ty::builtin(name).is_some())
+        };
+        if fields.iter().any(is_record) {
+            return None;
+        }
         let (written, ty) = self.type_of_schema(fields)?;
         let message = message!("this is JSON Schema, not a type");
         let diagnostic = Diagnostic::new(Code::UnknownType, span, message);
