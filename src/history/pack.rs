@@ -237,9 +237,9 @@ mod tests {
                 json!({
                     "#": position + 1_000,
                     "at": format!("2026-01-31T12:00:{position:02}{}", ["Z", ".5Z"][position % 7 / 6]),
-                    "tool": ["search", "pay", ""][position % 3],
-                    "amount": [json!(12.5), json!(-7), json!(u64::MAX), json!(i64::MIN), json!(1e300)][position % 5],
-                    "tags": [json!(null), json!(["a", true, false, {"x": []}])][position % 2],
+                    "tool": (["search", "pay", ""][position % 3]),
+                    "amount": ([json!(12.5), json!(-7), json!(u64::MAX), json!(i64::MIN), json!(1e300)][position % 5]),
+                    "tags": ([json!(null), json!(["a", true, false, {"x": []}])][position % 2]),
                     "since": "2026-01-31T12:00:00+08:00",
                     "order": {"#": 7, "items": [{"#": "x"}]},
                     "decision": { "chosen": "default", "target": "run" },

@@ -132,7 +132,7 @@ impl<'a> Checker<'a> {
         let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
         let kind = match &field("type")?.kind {
             TypeKind::Name(kind) => kind.as_str(),
-            TypeKind::Values(values) => values.first()?.node.as_str(),
+            TypeKind::Values(values) if values.len() == 1 => values[0].node.as_str(),
             _ => return None,
         };
         match (kind, field("properties").map(|properties| &properties.kind)) {
