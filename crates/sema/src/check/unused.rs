@@ -56,8 +56,17 @@ impl Checker<'_> {
         let main = self.main_file();
         let analyses_text =
             !program.flows.is_empty() || program.externs.iter().any(|host| host.feature.is_some());
-        let read_paths: Vec<&OwnedPath> =
-            program.slots.iter().filter(|slot| slot.root.is_none()).map(|slot| &slot.path).collect();
+        // A rule that reads earlier messages needs their fields, and their time.
+        let history_reads = program.history_slot().map(|_| program.history_reads().kept).unwrap_or_default();
+        let now: OwnedPath = vec!["now".into()];
+        let read_paths: Vec<&OwnedPath> = program
+            .slots
+            .iter()
+            .filter(|slot| slot.root.is_none())
+            .map(|slot| &slot.path)
+            .chain(&history_reads)
+            .chain(program.history_slot().map(|_| &now))
+            .collect();
         let (read_paths, text): (_, OwnedPath) = (TouchedPaths::from_paths(read_paths), vec!["text".into()]);
         // A field may be declared only to mark it as private, so that logs mask it.
         let is_private =
