@@ -49,6 +49,9 @@ pub struct Analysis {
     pub index: SymbolIndex,
     /// The compiled rules; `None` if there are errors.
     pub rules: Option<Rules>,
+    /// The names of the rules files that completion offers after `import`. The caller fills this
+    /// list, because this crate reads no files.
+    pub importable_files: Vec<String>,
     facts: TypeFacts,
 }
 
@@ -66,6 +69,7 @@ impl Analysis {
                 diagnostics: rules.warnings().to_vec(),
                 index,
                 rules: Some(rules),
+                importable_files: Vec::new(),
                 facts,
             },
             Err(error) => Analysis {
@@ -73,6 +77,7 @@ impl Analysis {
                 diagnostics: error.diagnostics().to_vec(),
                 index,
                 rules: None,
+                importable_files: Vec::new(),
                 facts,
             },
         }
