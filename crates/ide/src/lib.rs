@@ -13,6 +13,8 @@
 //! | [`hover`] | explanation of the name or operator at a position |
 //! | [`rename`] | the edits that rename a symbol |
 //! | [`actions`] | the edits that fix or suppress a finding |
+//! | [`navigate`] | named files, growing selections, types of names, signatures of calls |
+//! | [`refactor`] | the edits that restructure rules without a finding |
 //! | [`hints`] | inferred types, the order of routes, tests, and hidden routes |
 //! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
 
@@ -22,9 +24,12 @@
 pub mod actions;
 pub mod complete;
 mod facts;
+mod format;
 pub mod hints;
 pub mod hover;
 pub mod index;
+pub mod navigate;
+pub mod refactor;
 pub mod rename;
 pub mod tokens;
 
