@@ -43,8 +43,8 @@ pub struct CompletionItem {
     pub docs: Message,
 }
 
-/// The completion items for a position, the likeliest first, and the span that the chosen completion
-/// item replaces.
+/// The completion items for a position, the likeliest first, and the span that the chosen
+/// completion item replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,

@@ -30,8 +30,8 @@ impl Analysis {
     fn extract_let(&self, selection: Span) -> Option<CodeAction> {
         let text = self.text(selection.file);
         let expression = self.selected_expression(selection)?;
-        let entries = self.index.outline(selection.file).iter();
-        let statement = entries.filter(|entry| is_within(expression, entry.span)).last()?;
+        let mut entries = self.index.outline(selection.file).iter();
+        let statement = entries.find(|entry| is_within(expression, entry.span))?;
         let allows_names = matches!(
             statement.kind,
             DeclarationKind::Route
