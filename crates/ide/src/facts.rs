@@ -2,10 +2,28 @@
 //! order of routes. If the program has errors, some facts are missing.
 
 use rulec_base::span::Span;
-use rulec_lang::ty::{Enumeration, KindSet, RecordType, Ty};
-use rulec_sema::hir::{Program, TableKind, Term};
-use std::collections::HashMap;
+use rulec_lang::ty::{KindSet, RecordType, Ty};
+use rulec_sema::hir::{Outcome, Program, TableKind, Term};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
+
+/// The element of a path that means the elements of a list or the values of a dict.
+pub const ELEMENT_SEGMENT: &str = "[]";
+
+/// Returns the type of the field `name` of a value, or of its elements for [`ELEMENT_SEGMENT`].
+/// `None` if the type has no such field.
+pub fn type_inside(ty: &Ty, name: &str) -> Option<Ty> {
+    match ty.fields() {
+        Some(record) => record.get(name).map(|field| field.ty.clone()),
+        None if name == ELEMENT_SEGMENT || ty.kinds == KindSet::DICT => Some(ty.element()),
+        None => None,
+    }
+}
+
+/// Returns the name and the type of each field of a record.
+pub fn fields_of(record: &RecordType) -> Vec<(String, String)> {
+    record.fields.iter().map(|field| (field.name.to_string(), field.ty.to_string())).collect()
+}
 
 /// A field of the input message, with its type.
 pub struct InputField {
@@ -36,6 +54,8 @@ pub struct TypeFacts {
     /// Only for tables whose evaluation order differs from the source order: the span of each
     /// route, and its position in the evaluation order, from 1.
     pub order: Vec<(Span, usize)>,
+    /// The keys of the metadata of all targets, in alphabetical order.
+    pub metadata_keys: BTreeSet<String>,
 }
 
 impl TypeFacts {
@@ -59,7 +79,12 @@ impl TypeFacts {
                 order.extend(numbered_rules.map(|(id, number)| (program.rules[id.index()].span, number)));
             }
         }
-        TypeFacts { input: program.input.clone(), fields, lets: lets.collect(), order }
+        let metadata = program.rules.iter().filter_map(|rule| match &rule.outcome {
+            Outcome::Handler { metadata, .. } => Some(metadata.keys().cloned()),
+            _ => None,
+        });
+        let metadata_keys = metadata.flatten().collect();
+        TypeFacts { input: program.input.clone(), fields, lets: lets.collect(), order, metadata_keys }
     }
 
     /// Returns the message field at a path, as declared or as inferred from its uses. `None` if the
@@ -91,34 +116,21 @@ impl TypeFacts {
         self.fields.get(&path).copied()
     }
 
-    /// Returns the texts that the field at a path may have, if its declared type is an enumeration.
-    /// For a list, these are the texts that its elements may be. `None` without an enumeration.
-    pub fn values(&self, path: &[&str]) -> Option<&Enumeration> {
-        self.declared_type(path)?.values_or_element_values()
-    }
-
-    fn declared_type(&self, path: &[&str]) -> Option<&Ty> {
+    /// Returns the declared type of the message field at a path; `None` without a declaration.
+    pub fn declared_type(&self, path: &[&str]) -> Option<Ty> {
         let (first, rest) = path.split_first()?;
-        let first = &self.input.as_ref()?.get(first)?.ty;
-        rest.iter().try_fold(first, |ty, name| Some(&ty.fields()?.get(name)?.ty))
+        let first = self.input.as_ref()?.get(first)?.ty.clone();
+        rest.iter().try_fold(first, |ty, name| type_inside(&ty, name))
     }
 
     /// Returns the name and the type of each field of the record at a path. The empty path means
     /// the input message.
     pub fn fields_of_record(&self, path: &[&str]) -> Vec<(String, String)> {
         if let Some(input) = &self.input {
-            let mut record = input;
-            for name in path {
-                match record.get(name).and_then(|field| field.ty.fields()) {
-                    Some(inner) => record = inner,
-                    None => return Vec::new(),
-                }
-            }
-            return record
-                .fields
-                .iter()
-                .map(|field| (field.name.to_string(), field.ty.to_string()))
-                .collect();
+            return match path {
+                [] => fields_of(input),
+                path => self.declared_type(path).as_ref().and_then(Ty::fields).map_or(Vec::new(), fields_of),
+            };
         }
         let mut fields: Vec<(String, String)> = Vec::new();
         for (field_path, kinds) in &self.fields {

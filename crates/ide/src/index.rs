@@ -12,7 +12,7 @@ use fields_source::FieldsSource;
 use rulec_base::span::{FileId, Span};
 use rulec_syntax::ast::{Expr, Field, Group, Ident, TypeExpr};
 use rulec_syntax::loader::Loaded;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The kind of a symbol. A symbol is a thing that names in rules refer to, such as a route or a
 /// message field.
@@ -156,6 +156,8 @@ pub struct SymbolIndex {
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<OutlineEntry>)>,
+    /// The spans of the expressions with an operator or a call.
+    pub(super) expressions: HashSet<Span>,
 }
 
 impl SymbolIndex {

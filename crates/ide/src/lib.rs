@@ -13,6 +13,8 @@
 //! | [`hover`] | explanation of the name or operator at a position |
 //! | [`rename`] | the edits that rename a symbol |
 //! | [`actions`] | the edits that fix or suppress a finding |
+//! | [`navigate`] | named files, growing selections, types of names, signatures of calls |
+//! | [`refactor`] | the edits that restructure rules without a finding |
 //! | [`hints`] | inferred types, the order of routes, tests, and hidden routes |
 //! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
 
@@ -22,9 +24,12 @@
 pub mod actions;
 pub mod complete;
 mod facts;
+mod format;
 pub mod hints;
 pub mod hover;
 pub mod index;
+pub mod navigate;
+pub mod refactor;
 pub mod rename;
 pub mod tokens;
 
@@ -49,6 +54,9 @@ pub struct Analysis {
     pub index: SymbolIndex,
     /// The compiled rules; `None` if there are errors.
     pub rules: Option<Rules>,
+    /// The names of the rules files that completion offers after `import`. The caller fills this
+    /// list, because this crate reads no files.
+    pub importable_files: Vec<String>,
     facts: TypeFacts,
 }
 
@@ -66,6 +74,7 @@ impl Analysis {
                 diagnostics: rules.warnings().to_vec(),
                 index,
                 rules: Some(rules),
+                importable_files: Vec::new(),
                 facts,
             },
             Err(error) => Analysis {
@@ -73,6 +82,7 @@ impl Analysis {
                 diagnostics: error.diagnostics().to_vec(),
                 index,
                 rules: None,
+                importable_files: Vec::new(),
                 facts,
             },
         }

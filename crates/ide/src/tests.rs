@@ -13,6 +13,7 @@ use rulec_vm::bytecode::disasm::disassemble;
 use std::path::{Path, PathBuf};
 
 mod complete;
+mod navigate;
 
 const MAIN: FileId = FileId(0);
 

@@ -25,15 +25,21 @@ impl From<rulec_ide::rename::RenameError> for RequestRefusal {
     }
 }
 
-fn resolve_position(workspace: &Workspace, params: &TextDocumentPositionParams) -> Option<RequestPosition> {
+pub(super) fn resolve_position(
+    workspace: &Workspace,
+    params: &TextDocumentPositionParams,
+) -> Option<RequestPosition> {
     workspace.resolve_position(&params.text_document.uri, params.position)
 }
 
-fn find_file(workspace: &Workspace, document: &TextDocumentIdentifier) -> Option<(Rc<AnalyzedFile>, FileId)> {
+pub(super) fn find_file(
+    workspace: &Workspace,
+    document: &TextDocumentIdentifier,
+) -> Option<(Rc<AnalyzedFile>, FileId)> {
     workspace.find_analysis(&path_of(&document.uri))
 }
 
-fn to_location(analyzed_file: &AnalyzedFile, span: Span) -> Option<Location> {
+pub(super) fn to_location(analyzed_file: &AnalyzedFile, span: Span) -> Option<Location> {
     Some(Location { uri: analyzed_file.uri(span.file)?, range: analyzed_file.range(span) })
 }
 
@@ -56,7 +62,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
     let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
     let completions = position.analyzed_file.analysis.complete(position.file, position.offset);
     let range = position.analyzed_file.range(completions.replaces);
-    let items = completions.items.into_iter().map(|item| CompletionItem {
+    let items = (0..).zip(completions.items).map(|(index, item)| CompletionItem {
         kind: Some(match item.kind {
             CompletionKind::Field => CompletionItemKind::FIELD,
             CompletionKind::Value => CompletionItemKind::VARIABLE,
@@ -67,7 +73,8 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
             CompletionKind::Handler => CompletionItemKind::METHOD,
             CompletionKind::Statement => CompletionItemKind::CLASS,
         }),
-        sort_text: Some(format!("{}{}", item.kind as u8, item.label)),
+        // An editor sorts by this text. The likeliest items are first.
+        sort_text: Some(format!("{index:05}")),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
         label: item.label,
         detail: Some(item.detail).filter(|detail| !detail.is_empty()),
@@ -82,25 +89,13 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
 
 /// Returns the symbol (declared name) at the position of a request, with the position as a byte
 /// offset in an analysed file. `None` if there is no name.
-fn symbol_at(
+pub(super) fn symbol_at(
     workspace: &Workspace,
     params: &TextDocumentPositionParams,
 ) -> Option<(RequestPosition, SymbolId)> {
     let position = resolve_position(workspace, params)?;
     let occurrence = position.analyzed_file.analysis.index.occurrence_at(position.file, position.offset)?;
     Some((position, occurrence.symbol))
-}
-
-pub fn definition(
-    workspace: &Workspace,
-    params: GotoDefinitionParams,
-) -> Answer<Option<GotoDefinitionResponse>> {
-    let location =
-        symbol_at(workspace, &params.text_document_position_params).and_then(|(position, symbol)| {
-            let declaration = position.analyzed_file.analysis.index.symbols[symbol].declared.as_ref()?;
-            to_location(&position.analyzed_file, declaration.name)
-        });
-    Ok(location.map(GotoDefinitionResponse::Scalar))
 }
 
 pub fn references(workspace: &Workspace, params: ReferenceParams) -> Answer<Option<Vec<Location>>> {
@@ -322,14 +317,14 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
         .diagnostics
         .iter()
         .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
-    let mut quick_fixes = Vec::new();
+    let mut code_actions = Vec::new();
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
         if !diagnostic.span().is_some_and(overlaps_request) {
             continue;
         }
         for action in actions::for_diagnostic(diagnostic, &analyzed_file.analysis.sources) {
-            quick_fixes.push(CodeActionOrCommand::CodeAction(CodeAction {
+            code_actions.push(CodeActionOrCommand::CodeAction(CodeAction {
                 title: action.title.localized(analyzed_file.language).into_owned(),
                 kind: Some(CodeActionKind::QUICKFIX),
                 diagnostics: Some(vec![findings::to_lsp_diagnostic(&analyzed_file, diagnostic)]),
@@ -339,7 +334,16 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
             }));
         }
     }
-    Ok(Some(quick_fixes))
+    let selection = Span { file, start, end };
+    code_actions.extend(analyzed_file.analysis.refactorings(selection).into_iter().map(|action| {
+        CodeActionOrCommand::CodeAction(CodeAction {
+            title: action.title.localized(analyzed_file.language).into_owned(),
+            kind: Some(CodeActionKind::REFACTOR),
+            edit: Some(workspace_edit(&analyzed_file, &action.edits)),
+            ..CodeAction::default()
+        })
+    }));
+    Ok(Some(code_actions))
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {

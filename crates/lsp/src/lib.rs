@@ -16,6 +16,7 @@ mod capabilities;
 mod findings;
 mod kept;
 mod lines;
+mod navigation;
 mod server;
 mod transport;
 mod workspace;

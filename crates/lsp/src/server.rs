@@ -7,6 +7,7 @@ use super::answers::{self, Answer};
 use super::capabilities::capabilities;
 use super::findings;
 use super::kept::KeptFindings;
+use super::navigation;
 use super::transport;
 use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
@@ -241,9 +242,9 @@ impl Server<'_> {
     fn dispatch(&self, request: Request) -> Response {
         let id = request.id.clone();
         macro_rules! answered {
-            ($($request:ident => $answer:ident,)*) => {
+            ($($request:ident => $answer:path,)*) => {
                 match request.method.as_str() {
-                    $(request::$request::METHOD => self.handle_request::<request::$request>(request, answers::$answer),)*
+                    $(request::$request::METHOD => self.handle_request::<request::$request>(request, $answer),)*
                     other => {
                         let message = format!("this server has no `{other}`");
                         Response::new_err(id, ErrorCode::MethodNotFound as i32, message)
@@ -252,23 +253,28 @@ impl Server<'_> {
             };
         }
         answered! {
-            HoverRequest => hover,
-            Completion => complete,
-            GotoDefinition => definition,
-            References => references,
-            DocumentHighlightRequest => highlight,
-            PrepareRenameRequest => prepare_rename,
-            Rename => rename,
-            DocumentSymbolRequest => document_symbols,
-            WorkspaceSymbolRequest => workspace_symbols,
-            SemanticTokensFullRequest => semantic_tokens,
-            FoldingRangeRequest => folds,
-            Formatting => format,
-            CodeActionRequest => code_actions,
-            InlayHintRequest => inlay_hints,
-            CodeLensRequest => code_lenses,
-            DocumentDiagnosticRequest => diagnostics,
-            ExecuteCommand => execute,
+            HoverRequest => answers::hover,
+            Completion => answers::complete,
+            GotoDefinition => navigation::definition,
+            References => answers::references,
+            DocumentHighlightRequest => answers::highlight,
+            PrepareRenameRequest => answers::prepare_rename,
+            Rename => answers::rename,
+            DocumentSymbolRequest => answers::document_symbols,
+            WorkspaceSymbolRequest => answers::workspace_symbols,
+            SemanticTokensFullRequest => answers::semantic_tokens,
+            FoldingRangeRequest => answers::folds,
+            Formatting => answers::format,
+            CodeActionRequest => answers::code_actions,
+            InlayHintRequest => answers::inlay_hints,
+            CodeLensRequest => answers::code_lenses,
+            DocumentDiagnosticRequest => answers::diagnostics,
+            ExecuteCommand => answers::execute,
+            DocumentLinkRequest => navigation::document_links,
+            SelectionRangeRequest => navigation::selection_ranges,
+            GotoTypeDefinition => navigation::type_definition,
+            SignatureHelpRequest => navigation::signature_help,
+            RangeFormatting => navigation::format_range,
         }
     }
 

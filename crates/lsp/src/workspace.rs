@@ -85,7 +85,12 @@ impl AnalyzedFile {
 
     /// Returns the absolute path of a file of this analysis.
     pub fn path(&self, file: FileId) -> PathBuf {
-        self.root.join(self.analysis.sources.get(file).map_or("", |file| &file.name))
+        self.absolute_path(self.analysis.sources.get(file).map_or("", |file| &file.name))
+    }
+
+    /// Returns the absolute path of a file, whose name is relative to the root folder.
+    pub fn absolute_path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
     }
 
     pub fn uri(&self, file: FileId) -> Option<Uri> {
@@ -219,6 +224,9 @@ impl Workspace {
             Err(settings_error) => (Settings::default(), Some(settings_error)),
         };
         analysis.diagnostics.retain(|diagnostic| is_shown(&settings, diagnostic));
+        analysis.importable_files = self.with_import_graph(|imports| {
+            imports.keys().filter_map(|path| relative_name(&root, path)).collect()
+        });
         let uri = |name: &str| {
             let path = root.join(name);
             self.open.get(&path).map_or_else(|| uri_of(&path), |document| Some(document.uri.clone()))

@@ -121,6 +121,11 @@ fn requests_at(text: &str, at: usize) -> Vec<(&'static str, Json)> {
     let rename = json!({ "textDocument": document, "position": position, "newName": "quite_another" });
     let whole = json!({ "textDocument": document, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
     let mut all = vec![("textDocument/rename", rename), ("workspace/symbol", json!({ "query": "e" }))];
+    let selection = json!({ "textDocument": document, "positions": [position] });
+    all.push(("textDocument/selectionRange", selection));
+    all.extend(
+        ["textDocument/typeDefinition", "textDocument/signatureHelp"].map(|method| (method, place.clone())),
+    );
     let at_place = ["hover", "completion", "definition", "references", "documentHighlight", "prepareRename"];
     all.extend(
         at_place
@@ -145,6 +150,8 @@ fn requests_at(text: &str, at: usize) -> Vec<(&'static str, Json)> {
             "textDocument/inlayHint",
             "textDocument/codeLens",
             "textDocument/formatting",
+            "textDocument/rangeFormatting",
+            "textDocument/documentLink",
             "textDocument/diagnostic",
         ]
         .map(|method| (method, whole.clone())),

@@ -16,6 +16,10 @@ impl<'a> IndexBuilder<'a> {
     }
 
     pub(super) fn resolve_expr(&mut self, expr: &'a Expr) {
+        use ExprKind::{Binary, Call, If, Logic, Presence, Unary};
+        if matches!(expr.kind, Binary(_) | Call(..) | If(_) | Logic(..) | Presence { .. } | Unary(..)) {
+            self.index.expressions.insert(expr.span);
+        }
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Name(_) | ExprKind::Field(..) | ExprKind::Index(..) => drop(self.resolve_path(expr)),

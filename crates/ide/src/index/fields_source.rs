@@ -2,6 +2,7 @@
 //! `order` is an element of `ctx.orders`, so its fields are declared in `input` or in a type.
 
 use super::{DeclarationKind, IndexBuilder, SymbolId};
+pub(super) use crate::facts::ELEMENT_SEGMENT;
 use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, TypeKind};
@@ -9,8 +10,6 @@ use rulec_syntax::ast::{Expr, ExprKind, Ident, ItemKind, Literal, TypeExpr, Type
 /// The built-in name whose fields are the results of analysing the message text, such as the
 /// intent.
 const REQUEST_NAME: &str = "request";
-/// The path element that represents the elements of a list or dict.
-pub(super) const ELEMENT_SEGMENT: &str = "[]";
 /// Maximum number of `let` and `type` definitions that are followed from one expression. Because of
 /// the limit, the search ends even if a wrong definition refers to itself.
 pub(super) const MAX_DEFINITION_DEPTH: usize = 16;

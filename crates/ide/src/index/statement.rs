@@ -124,6 +124,10 @@ impl<'a> IndexBuilder<'a> {
         match kind {
             StatementKind::Let { name, value } => {
                 self.resolve_expr(value);
+                let fields_source = self.fields_of_expr(value, MAX_DEFINITION_DEPTH);
+                if let Some(id) = self.find_symbol(DeclarationKind::Let, &[&name.node]) {
+                    self.index.symbols[id].fields = self.declaration_of_fields(fields_source);
+                }
                 (DeclarationKind::Let, Some(name))
             }
             StatementKind::List { name, source } => {

@@ -1,4 +1,4 @@
-//! Tests of completion.
+//! Tests of completion. `completion.txt` has the positions, with what completion offers at each.
 
 use super::{HELPDESK, MAIN, analyse, split_at_mark};
 use crate::complete::CompletionKind;
@@ -83,4 +83,60 @@ fn fields_without_a_declaration_are_offered_as_they_are_used() {
         labels.iter().any(|(name, _)| name == "user") && labels.iter().any(|(name, _)| name == "name"),
         "{labels:?}"
     );
+}
+
+/// A case of `completion.txt`: a text with the cursor at `|`, and the expected items.
+struct Case<'t> {
+    text: String,
+    offered: Vec<&'t str>,
+    not_offered: Vec<&'t str>,
+}
+
+/// Reads `completion.txt`. Returns the shared declarations, and the cases.
+fn read_cases(file: &str) -> (String, Vec<Case<'_>>) {
+    let mut parts = file.split("\n\n");
+    let comment = parts.next().expect("the file begins with a comment");
+    assert!(comment.lines().all(|line| line.starts_with('#')), "{comment}");
+    let declarations = parts.next().expect("the declarations follow").replace('%', "|");
+    let read_case = |part| {
+        let mut lines: Vec<&str> = str::lines(part).collect();
+        let mut items = |mark| {
+            let line = lines.pop().and_then(|line| line.strip_prefix(mark));
+            let line: &str = line.unwrap_or_else(|| panic!("no line with `{mark}` ends {part}"));
+            line.split(", ").map(str::trim).filter(|label| !label.is_empty()).collect()
+        };
+        let (not_offered, offered) = (items("-"), items("+"));
+        Case { text: lines.join("\n"), offered, not_offered }
+    };
+    (declarations, parts.map(read_case).collect())
+}
+
+/// An item `>first WORD` must be the first of the list.
+#[test]
+fn completion_offers_what_the_table_says() {
+    let (declarations, cases) = read_cases(include_str!("completion.txt"));
+    let mut errors = Vec::new();
+    for case in &cases {
+        let at = case.text.find('|').unwrap_or_else(|| panic!("no cursor in {}", case.text));
+        let text = format!("{declarations}\n{}\n", case.text.replacen('|', "", 1));
+        let mut analysis = analyse(&text);
+        analysis.importable_files =
+            ["a.rules", "more.rules", "shared/words.rules"].map(str::to_owned).to_vec();
+        let items = analysis.complete(MAIN, (declarations.len() + 1 + at) as u32).items;
+        let labels: Vec<&str> = items.iter().map(|item| item.label.as_str()).collect();
+        for label in &case.offered {
+            let is_right = match label.strip_prefix(">first ") {
+                Some(word) => labels.first() == Some(&word),
+                None => labels.contains(label),
+            };
+            if !is_right {
+                errors.push(format!("{}\n  lacks {label}: {labels:?}", case.text));
+            }
+        }
+        for label in case.not_offered.iter().filter(|label| labels.contains(label)) {
+            errors.push(format!("{}\n  has {label}", case.text));
+        }
+    }
+    assert!(cases.len() >= 60, "{} positions", cases.len());
+    assert!(errors.is_empty(), "{} errors:\n{}", errors.len(), errors.join("\n"));
 }

@@ -1,0 +1,403 @@
+//! What each part of a statement allows: the words, names and values that can follow the tokens
+//! before a position.
+
+use super::items::{new_item, setting_items, setting_value_items, unquote_name};
+use super::scope::is_member;
+use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item};
+use crate::DeclarationKind;
+use rulec_syntax::lex::{Token, TokenKind};
+use rulec_syntax::write::quote_string;
+
+/// Words that can follow the name of a route.
+const ROUTE_WORDS: [&str; 3] = ["when", "priority", "disabled"];
+const PAYLOAD_WORDS: [&str; 6] = ["rank", "interrupts", "suspends", "internal", "strict", "fallback"];
+const PAYLOAD_ITEM_WORDS: [&str; 7] = ["require", "forbid", "let", "each", "include", "closed", "compiles"];
+
+fn keywords<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
+    words.map(keyword_item).to_vec()
+}
+
+/// Returns the path from a folder to a file. Both are relative to the root folder, with `/` between
+/// names; the root folder itself is empty.
+fn relative_path(folder: &str, file: &str) -> String {
+    let folders: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = file.split('/').collect();
+    let shared = folders.iter().zip(&names).take_while(|(a, b)| a == b).count();
+    let ups = std::iter::repeat_n("..", folders.len() - shared);
+    ups.chain(names[shared..].iter().copied()).collect::<Vec<_>>().join("/")
+}
+
+impl CompletionContext<'_> {
+    /// Returns the items of the part of the statement in which the position is. `last` is the token
+    /// before the position.
+    pub(super) fn clause_items(&self, last: Token) -> Vec<CompletionItem> {
+        match self.last_word() {
+            "goto" => return self.symbol_items(&[DeclarationKind::Table]),
+            "as" => return self.type_items(),
+            "include" => return self.symbol_items(&[DeclarationKind::Group]),
+            "fallback" => return self.symbol_items(&[DeclarationKind::Payload]),
+            "<" if matches!(self.word_before(self.tokens_before.len() - 1), "list" | "dict") => {
+                return self.type_items();
+            }
+            _ => {}
+        }
+        match self.scope.brackets.last() {
+            None => self.head_items(last),
+            Some(open) => match self.tokens_before[*open].kind {
+                TokenKind::OpenParen => self.parenthesis_items(*open, last),
+                TokenKind::OpenBrace => self.brace_items(*open, last),
+                _ => self.expression_items(last),
+            },
+        }
+    }
+
+    /// Returns the items inside a string: the files to import, or the values of an enumeration.
+    pub(super) fn string_items(&self) -> Vec<CompletionItem> {
+        if self.last_word() != "import" {
+            return self.enumeration_items();
+        }
+        let own_name = self.analysis.sources.get(self.file).map_or("", |file| &file.name);
+        let folder = own_name.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let files = self.analysis.importable_files.iter().filter(|name| *name != own_name);
+        let item = |name: &String| {
+            let path = relative_path(folder, name);
+            new_item(CompletionKind::Value, &quote_string(&path), String::new())
+        };
+        files.map(item).collect()
+    }
+
+    /// Returns the items outside all brackets of the statement.
+    fn head_items(&self, last: Token) -> Vec<CompletionItem> {
+        let distance = self.tokens_before.len() - 1 - self.scope.first;
+        let word = self.last_word();
+        match self.scope.head {
+            "route" => self.route_items(last),
+            "default" if word == "default" => keywords(["->"]),
+            "default" => self.target_items(last),
+            "let" | "list" if distance == 0 => Vec::new(),
+            "let" | "list" if distance == 1 => keywords(["="]),
+            "list" if word == "=" => {
+                let mut items = keywords(["from"]);
+                items.extend(self.expression_items(last));
+                items
+            }
+            "let" | "list" => self.expression_items(last),
+            "def" if self.has_word("=") => self.expression_items(last),
+            "def" if last.kind == TokenKind::CloseParen => keywords(["="]),
+            "type" if distance == 1 => keywords(["="]),
+            "type" if matches!(word, "=") => self.type_items(),
+            "handler" if last.kind == TokenKind::CloseParen => keywords(["requires permission"]),
+            "extern" if distance == 0 => keywords(["fn"]),
+            "extern" if last.kind == TokenKind::CloseParen => keywords(["->"]),
+            "extern" if last.kind == TokenKind::Arrow => self.type_items(),
+            "history" if word == "by" => self.message_fields(),
+            "history" if distance == 0 => keywords(["by"]),
+            "choice" if distance == 1 => keywords(["ask", "to_user"]),
+            "flow" if distance == 1 || distance == 2 && last.kind == TokenKind::String => {
+                keywords(["keyword", "intent"])
+            }
+            "flow" if word == "intent" => self.symbol_items(&[DeclarationKind::List]),
+            "flow" if last.kind == TokenKind::CloseBracket => {
+                keywords(["->", "ignoring case", "matching case", "examples", "keywords"])
+            }
+            "entity" if distance == 1 => keywords(["matches"]),
+            "payload" if distance > 0 && word != "rank" => keywords(PAYLOAD_WORDS),
+            _ => Vec::new(),
+        }
+    }
+
+    fn route_items(&self, last: Token) -> Vec<CompletionItem> {
+        if self.has_word("->") {
+            return self.target_items(last);
+        }
+        let distance = self.tokens_before.len() - 1 - self.scope.first;
+        match self.last_word() {
+            "route" | "priority" if distance == 0 || self.last_word() == "priority" => Vec::new(),
+            _ if !self.has_word("when") => {
+                ROUTE_WORDS.into_iter().filter(|word| !self.has_word(word)).map(keyword_item).collect()
+            }
+            "where" | "," => Vec::new(),
+            _ if matches!(self.word_before(self.tokens_before.len() - 1), "where" | ",") => keywords(["="]),
+            _ => {
+                let mut items = self.expression_items(last);
+                if self.ends_condition() {
+                    items.push(keyword_item("->"));
+                    items.extend((!self.has_word("where")).then(|| keyword_item("where")));
+                }
+                items
+            }
+        }
+    }
+
+    /// Returns the items after `->`: the target, and nothing after a complete target.
+    fn target_items(&self, last: Token) -> Vec<CompletionItem> {
+        if last.kind != TokenKind::Arrow {
+            return Vec::new();
+        }
+        let mut items = self.symbol_items(&[DeclarationKind::Handler]);
+        items.push(keyword_item("goto"));
+        items
+    }
+
+    /// True if the statement has `word` outside brackets before the position.
+    fn has_word(&self, word: &str) -> bool {
+        let mut depth = 0usize;
+        (self.scope.first..self.tokens_before.len()).any(|index| {
+            let kind = self.tokens_before[index].kind;
+            depth += usize::from(kind.opens_bracket());
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            depth == 0 && self.word(index) == word && !is_member(self.tokens_before, index)
+        })
+    }
+
+    /// Returns the items of an expression: operators after an operand, otherwise names and values.
+    fn expression_items(&self, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len() - 1;
+        if let Some(items) = self.negated_operator_items() {
+            return items;
+        }
+        let is_half_operator = matches!(self.last_word(), "is" | "ignoring" | "matching");
+        if is_half_operator || last.kind.ends_operand() && self.ends_operand(end) {
+            let mut items = self.operator_items();
+            let words = (self.scope.first..=end).rev().map(|index| self.word(index));
+            if let Some(word) = words.into_iter().find(|word| matches!(*word, "if" | "then" | "else")) {
+                items.extend(match word {
+                    "if" => Some(keyword_item("then")),
+                    "then" => Some(keyword_item("else")),
+                    _ => None,
+                });
+            }
+            return items;
+        }
+        let mut items = self.enumeration_items();
+        items.extend(self.value_items());
+        if matches!(self.last_word(), "contains" | "starts_with" | "ends_with") {
+            items.push(keyword_item("word"));
+        }
+        items
+    }
+
+    /// Returns the items inside parentheses, which open at the token `open`.
+    fn parenthesis_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        if self.is_declaration(open) {
+            return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
+        }
+        if self.is_target(open) {
+            let handler = unquote_name(self.word(open - 1));
+            return match last.kind {
+                TokenKind::OpenParen | TokenKind::Comma => {
+                    let items = self.inner_symbol_items(DeclarationKind::Parameter, &["handler", handler]);
+                    self.without_written_keys(items, open)
+                }
+                TokenKind::Word if last.start > 0 && self.is_key_position(open) => keywords([":"]),
+                _ => self.expression_items(last),
+            };
+        }
+        let mut items = self.expression_items(last);
+        if matches!(last.kind, TokenKind::OpenParen | TokenKind::Comma) && open > 0 {
+            let function = unquote_name(self.word(open - 1));
+            let names = self.inner_symbol_items(DeclarationKind::Parameter, &[function]);
+            items.extend(self.without_written_keys(names, open));
+        }
+        items
+    }
+
+    /// True if the token before the position follows the bracket `open` or a comma, so that it is a
+    /// key without its colon.
+    fn is_key_position(&self, open: usize) -> bool {
+        let last = self.tokens_before.len() - 1;
+        last > open && matches!(self.word_before(last), "(" | "{" | ",")
+    }
+
+    /// Removes the items whose names are already keys in the bracket `open`.
+    fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
+        let is_written = |label: &str| {
+            (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
+        };
+        items.retain(|item| !is_written(&item.label));
+        items
+    }
+
+    /// True if the bracket at `open` contains declarations of fields or parameters.
+    fn is_declaration(&self, open: usize) -> bool {
+        match self.scope.head {
+            "input" | "type" => true,
+            "handler" | "extern" => true,
+            "router" => open == self.scope.first + 2,
+            // After the `=` of a `def`, brackets belong to its expression.
+            "def" | "group" => {
+                !(self.scope.first..open).any(|index| self.word(index) == "=") && {
+                    let outermost = self.scope.brackets.first();
+                    outermost.is_some_and(|open| self.tokens_before[*open].kind == TokenKind::OpenParen)
+                }
+            }
+            _ => false,
+        }
+    }
+
+    /// True if the bracket at `open` belongs to a target: the arguments or metadata of a handler.
+    fn is_target(&self, open: usize) -> bool {
+        let may_have_target = matches!(self.scope.head, "route" | "default" | "test");
+        let arrow =
+            (self.scope.first..open).rev().find(|index| self.tokens_before[*index].kind == TokenKind::Arrow);
+        let is_outermost = self.scope.brackets.len() == 1 + usize::from(self.scope.head == "test");
+        may_have_target
+            && is_outermost
+            && arrow.is_some_and(|arrow| {
+                let is_next = open == arrow + 2;
+                is_next || self.word_before(open) == ")" && self.word(arrow + 2) == "("
+            })
+    }
+
+    /// Returns the items inside braces, which open at the token `open`.
+    fn brace_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        if self.is_declaration(open) {
+            return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
+        }
+        if self.is_target(open) {
+            return self.metadata_items(open, last);
+        }
+        let is_outermost = self.scope.brackets.len() == 1;
+        let begins_item = matches!(last.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
+            || self.text[last.end as usize..self.start as usize].contains('\n')
+            || last.kind == TokenKind::CloseBrace;
+        match self.scope.head {
+            "settings" => self.setting_clause_items(last),
+            "test" if is_outermost => self.test_items(open, last),
+            "choice" if is_outermost && begins_item => keywords(["branch", "default branch"]),
+            "choice" if is_outermost => Vec::new(),
+            "router" if is_outermost => self.router_items(last, begins_item),
+            "workflow" if is_outermost => self.workflow_items(last, begins_item),
+            "intent" if is_outermost => keywords(["keywords", "examples"]),
+            "lexicon" | "table" => Vec::new(),
+            "payload" | "group" if begins_item => keywords(PAYLOAD_ITEM_WORDS),
+            "payload" | "group" if last.kind == TokenKind::Colon && self.is_field_key() => self.type_items(),
+            _ => self.expression_items(last),
+        }
+    }
+
+    /// True if the colon before the position follows the name of a payload's field, and not the
+    /// text of a requirement.
+    fn is_field_key(&self) -> bool {
+        let colon = self.tokens_before.len() - 1;
+        let name = colon - usize::from(self.word_before(colon) == "?");
+        let begins_line = name.checked_sub(2).is_some_and(|previous| {
+            let (previous, name) = (self.tokens_before[previous], self.tokens_before[name - 1]);
+            matches!(previous.kind, TokenKind::OpenBrace | TokenKind::Semicolon)
+                || self.text[previous.end as usize..name.start as usize].contains('\n')
+        });
+        begins_line && self.tokens_before[name - 1].kind == TokenKind::Word
+    }
+
+    fn setting_clause_items(&self, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        match last.kind {
+            TokenKind::Colon if self.word_before(end - 1) == "stop_words" => {
+                self.symbol_items(&[DeclarationKind::List])
+            }
+            TokenKind::Colon => setting_value_items(self.word_before(end - 1)),
+            // A setting ends with its value, with or without a comma.
+            _ if matches!(last.kind, TokenKind::OpenBrace | TokenKind::Comma)
+                || end > 1 && self.word_before(end - 1) == ":" =>
+            {
+                let open = self.scope.brackets.last().copied().unwrap_or_default();
+                self.without_written_keys(setting_items(), open)
+            }
+            _ => keywords([":"]),
+        }
+    }
+
+    /// Returns the keys that the metadata of other routes have, or after a colon the values of
+    /// metadata, which are constants.
+    fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        match last.kind {
+            TokenKind::OpenBrace | TokenKind::Comma => {
+                let keys = self.analysis.facts.metadata_keys.iter();
+                let keys = keys.map(|key| new_item(CompletionKind::Field, key, String::new())).collect();
+                self.without_written_keys(keys, open)
+            }
+            TokenKind::Colon => {
+                let mut items = self.symbol_items(&[DeclarationKind::Let, DeclarationKind::List]);
+                items.extend(keywords(["true", "false", "null"]));
+                items
+            }
+            TokenKind::Word if self.is_key_position(open) => keywords([":"]),
+            _ => Vec::new(),
+        }
+    }
+
+    fn test_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
+        let end = self.tokens_before.len();
+        let is_clause = |index: &usize| {
+            matches!(self.word(*index), "given" | "expect") && !is_member(self.tokens_before, *index)
+        };
+        let Some(clause) = (open + 1..end).rev().find(is_clause) else {
+            return keywords(["given", "expect"]);
+        };
+        let is_empty = clause + 1 == end;
+        let has_value = (clause..end).any(|index| self.word(index) == "=");
+        match self.word(clause) {
+            "given" if is_empty || !has_value && last.kind == TokenKind::Comma => self.message_fields(),
+            "given" if !has_value => keywords(["=", "given", "expect"]),
+            "given" if self.ends_operand(end - 1) => keywords(["given", "expect"]),
+            "given" => {
+                let mut items = self.enumeration_items();
+                items.extend(keywords(["true", "false", "null"]));
+                items
+            }
+            _ if is_empty => {
+                let mut items = self.symbol_items(&[
+                    DeclarationKind::Route,
+                    DeclarationKind::Table,
+                    DeclarationKind::Choice,
+                    DeclarationKind::Payload,
+                    DeclarationKind::Flow,
+                ]);
+                items.extend(keywords(["default", "none", "->"]));
+                items
+            }
+            _ if last.kind == TokenKind::Arrow => {
+                self.symbol_items(&[DeclarationKind::Handler, DeclarationKind::Node])
+            }
+            _ if !self.ends_operand(end - 1) || self.word(end - 1) == "for" => Vec::new(),
+            _ => {
+                let has_arrow = (clause..end).any(|index| self.word(index) == "->");
+                let mut items = keywords(["expect", "score", "for"]);
+                items.extend((!has_arrow).then(|| keyword_item("->")));
+                items
+            }
+        }
+    }
+
+    fn router_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
+        if last.kind == TokenKind::Arrow {
+            let mut items = self.symbol_items(&[DeclarationKind::Node]);
+            items.push(new_item(CompletionKind::Value, "next", String::new()));
+            return items;
+        }
+        let end = self.tokens_before.len();
+        let is_start = |index: &usize| matches!(self.word(*index), "when" | "otherwise" | "->" | "{");
+        let in_condition =
+            (self.scope.first..end).rev().find(is_start).is_some_and(|at| self.word(at) == "when");
+        match (in_condition, begins_item) {
+            (true, _) => {
+                let mut items = self.expression_items(last);
+                items.extend(self.ends_condition().then(|| keyword_item("->")));
+                items
+            }
+            (false, true) => keywords(["when", "otherwise"]),
+            (false, false) => keywords(["loopback"]),
+        }
+    }
+
+    fn workflow_items(&self, last: Token, begins_item: bool) -> Vec<CompletionItem> {
+        match self.last_word() {
+            "by" if self.word_before(self.tokens_before.len() - 1) == "merge" => keywords(["node"]),
+            "by" => self.symbol_items(&[DeclarationKind::Router]),
+            "->" | "passthrough" => self.inner_symbol_items(DeclarationKind::Node, &[self.scope.owner_name]),
+            "node" => Vec::new(),
+            _ if begins_item && last.kind != TokenKind::Comma => keywords(["node", "passthrough"]),
+            _ => keywords(["within", "merge", "->", "by"]),
+        }
+    }
+}

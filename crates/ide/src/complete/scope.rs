@@ -1,0 +1,102 @@
+//! The statement and the brackets that contain a position, found from the tokens before it.
+
+use rulec_syntax::lex::{Token, TokenKind};
+use rulec_syntax::parse;
+
+/// The innermost statement that contains a position, and the open brackets within this statement.
+#[derive(Debug, Default)]
+pub(super) struct Scope<'a> {
+    /// The first word of the statement; empty before the first statement.
+    pub head: &'a str,
+    /// The index of the statement's first token.
+    pub first: usize,
+    /// The first word of the statement around this statement, such as `table`; empty for a
+    /// statement at the top level.
+    pub owner: &'a str,
+    /// The name of the surrounding statement, or of the statement itself at the top level.
+    pub owner_name: &'a str,
+    /// The indices of the open brackets in the statement, outermost first.
+    pub brackets: Vec<usize>,
+}
+
+/// A statement during the search: its first token, and the number of brackets open before it.
+#[derive(Clone, Copy)]
+struct OpenStatement {
+    first: usize,
+    bracket_count: usize,
+}
+
+/// Finds the statement and the brackets that contain the end of `tokens`.
+pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
+    let mut statements: Vec<OpenStatement> = Vec::new();
+    let mut brackets: Vec<usize> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let indent = indent(text, *token);
+        let follows_brace = index.checked_sub(1).is_some_and(|previous| {
+            matches!(tokens[previous].kind, TokenKind::OpenBrace | TokenKind::CloseBrace)
+        });
+        if (indent.is_some() || follows_brace) && begins_statement(text, tokens, index) {
+            let word = token.text(text);
+            if indent == Some(0) {
+                brackets.clear();
+                statements.clear();
+            }
+            let last = statements.last().copied();
+            let inner_bracket_count = last.map_or(0, |last| brackets.len() - last.bracket_count);
+            let last_head = last.map_or("", |last| tokens[last.first].text(text));
+            let is_item = match last_head {
+                "table" => matches!(word, "route" | "default"),
+                "payload" | "group" => word == "let",
+                _ => false,
+            };
+            let bracket_count = brackets.len();
+            if inner_bracket_count == 0 {
+                statements.pop();
+                statements.push(OpenStatement { first: index, bracket_count });
+            } else if inner_bracket_count == 1 && is_item {
+                statements.push(OpenStatement { first: index, bracket_count });
+            }
+        }
+        if token.kind.opens_bracket() {
+            brackets.push(index);
+        } else if token.kind.closes_bracket() {
+            brackets.pop();
+            while statements.last().is_some_and(|last| last.bracket_count > brackets.len()) {
+                statements.pop();
+            }
+        }
+    }
+    let Some(last) = statements.last() else { return Scope { brackets, ..Scope::default() } };
+    let word = |index: usize| tokens.get(index).map_or("", |token| token.text(text));
+    let owner = statements.len().checked_sub(2).map(|index| statements[index].first);
+    Scope {
+        head: word(last.first),
+        first: last.first,
+        owner: owner.map_or("", word),
+        owner_name: word(owner.unwrap_or(last.first) + 1),
+        brackets: brackets.split_off(last.bracket_count),
+    }
+}
+
+/// Returns the number of characters before a token in its line; `None` if another token precedes
+/// it there.
+fn indent(text: &str, token: Token) -> Option<usize> {
+    let start = token.start as usize;
+    let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let before = text[line..start].trim_start_matches('\u{feff}');
+    before.chars().all(char::is_whitespace).then(|| before.chars().count())
+}
+
+/// True for a word that begins a statement and is not a name, such as the field `ctx.type`. The
+/// words `intent [` continue a flow.
+fn begins_statement(text: &str, tokens: &[Token], index: usize) -> bool {
+    let next = tokens.get(index + 1).map(|token| token.kind);
+    parse::starts_statement(tokens[index].text(text))
+        && !is_member(tokens, index)
+        && !matches!(next, Some(TokenKind::Colon | TokenKind::OpenBracket | TokenKind::Dot))
+}
+
+/// True if the token at `index` follows a dot, so that every word is the name of a field.
+pub(super) fn is_member(tokens: &[Token], index: usize) -> bool {
+    index.checked_sub(1).is_some_and(|previous| tokens[previous].kind == TokenKind::Dot)
+}

@@ -1,0 +1,49 @@
+//! Formatting of a part of a file.
+
+use super::{Analysis, Edit};
+use rulec_base::span::Span;
+use rulec_syntax::format::{MeaningChanged, format};
+use rulec_syntax::lex::{self, Token, TokenKind};
+
+impl Analysis {
+    /// Returns the edit that formats the lines of a range; `None` if they are formatted.
+    ///
+    /// # Errors
+    /// If the formatter would change the meaning of the file.
+    pub fn format_range(&self, range: Span) -> Result<Option<Edit>, MeaningChanged> {
+        let original = self.text(range.file);
+        let formatted = format(original)?.text;
+        let (old, new) = (written_tokens(original), written_tokens(&formatted));
+        let line_start = original.get(..range.start as usize).and_then(|text| text.rfind('\n'));
+        let start = line_start.map_or(0, |newline| newline as u32 + 1);
+        let first = old.partition_point(|token| token.end <= start);
+        // A range that ends at the start of a line contains nothing of this line.
+        let last = range.end.saturating_sub(1).max(start);
+        let rest = original.get(last as usize..).unwrap_or_default();
+        let line_end = last + rest.find('\n').unwrap_or(rest.len()) as u32;
+        let end = old.partition_point(|token| token.start < line_end);
+        // The formatter moves only white space, so both texts have the same tokens.
+        if first >= end || old.len() != new.len() {
+            return Ok(None);
+        }
+        let (old_start, old_end) = (with_indent(original, old[first]), old[end - 1].end);
+        let (new_start, new_end) = (with_indent(&formatted, new[first]), new[end - 1].end);
+        let replacement = &formatted[new_start as usize..new_end as usize];
+        let span = Span { file: range.file, start: old_start, end: old_end };
+        let is_formatted = original[span.range()] == *replacement;
+        Ok((!is_formatted).then(|| Edit { span, replacement: replacement.to_owned() }))
+    }
+}
+
+/// Returns the tokens of a text without white space, with comments.
+fn written_tokens(text: &str) -> Vec<Token> {
+    let is_space = |kind| matches!(kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
+    lex::tokenize(text, 0).filter(|token| !is_space(token.kind)).collect()
+}
+
+/// Returns the start of a token, or the start of its line if only white space is before it there.
+fn with_indent(text: &str, token: Token) -> u32 {
+    let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
+    let is_first = text[line..token.start as usize].trim().is_empty();
+    if is_first { line as u32 } else { token.start }
+}

@@ -1,0 +1,240 @@
+//! Refactorings: edits that an editor offers at a position without a finding. Each keeps the
+//! meaning of the rules, and is not offered where it could change the meaning.
+
+use super::actions::CodeAction;
+use super::hover::significant_tokens;
+use super::{Analysis, DeclarationKind, Edit, OutlineEntry};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::is_reserved_word;
+use rulec_syntax::lex::{self, TokenKind};
+
+/// The name of a new `let`, until the author renames it.
+const NEW_NAME: &str = "extracted";
+
+impl Analysis {
+    /// Returns the refactorings for a selection; for a cursor, the selection is empty. Empty if the
+    /// rules have errors.
+    pub fn refactorings(&self, selection: Span) -> Vec<CodeAction> {
+        if self.rules.is_none() {
+            return Vec::new();
+        }
+        [self.extract_let(selection), self.inline_let(selection), self.sort_routes(selection)]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Returns the action that gives the selected expression a name by a `let` before the
+    /// statement. `None` if no expression is selected, or if it uses a name of its statement.
+    fn extract_let(&self, selection: Span) -> Option<CodeAction> {
+        let text = self.text(selection.file);
+        let expression = self.selected_expression(selection)?;
+        let mut entries = self.index.outline(selection.file).iter();
+        let statement = entries.find(|entry| is_within(expression, entry.span))?;
+        let allows_names = matches!(
+            statement.kind,
+            DeclarationKind::Route
+                | DeclarationKind::Table
+                | DeclarationKind::Choice
+                | DeclarationKind::Let
+                | DeclarationKind::Def
+        );
+        let uses = self.index.occurrences_in(selection.file).iter();
+        let mut uses = uses.filter(|occurrence| is_within(occurrence.span, expression));
+        let is_local = |kind| matches!(kind, DeclarationKind::Local | DeclarationKind::Parameter);
+        if !allows_names || uses.any(|occurrence| is_local(self.index.symbols[occurrence.symbol].kind)) {
+            return None;
+        }
+        let is_taken = |name: &str| self.index.symbols.iter().any(|symbol| symbol.name == name);
+        let names = (2..).map(|number| format!("{NEW_NAME}_{number}"));
+        let name = std::iter::once(NEW_NAME.to_owned()).chain(names).find(|name| !is_taken(name))?;
+        let start = start_with_comments(text, statement.span.start);
+        let declaration = format!("let {name} = {}\n", self.sources.slice(expression));
+        let insertion = Span { file: selection.file, start, end: start };
+        let edits = vec![
+            Edit { span: insertion, replacement: declaration },
+            Edit { span: expression, replacement: name },
+        ];
+        Some(CodeAction { title: message!("give the expression a name (`let`)"), edits, safe: false })
+    }
+
+    /// Returns the span of the selected expression without white space and parentheses around it.
+    fn selected_expression(&self, selection: Span) -> Option<Span> {
+        let text = self.text(selection.file);
+        let mut selected = text.get(selection.range())?.trim();
+        loop {
+            let start = selection.start
+                + (selected.as_ptr() as usize - text[selection.range()].as_ptr() as usize) as u32;
+            let span = Span { file: selection.file, start, end: start + selected.len() as u32 };
+            // The span of an expression in parentheses contains the parentheses.
+            let is_in_parentheses =
+                text[..start as usize].ends_with('(') && text[span.end as usize..].starts_with(')');
+            let widened = Span { start: start.saturating_sub(1), end: span.end + 1, ..span };
+            let is_expression = self.index.expressions.contains(&span)
+                || is_in_parentheses && self.index.expressions.contains(&widened);
+            if !span.is_empty() && is_expression {
+                return Some(span);
+            }
+            selected = selected.strip_prefix('(')?.strip_suffix(')')?.trim();
+        }
+    }
+
+    /// Returns the action that replaces every use of the `let` at the position by its value, and
+    /// removes the `let`. `None` at any other name, or if a use could then have another meaning.
+    fn inline_let(&self, selection: Span) -> Option<CodeAction> {
+        let target = self.index.occurrence_at(selection.file, selection.start)?;
+        let symbol = &self.index.symbols[target.symbol];
+        let declaration = symbol.declared.as_ref().filter(|_| symbol.kind == DeclarationKind::Let)?;
+        let file = declaration.name.file;
+        let text = self.text(file);
+        let equals = text[declaration.name.end as usize..].find('=')? as u32 + declaration.name.end + 1;
+        let value = text.get(equals as usize..declaration.whole.end as usize)?.trim();
+        let has_comment = lex::tokenize(value, 0).any(|token| {
+            matches!(token.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::SlashComment)
+        });
+        let uses: Vec<Span> = self
+            .index
+            .occurrences_of(target.symbol)
+            .filter(|occurrence| !occurrence.declares)
+            .map(|occurrence| occurrence.span)
+            .collect();
+        // The settings of another file may give the value another meaning.
+        let is_elsewhere = uses.iter().any(|used| used.file != file);
+        if has_comment || uses.is_empty() || is_elsewhere || self.is_captured(declaration.whole) {
+            return None;
+        }
+        let is_operand = is_single_operand(value);
+        let is_base = |used: &Span| text[used.end as usize..].starts_with(['.', '[']);
+        if !is_operand && uses.iter().any(is_base) {
+            return None;
+        }
+        let replacement = if is_operand { value.to_owned() } else { format!("({value})") };
+        let mut edits: Vec<Edit> =
+            uses.into_iter().map(|span| Edit { span, replacement: replacement.clone() }).collect();
+        edits.push(Edit { span: whole_lines(text, declaration.whole), replacement: String::new() });
+        let title = message!("replace `{}` by its value", symbol.name);
+        Some(CodeAction { title, edits, safe: false })
+    }
+
+    /// True if a name in `definition` is also the name of a local name somewhere, which could
+    /// capture the name after an inlining.
+    fn is_captured(&self, definition: Span) -> bool {
+        let is_local = |kind| matches!(kind, DeclarationKind::Local | DeclarationKind::Parameter);
+        let used = self.index.occurrences_in(definition.file).iter();
+        let mut used =
+            used.filter(|occurrence| is_within(occurrence.span, definition) && !occurrence.declares);
+        used.any(|occurrence| {
+            let name = &self.index.symbols[occurrence.symbol].name;
+            let declared_in = |span: Span| is_within(span, definition);
+            self.index.symbols.iter().any(|symbol| {
+                let declared = symbol.declared.as_ref();
+                is_local(symbol.kind)
+                    && symbol.name == *name
+                    && declared.is_none_or(|declared| !declared_in(declared.name))
+            })
+        })
+    }
+
+    /// Returns the action that writes the routes of a file or table in the order in which they are
+    /// tried. `None` if they are in this order, or if two routes share a line.
+    fn sort_routes(&self, selection: Span) -> Option<CodeAction> {
+        let (file, text) = (selection.file, self.text(selection.file));
+        let routes = routes_around(self.index.outline(file), selection)?;
+        let order =
+            |span: Span| self.facts.order.iter().find(|(route, _)| *route == span).map(|(_, number)| *number);
+        let slot = |route: &&OutlineEntry| Some((order(route.span)?, whole_lines(text, route.span)));
+        let slots: Vec<(usize, Span)> = routes.iter().filter_map(slot).collect();
+        // A route moves with its lines, so no other statement may be in them.
+        let has_own_lines = |span: Span| {
+            let before = &text[start_of_line(text, span.start)..span.start as usize];
+            before.trim().is_empty() && text[..span.end as usize].ends_with('\n')
+        };
+        if slots.is_sorted()
+            || !routes
+                .iter()
+                .all(|route| has_own_lines(Span { end: whole_lines(text, route.span).end, ..route.span }))
+        {
+            return None;
+        }
+        let mut sorted = slots.clone();
+        sorted.sort_by_key(|(number, _)| *number);
+        let edits = slots.iter().zip(&sorted).filter(|(old, new)| old != new);
+        let edit = |(old, new): (&(usize, Span), &(usize, Span))| Edit {
+            span: old.1,
+            replacement: self.sources.slice(new.1).to_owned(),
+        };
+        let title = message!("sort the routes by priority");
+        Some(CodeAction { title, edits: edits.map(edit).collect(), safe: false })
+    }
+}
+
+fn is_within(inner: Span, outer: Span) -> bool {
+    inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Returns the routes of the file or table that contains a route at the selection.
+fn routes_around(entries: &[OutlineEntry], selection: Span) -> Option<Vec<&OutlineEntry>> {
+    let entry = entries
+        .iter()
+        .find(|entry| entry.span.start <= selection.start && selection.start <= entry.span.end)?;
+    match entry.kind {
+        DeclarationKind::Table => routes_around(&entry.inner, selection),
+        DeclarationKind::Route => {
+            Some(entries.iter().filter(|entry| entry.kind == DeclarationKind::Route).collect())
+        }
+        _ => None,
+    }
+}
+
+fn start_of_line(text: &str, offset: u32) -> usize {
+    text[..offset as usize].rfind('\n').map_or(0, |newline| newline + 1)
+}
+
+/// Returns the start of the line of `offset`, or of the comments in the lines directly before it.
+fn start_with_comments(text: &str, offset: u32) -> u32 {
+    let mut start = start_of_line(text, offset);
+    while start > 0 {
+        let previous = start_of_line(text, start as u32 - 1);
+        if !text[previous..start].trim_start().starts_with('#') {
+            break;
+        }
+        start = previous;
+    }
+    start as u32
+}
+
+/// Returns the span of a statement with the comments before it and a comment after it, up to the
+/// start of the next line.
+fn whole_lines(text: &str, statement: Span) -> Span {
+    let start = start_with_comments(text, statement.start);
+    let rest = &text[statement.end as usize..];
+    let line = rest.split_inclusive('\n').next().unwrap_or("");
+    let is_free = line.trim().is_empty() || line.trim_start().starts_with('#');
+    let end = statement.end + if is_free { line.len() as u32 } else { 0 };
+    Span { file: statement.file, start, end }
+}
+
+/// True if a value needs no parentheses as an operand: a path, a literal, or a call without spaces.
+fn is_single_operand(value: &str) -> bool {
+    let tokens = significant_tokens(value);
+    let is_part = |kind: TokenKind| {
+        matches!(
+            kind,
+            TokenKind::Word
+                | TokenKind::Quoted
+                | TokenKind::Dot
+                | TokenKind::OpenBracket
+                | TokenKind::CloseBracket
+                | TokenKind::Number
+        )
+    };
+    let is_operator = tokens.iter().any(|token| is_reserved_word(token.text(value)));
+    match tokens.as_slice() {
+        [literal] => literal.kind.ends_operand(),
+        [first, ..] => {
+            first.kind == TokenKind::Word && !is_operator && tokens.iter().all(|token| is_part(token.kind))
+        }
+        [] => false,
+    }
+}

@@ -1,0 +1,146 @@
+//! Tests of named files, growing selections, types of names, signatures of calls, formatting of a
+//! range, and refactorings.
+
+use super::{HELPDESK, MAIN, analyse, apply_edits, split_at_mark};
+use crate::Analysis;
+use rulec_base::span::Span;
+
+#[test]
+fn imports_and_list_files_are_links() {
+    let text = "import \"shared/words.rules\"\nlist a = from \"../a.txt\"\nroute b when text == \"c\" -> h\n";
+    let analysis = analyse(text);
+    let links = analysis.file_links(MAIN);
+    let links: Vec<_> = links.iter().map(|link| (analysis.sources.slice(link.span), &*link.path)).collect();
+    assert_eq!(links, [("\"shared/words.rules\"", "shared/words.rules"), ("\"../a.txt\"", "a.txt")]);
+}
+
+#[test]
+fn a_selection_grows_from_the_token_to_the_file() {
+    let (text, at) = split_at_mark("table t {\n  route a when x and len(te┃xt) > 3 -> h\n}\n");
+    let analysis = analyse(&text);
+    let ranges = analysis.selection_ranges(MAIN, at);
+    let texts: Vec<&str> = ranges.iter().map(|span| analysis.sources.slice(*span)).collect();
+    let route = "route a when x and len(text) > 3 -> h";
+    let expected = [
+        "text",
+        "(text)",
+        "len(text)",
+        "len(text) > 3",
+        "x and len(text) > 3",
+        route,
+        &text[9..text.len() - 1],
+    ];
+    let expected: Vec<&str> = expected.into_iter().collect();
+    for part in &expected[..6] {
+        assert!(texts.contains(part), "{part}: {texts:?}");
+    }
+    assert_eq!(texts.last(), Some(&&*text));
+}
+
+#[test]
+fn a_name_leads_to_the_declaration_of_its_type() {
+    let declarations = "type Order = { price: int }\ninput { orders: list<Order>, text: string }\n\
+                        handler h(order: Order)\nlet newest = orders[0]\n";
+    let declared = |mark: &str| {
+        let (line, at) = split_at_mark(mark);
+        let analysis = analyse(&format!("{declarations}{line}\n"));
+        let span = analysis.type_definition(MAIN, declarations.len() as u32 + at)?;
+        Some((analysis.sources.slice(span).to_owned(), span.start))
+    };
+    let order = Some(("Order".to_owned(), 5));
+    assert_eq!(declared("route a when len(or┃ders) > 1 -> g"), order);
+    assert_eq!(declared("route a when newe┃st.price > 1 -> g"), order);
+    assert_eq!(declared("route a when any o in orders: ┃o.price > 1 -> g"), order);
+    assert_eq!(declared("route a when te┃xt == \"a\" -> g"), None);
+}
+
+#[test]
+fn a_call_shows_its_signature_and_parameter() {
+    let signature = |mark: &str| {
+        let (line, at) = split_at_mark(mark);
+        let signature =
+            analyse(&format!("{HELPDESK}{line}\n")).signature_at(MAIN, HELPDESK.len() as u32 + at)?;
+        let active = signature.active.map(|index| signature.parameters[index].clone());
+        Some((signature.label, active))
+    };
+    let some = |label: &str, active: &str| Some((label.to_owned(), Some(active.to_owned())));
+    assert_eq!(signature("route x when over(┃"), some("over(n: int)", "n: int"));
+    assert_eq!(
+        signature("route x when money -> billing(tier: ┃"),
+        some("billing(tier?: string)", "tier?: string")
+    );
+    let (label, active) = signature("route x when replace(text, ┃").expect("a function");
+    assert!(label.starts_with("replace(") && active.is_some_and(|active| label.contains(&active)), "{label}");
+    assert_eq!(signature("route x when (money ┃"), None);
+    assert_eq!(signature("route x when unknown(┃"), None);
+}
+
+#[test]
+fn only_the_lines_of_the_range_are_formatted() {
+    let text = "let  a  =  1\nlet  b  =  2\nlet  c  =  3\n";
+    let at = text.find("let  b").expect("it is there") as u32;
+    let analysis = analyse(text);
+    let edit =
+        analysis.format_range(Span { file: MAIN, start: at + 2, end: at + 3 }).expect("it is formatted");
+    let edits: Vec<_> = edit.into_iter().collect();
+    let after = Analysis::new(&apply_edits(&analysis.sources, &edits), "a.rules");
+    assert_eq!(after.text(MAIN), "let  a  =  1\nlet b = 2\nlet  c  =  3\n");
+    let line = Span { file: MAIN, start: 13, end: 14 };
+    assert_eq!(after.format_range(line).expect("it is formatted"), None);
+}
+
+/// Returns the text after the refactoring whose title contains `title`, at the selection between
+/// two marks or at one mark; `None` if it is not offered.
+fn refactored(text: &str, title: &str) -> Option<String> {
+    let (text, start) = split_at_first_mark(text);
+    let (text, end) = if text.contains('┃') { split_at_mark(&text) } else { (text, start) };
+    let analysis = analyse(&text);
+    assert!(analysis.rules.is_some(), "{text}: {:?}", analysis.diagnostics);
+    let actions = analysis.refactorings(Span { file: MAIN, start, end });
+    let action = actions.into_iter().find(|action| action.title.to_string().contains(title))?;
+    let after = Analysis::new(&apply_edits(&analysis.sources, &action.edits), "a.rules");
+    assert!(after.rules.is_some(), "{}: {:?}", after.text(MAIN), after.diagnostics);
+    Some(after.text(MAIN).to_owned())
+}
+
+fn split_at_first_mark(text: &str) -> (String, u32) {
+    let offset = text.find('┃').expect("there is a mark");
+    (text.replacen('┃', "", 1), offset as u32)
+}
+
+#[test]
+fn a_selected_expression_becomes_a_let() {
+    let text = "## What a does.\nroute a when n > 1 and (┃n > 2 or m > 3┃) -> h\n";
+    assert_eq!(
+        refactored(text, "give the expression a name").as_deref(),
+        Some("let extracted = n > 2 or m > 3\n## What a does.\nroute a when n > 1 and (extracted) -> h\n")
+    );
+    let local = "route a when any x in xs: ┃x > 2┃ -> h\n";
+    assert_eq!(refactored(local, "give the expression a name"), None, "the name of a quantifier");
+    assert_eq!(refactored("route a when n > ┃1┃ -> h\n", "give the expression a name"), None, "a literal");
+}
+
+#[test]
+fn a_let_is_replaced_by_its_value() {
+    let text = "# Sums.\nlet big = n > 2 or m > 3\nroute a when b and bi┃g -> h\nroute c when not big -> h\n";
+    assert_eq!(
+        refactored(text, "replace `big` by its value").as_deref(),
+        Some("route a when b and (n > 2 or m > 3) -> h\nroute c when not (n > 2 or m > 3) -> h\n")
+    );
+    let path = "let newest = orders[0]\nroute a when newe┃st.price > 2 -> h\n";
+    let inlined = refactored(path, "replace `newest` by its value");
+    assert_eq!(inlined.as_deref(), Some("route a when orders[0].price > 2 -> h\n"));
+    let captured = "let big = n > 2\nroute a when any n in ns: n > 1 and bi┃g -> h\n";
+    assert_eq!(refactored(captured, "by its value"), None, "the quantifier has the same name");
+}
+
+#[test]
+fn routes_are_sorted_by_priority() {
+    let text = "route a when x == 1 -> h # one\nlet b = 2\n# two\nrou┃te c priority 5 when x == b -> h\n";
+    let sorted = "# two\nroute c priority 5 when x == b -> h\nlet b = 2\nroute a when x == 1 -> h # one\n";
+    assert_eq!(refactored(text, "sort the routes").as_deref(), Some(sorted));
+    let marked = sorted.replacen("route a", "rou┃te a", 1);
+    assert_eq!(refactored(&marked, "sort the routes"), None, "they are sorted");
+    let shared = "route a when x == 1 -> h route c┃ priority 5 when x == 2 -> h\n";
+    assert_eq!(refactored(shared, "sort the routes"), None, "they share a line");
+}
