@@ -24,8 +24,8 @@ use std::time::Duration;
 /// Serializes to the JSON object that `rulec run` prints:
 /// `{"entry":…,"chosen":…,"target":…,"args":{…},"metadata":{…}}`. The key `requires` lists the
 /// permissions of the handler, and `path` the tables that were jumped through. The keys `breaches`,
-/// `missing_args`, `exceeded` and `failures` appear if they are not empty. `history_gap` is `no_key`
-/// or `dropped` if [`Decision::history_gap`] returns a gap.
+/// `missing_args`, `exceeded` and `failures` appear if they are not empty. `history_gap` is
+/// `no_key` or `dropped` if [`Decision::history_gap`] returns a gap.
 ///
 /// If the entry is not a table of routes, other keys replace the keys from `chosen` to `metadata`:
 /// - A choice has `branch` (empty if no branch holds), `default`, and `to_user` if the rules

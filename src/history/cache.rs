@@ -71,8 +71,8 @@ impl EventCache {
     }
 
     /// Sets the number of messages that decisions can read at once (rounded up to a multiple of
-    /// 64). Those of keys that were used longer ago are packed: they take much less memory, and
-    /// some microseconds when they are read.
+    /// 64). Messages of keys that were used longer ago are packed: they take much less memory,
+    /// and some microseconds when they are read.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }

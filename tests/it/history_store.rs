@@ -266,7 +266,7 @@ default -> run";
         Err(RecordError::Store(StoreError(why))) => why.contains("record the message after the decision"),
         _ => false,
     };
-    assert!(recorded.len() == 3 && recorded.iter().all(refused), "{recorded:?}");
+    assert!(recorded.len() == 4 && recorded.iter().all(refused), "{recorded:?}");
     assert_eq!(rules.past(&*store, &call).expect("a store").elements().len(), 1);
     // Afterwards, the thread may record again.
     let other = at(2, json!({"user": "other"}));
@@ -297,7 +297,7 @@ default -> run";
     assert_eq!(chosen(3, "b"), "busy");
     assert_eq!(chosen(4, "b"), "again");
     assert_eq!(chosen(5, "b"), "card");
-    // A route that reads what is kept already is compiled alone, and sees the same history.
+    // A route that reads only kept fields is compiled alone, and sees the same history.
     let pending = rules.pending();
     rules
         .insert("route both priority 3 when previous.tool == tool and previous.card == card -> both")

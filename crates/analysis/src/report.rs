@@ -24,7 +24,7 @@ pub(super) struct AnalysisReport<'p> {
 
 /// Maximum number of rules that one finding underlines.
 const MAX_LISTED_RULES: usize = 6;
-/// Stands for source text that is missing.
+/// The text that is shown in place of missing source text.
 pub(super) const MISSING_SOURCE: &str = "…";
 /// Number of `let`s in the program that are charged as one step of an evaluation, because the
 /// evaluator allocates memory for each `let`.

@@ -92,8 +92,8 @@ pub struct Args {
     /// Append each decision with its message to a decision log, which `doctor` reads
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
-    /// Record each message that has a time `now`, and decide with the earlier messages of its key; a
-    /// message with `"observe": true` is only recorded. The messages are kept in the folder, or
+    /// Record each message that has a time `now`, and decide with the earlier messages of its key;
+    /// a message with `"observe": true` is only recorded. The messages are kept in the folder, or
     /// without one in memory
     #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "judged")]
     history: Option<Option<PathBuf>>,

@@ -15,7 +15,7 @@ const FORMAT: i64 = 1;
 const POSITION_FIELD: &str = "#";
 const TIME_FIELD: &str = "at";
 
-/// The messages of a key are sorted by time, and those of one time by the number of their arrival.
+/// The messages of a key are sorted by time, and messages of one time by their arrival.
 const TABLES: &str = "
 CREATE TABLE event (
     key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
@@ -42,7 +42,7 @@ pub struct Report {
     pub keys: usize,
     /// The number of messages.
     pub messages: usize,
-    /// What is wrong, in English.
+    /// The faults that were found, in English.
     pub problems: Vec<String>,
 }
 

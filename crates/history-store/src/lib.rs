@@ -1,5 +1,5 @@
-//! A history on disk. [`DurableStore`] keeps the earlier messages that rules read as `history` in an
-//! SQLite database, so that they survive the process.
+//! A history on disk. [`DurableStore`] keeps the earlier messages, which rules read as `history`,
+//! in an SQLite database, so that they survive the process.
 //!
 //! One thread owns the database. It writes the changes of all waiting calls in one transaction, so
 //! that they share one wait for the disk (group commit). The messages of the keys that were used

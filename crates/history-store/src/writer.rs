@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 const MAX_WAITING: usize = 4_096;
 
 enum Job {
-    /// Works in the transaction, and returns what must be done after it was committed or has failed.
+    /// Works in the transaction, and returns what to do after it was committed or has failed.
     Together(Box<dyn FnOnce(&mut Database) -> Report + Send>),
     /// Works outside of transactions.
     Alone(Box<dyn FnOnce(&mut Database) + Send>),
@@ -25,7 +25,7 @@ pub(crate) struct Writer {
     /// `None` only while the writer is dropped.
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// Why a change that nobody waited for is lost. All later calls fail.
+    /// Why a change that no caller waited for is lost. All later calls fail.
     failure: Arc<Mutex<Option<StoreError>>>,
 }
 
@@ -61,7 +61,8 @@ impl Writer {
         result
     }
 
-    /// Runs `work` after the transaction of earlier calls, and before that of later ones.
+    /// Runs `work` after the transaction of earlier calls, and before the transaction of later
+    /// calls.
     ///
     /// # Errors
     /// The errors of `work`.

@@ -212,7 +212,7 @@ impl Timeline {
     }
 }
 
-/// What is computed from a history and an operand: mostly a part of the history.
+/// A value that is computed from a history and an operand: mostly a part of the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
     /// `within D`: elements whose time is not before the operand.

@@ -51,9 +51,9 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the logs in a folder, each as its files, oldest first. A log is found by a file that begins
-/// with the hash chain of a log. All files with the names of this log then belong to it, so that a
-/// file with a wrong first line is not left out.
+/// Returns the logs in a folder, each as its files, oldest first. A log is found by a file that
+/// begins with the hash chain of a log. All files with the names of this log then belong to it, so
+/// that a file with a wrong first line is not left out.
 ///
 /// # Errors
 /// If the folder or a file in it cannot be read.

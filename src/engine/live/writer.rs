@@ -274,7 +274,7 @@ impl Writer {
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
-                // Recompile everything: what is kept of messages belongs to all rules.
+                // Recompile everything: the kept fields of messages belong to all rules.
                 Ok(Some((route, rules))) if !keeps_history_for(&self.base().rules, &rules) => {
                     Ok(Some(self.catalog.changes_with(table, old.as_ref(), Some(route.parsed.text))))
                 }

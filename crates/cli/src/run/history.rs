@@ -113,7 +113,7 @@ impl RunHistory {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Waits until what was recorded is on disk.
+    /// Waits until the recorded messages are on disk.
     ///
     /// # Errors
     /// If the store failed.

@@ -163,8 +163,8 @@ mod with {
         query
     }
 
-    /// Returns the name of the rules: of a file, its name without the ending. Another name may contain
-    /// a dot.
+    /// Returns the name of the rules: of a file, its name without the ending. Another name may
+    /// contain a dot.
     fn rules_name(rules: &Path) -> Cow<'_, str> {
         let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
         let name = if is_file { rules.file_stem() } else { rules.file_name() };

@@ -111,9 +111,9 @@ impl Program {
         HistoryReads { kept, reach, compared }
     }
 
-    /// Makes the rules compare hashes instead of texts where a text of an earlier message is
-    /// `@private` in `input` and rules only compare it with other texts. Such texts are then kept as
-    /// hashes.
+    /// Makes the rules compare hashes of private texts of earlier messages. This applies to a text
+    /// that is `@private` in `input`, and that rules only compare with other texts. Such texts are
+    /// then kept as hashes.
     pub fn hash_private_history(&mut self, input: &RecordType) {
         let Some(slot) = self.history_slot() else { return };
         let mut compared = self.history_reads().compared;

@@ -113,8 +113,8 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the next lines that are not in the log yet, of about `max_bytes`. Without such lines,
-    /// removes their file and returns `None`.
+    /// Returns the next lines that are not in the log yet, of about `max_bytes`. Without such
+    /// lines, removes their file and returns `None`.
     ///
     /// # Errors
     /// If the file cannot be read or removed. All lines are kept.

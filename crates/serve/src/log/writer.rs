@@ -72,7 +72,8 @@ impl Writer {
         (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
     }
 
-    /// Reports an error, unless one of its kind was reported and no such attempt has succeeded since.
+    /// Reports an error, unless one of its kind was reported and no such attempt has succeeded
+    /// since.
     fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
         let was_failing = std::mem::replace(&mut self.failing[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {

@@ -159,8 +159,8 @@ impl Writer {
     }
 
     /// Finishes a merge (a recompilation of all rules): installs the compiled rules, unless another
-    /// recompilation ended since the merge began. They are not installed either if they keep less of
-    /// each message than a route reads that was inserted since then; the next merge includes it.
+    /// recompilation ended since the merge began. They are not installed either if they keep less
+    /// than a route reads that was inserted since then; the next merge includes it.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.
