@@ -29,8 +29,8 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     column: Option<u32>,
     /// The findings of the compiler, for rules that do not compile.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    findings: Vec<Json>,
+    #[serde(skip_serializing_if = "<[Json]>::is_empty")]
+    findings: Box<[Json]>,
     /// The generation of the rules that a change has put into force, although an error followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
@@ -84,7 +84,7 @@ impl Problem {
             code: None,
             line: None,
             column: None,
-            findings: Vec::new(),
+            findings: Box::default(),
             generation: None,
             retry_after: u32::from(status == StatusCode::SERVICE_UNAVAILABLE),
         }

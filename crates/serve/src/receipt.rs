@@ -20,14 +20,14 @@ impl Receipt {
     /// # Errors
     /// If the line could not be written. The decision must not be answered then.
     pub async fn wait(self) -> Result<(), Problem> {
-        match self.is_written().await {
+        match self.was_written().await {
             true => Ok(()),
             false => Err(Problem::overloaded("the decision log cannot be written, so nothing is decided")),
         }
     }
 
     /// Waits until the line is on the disk. Returns false if it could not be written.
-    pub async fn is_written(self) -> bool {
+    pub async fn was_written(self) -> bool {
         match self.0 {
             None => true,
             Some(written) => written.await.unwrap_or(false),

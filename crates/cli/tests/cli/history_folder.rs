@@ -81,9 +81,7 @@ fn a_replay_has_a_history() {
 fn a_replay_without_a_history_decides_every_message() {
     let rules = "input { observe?: bool, n: int }\nroute big when n > 5 -> a\ndefault -> b\n";
     let calls = "{\"observe\": true, \"n\": 6}\n{\"n\": 6}\n";
-    let folder = Folder::with(rules)
-        .file("b.rules", rules.replace("> 5", "> 6"))
-        .file("calls.jsonl", calls.to_owned());
+    let folder = Folder::with(rules).file("b.rules", rules.replace("> 5", "> 6")).file("calls.jsonl", calls);
     let ran = folder.rulec(&["diff", "a.rules", "b.rules", "--replay", "calls.jsonl"]);
     assert!(ran.out.contains("2 messages replayed: 2 answered differently"), "{}{}", ran.out, ran.err);
 }
@@ -95,9 +93,10 @@ history keep 1h
 route counted when (count p in history: p.n == n) >= 2 -> a
 route compared when any p in history: p.n > n -> b
 route paired when any p in history: any q in history after p: p.n < q.n -> c
+default -> d
 ";
     let ran = Folder::with(rules).rulec(&["check", "a.rules", "--cost"]);
-    let line = |name: &str| ran.out.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+    let line = |name: &str| ran.out.lines().rfind(|line| line.contains(name)).unwrap_or_default().to_owned();
     assert!(line("compared").contains("grows with the history"), "{}", ran.out);
     assert!(line("paired").contains("grows with the history"), "{}", ran.out);
     assert!(!line("counted").contains("grows with the history"), "{}", ran.out);

@@ -59,7 +59,7 @@ impl<'a> Checker<'a> {
                     true => (test.name.node.clone(), test.name.span),
                     false => (format!("{}: {}", test.name.node, values.join(", ")), expect.span),
                 };
-                self.warn_given_not_read(test, expect, &message);
+                self.warn_given_not_read(entry, test, expect, &message);
                 let history = past.as_ref().map(|past| self.elements_at(past, &message)).transpose()?;
                 let (name, message) = (name.into(), Json::Object(message));
                 let history = history.unwrap_or_default();

@@ -134,7 +134,7 @@ impl App {
         match request.record {
             false => receipt.wait().await?,
             // A caller that repeated the request would record the message twice.
-            true if !receipt.is_written().await => {
+            true if !receipt.was_written().await => {
                 let why = "the message is recorded, but the decision log cannot be written; do not repeat it";
                 return Err(Problem::not_logged(why));
             }

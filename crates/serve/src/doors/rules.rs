@@ -106,7 +106,7 @@ impl Change {
             Ok(generation) => event["generation"] = (*generation).into(),
             Err(problem) => event["error"] = problem.detail().into(),
         }
-        let is_logged = app.events().audit("change", event).is_written().await;
+        let is_logged = app.events().audit("change", event).was_written().await;
         // A caller that repeated the change would make it twice.
         if let (Ok(generation), false) = (&outcome, is_logged) {
             let why = "the change is made, but the decision log cannot be written; do not repeat the change";

@@ -103,18 +103,18 @@ impl Writer {
     /// Writes the group, and answers those who wait for its lines.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
         let written = self.output.flush(self.is_sync);
-        let is_written = written.is_ok();
-        match is_written {
+        let was_written = written.is_ok();
+        match was_written {
             true => drop(self.metrics.written.inc_by(lines)),
             false => drop(self.metrics.failed.inc_by(lines)),
         }
         for receipt in receipts.drain(..) {
             // The client may be gone.
-            let _ = receipt.send(is_written);
+            let _ = receipt.send(was_written);
         }
         self.report(Attempt::Write, written);
         // A file that stays too long is no loss of lines, so that the answers need not wait.
-        if is_written {
+        if was_written {
             self.rotate_if_full();
         }
     }
@@ -129,7 +129,7 @@ impl Writer {
         if drained.is_err() {
             self.metrics.failed.inc();
         }
-        let is_drained = drained.as_ref().map(|()| ()).map_err(|error| io::Error::from(error.kind()));
+        let is_drained = drained.as_ref().copied().map_err(|error| io::Error::from(error.kind()));
         self.report(Attempt::Write, drained);
         self.rotate_if_full();
         is_drained

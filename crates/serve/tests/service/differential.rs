@@ -71,7 +71,7 @@ impl Running {
         let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == rulec::TableKind::Choice);
         if !is_choice {
             let (found, expected) =
-                (self.batch(entry, messages).await, expected_lines(rules, entry, messages));
+                (without_gap(&self.batch(entry, messages).await), expected_lines(rules, entry, messages));
             for ((found, expected), message) in found.lines().zip(expected.lines()).zip(messages) {
                 assert_eq!(found, expected, "{what}: {message}");
             }
@@ -91,7 +91,9 @@ impl Running {
                         "{what}"
                     );
                 }
-                Ok(decision) => assert_eq!(found.text(), json_text(&decision), "{what}: {message}"),
+                Ok(decision) => {
+                    assert_eq!(without_gap(&found.text()), json_text(&decision), "{what}: {message}");
+                }
                 Err(error) => {
                     assert_eq!(
                         (found.status, found.json()["code"].clone()),
@@ -102,6 +104,12 @@ impl Running {
             }
         }
     }
+}
+
+/// Removes the report that a message has no key of the history. Only the service reports it: its
+/// history is empty, while the library decides here without a history.
+fn without_gap(answers: &str) -> String {
+    answers.replace(r#","history_gap":"no_key""#, "")
 }
 
 fn json_text(decision: &rulec::Decision) -> String {

@@ -253,7 +253,7 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
     let before = text[..span.start as usize].trim_end();
     let start = before.len().checked_sub("interval".len())?;
     let is_interval = before.get(start..)?.eq_ignore_ascii_case("interval");
-    is_interval.then(|| Span { start: start as u32, ..span })
+    is_interval.then_some(Span { start: start as u32, ..span })
 }
 
 /// Reports a text in the quotes of another language. `interval` is the span of the word `interval`
