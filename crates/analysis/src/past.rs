@@ -107,7 +107,7 @@ impl<'p> Past<'p> {
                 let needless = if is_and == one.all { short } else { long };
                 let kept = if std::ptr::eq(needless, short) { long } else { short };
                 let message = message!(
-                    "this condition decides nothing, because one window contains the other: {} and {}",
+                    "this condition decides nothing, because one window contains the other: `{}` and `{}`",
                     report.quote(needless.cond.span),
                     report.quote(kept.cond.span)
                 );

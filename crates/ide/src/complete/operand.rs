@@ -79,8 +79,8 @@ impl<'a> CompletionContext<'a> {
                 || !super::expects_value(token.text(self.text)))
     }
 
-    /// True if a condition can end at the position: after an operand, unless the operand is the list
-    /// of a quantifier.
+    /// True if a condition can end at the position: after an operand, unless the operand is the
+    /// list of a quantifier.
     pub(super) fn ends_condition(&self) -> bool {
         let end = self.tokens_before.len();
         self.ends_operand(end - 1) && !self.is_quantified_list(self.operand_before(end).start)
