@@ -160,13 +160,17 @@ fn no_report_shows_a_private_value() {
 /// The requests about a position, about a document and about the workspace, each with the
 /// capability by which a server offers it.
 #[cfg(feature = "lsp")]
-const EDITOR_REQUESTS: [(&str, &str); 15] = [
+const EDITOR_REQUESTS: [(&str, &str); 20] = [
     ("hoverProvider", "textDocument/hover"),
     ("completionProvider", "textDocument/completion"),
     ("definitionProvider", "textDocument/definition"),
     ("referencesProvider", "textDocument/references"),
     ("documentHighlightProvider", "textDocument/documentHighlight"),
     ("renameProvider", "textDocument/prepareRename"),
+    ("typeDefinitionProvider", "textDocument/typeDefinition"),
+    ("signatureHelpProvider", "textDocument/signatureHelp"),
+    ("selectionRangeProvider", "textDocument/selectionRange"),
+    ("documentLinkProvider", "textDocument/documentLink"),
     ("documentSymbolProvider", "textDocument/documentSymbol"),
     ("foldingRangeProvider", "textDocument/foldingRange"),
     ("codeActionProvider", "textDocument/codeAction"),
@@ -174,8 +178,9 @@ const EDITOR_REQUESTS: [(&str, &str); 15] = [
     ("codeLensProvider", "textDocument/codeLens"),
     ("semanticTokensProvider", "textDocument/semanticTokens/full"),
     ("workspaceSymbolProvider", "workspace/symbol"),
-    // Its edits contain the author's own text, so only the others are checked.
+    // The edits of these contain the author's own text, so only the others are checked.
     ("documentFormattingProvider", ""),
+    ("documentRangeFormattingProvider", ""),
     ("executeCommandProvider", "workspace/executeCommand"),
 ];
 
@@ -201,12 +206,12 @@ fn no_answer_to_an_editor_shows_a_private_value() {
         }
         for (line, shown) in (0..).zip(text.lines()) {
             for column in (0..shown.len() as u32).step_by(5) {
-                for (_, method) in &EDITOR_REQUESTS[..6] {
+                for (_, method) in &EDITOR_REQUESTS[..9] {
                     answers.push((*method, at_place(&mut editor, method, &uri, (line, column))));
                 }
             }
         }
-        for (_, method) in &EDITOR_REQUESTS[6..12] {
+        for (_, method) in &EDITOR_REQUESTS[9..16] {
             answers.push((method, editor.request_for(method, &uri)));
         }
         answers.push(("textDocument/diagnostic", editor.request_for("textDocument/diagnostic", &uri)));
@@ -234,8 +239,9 @@ fn at_place(
     uri: &str,
     (line, character): (u32, u32),
 ) -> serde_json::Value {
+    let position = serde_json::json!({ "line": line, "character": character });
     let params = serde_json::json!({
-        "textDocument": { "uri": uri }, "position": { "line": line, "character": character },
+        "textDocument": { "uri": uri }, "position": position, "positions": [position],
         "context": { "includeDeclaration": true, "triggerKind": 1 },
     });
     editor.ask(method, params).unwrap_or_else(|refused| refused)
