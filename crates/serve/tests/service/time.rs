@@ -37,8 +37,9 @@ impl Running {
 /// The batch of one request holds the only permit. When others are answered, its work has ended.
 #[tokio::test]
 async fn work_ends_at_its_deadline_and_keeps_its_permit_until_then() {
-    let service = start_with(&many_routes(3000), |options, _| {
-        options.limits.deadline = Duration::from_millis(50);
+    // The explanation of one message takes longer than the deadline, but one decision does not.
+    let service = start_with(&many_routes(20_000), |options, _| {
+        options.limits.deadline = Duration::from_millis(4);
         options.limits.concurrency = 1;
     })
     .await;
