@@ -117,7 +117,7 @@ fn requests_at(text: &str, at: usize) -> Vec<(&'static str, Json)> {
     let (document, position) = (json!({ "uri": URI }), lsp_position(text, at));
     let everything =
         json!({ "start": { "line": 0, "character": 0 }, "end": { "line": 9999, "character": 0 } });
-    let place = json!({ "textDocument": document, "position": position, "context": { "includeDeclaration": true, "triggerKind": 1 } });
+    let place = json!({ "textDocument": document, "position": position, "context": { "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false } });
     let rename = json!({ "textDocument": document, "position": position, "newName": "quite_another" });
     let whole = json!({ "textDocument": document, "range": everything, "options": { "tabSize": 2, "insertSpaces": true }, "context": { "diagnostics": [] } });
     let mut all = vec![("textDocument/rename", rename), ("workspace/symbol", json!({ "query": "e" }))];

@@ -242,7 +242,7 @@ fn at_place(
     let position = serde_json::json!({ "line": line, "character": character });
     let params = serde_json::json!({
         "textDocument": { "uri": uri }, "position": position, "positions": [position],
-        "context": { "includeDeclaration": true, "triggerKind": 1 },
+        "context": { "includeDeclaration": true, "triggerKind": 1, "isRetrigger": false },
     });
     editor.ask(method, params).unwrap_or_else(|refused| refused)
 }

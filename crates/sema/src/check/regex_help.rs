@@ -106,7 +106,7 @@ mod tests {
             (r"(a", Some(r"\(a")),
             (r"a)", Some(r"a\)")),
             (r"[ab", Some(r"\[ab")),
-            (r"a\_b", Some(r"a_b")),
+            (r"a\yb", Some(r"ayb")),
             (r"end\Z", Some(r"end\z")),
             (r"\p{Chinese}+", Some(r"\p{Han}+")),
             (r"\p{Nonsense}", None),
