@@ -1,9 +1,9 @@
 //! Completion: finds the words and names that an author can write at a position. Only the tokens
 //! before the position are used, because a statement is usually incomplete while it is typed.
 //!
-//! [`scope`] finds the statement and the brackets around the position. [`clauses`] selects the
-//! words that this part of the statement allows. [`operand`] types the value before the position.
-//! [`items`] lists names and words.
+//! `scope` finds the statement and the brackets around the position. `clauses` selects the
+//! words that this part of the statement allows. `operand` types the value before the position.
+//! `items` lists names and words.
 
 mod clauses;
 mod items;
