@@ -49,7 +49,7 @@ test('a form decides as one types; values, near misses and the way are shown', a
   const { page, end } = await look(['helpdesk.rules']);
   await page.locator('textarea[name=text]').fill('permission denied again');
   await leadsTo(page, 'default_handler');
-  // An optional record is behind a button; its fields then affect the decision.
+  // A button adds an optional record. The fields of the record then affect the decision.
   expect(await page.locator('[name="ctx.last_error.type"]').count()).toBe(0);
   await page.getByRole('button', { name: 'Add ctx.last_error' }).click();
   await page.locator('[name="ctx.last_error.type"]').fill('PermissionError');

@@ -63,7 +63,7 @@ async function look(): Promise<Look> {
 }
 
 /** Places the cursor after a word of the text, with the editor's search. */
-async function behind(page: Page, word: string): Promise<void> {
+async function placeCursorAfter(page: Page, word: string): Promise<void> {
   await page.locator('.cm-content').click();
   await page.keyboard.press('Control+Home');
   await page.keyboard.press('Control+f');
@@ -78,7 +78,7 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await show(page, 'Edit');
   await page.locator('.tok-keyword').first().waitFor();
   await page.locator('.test-mark.passed').first().waitFor({ state: 'attached' });
-  await behind(page, '"refund"');
+  await placeCursorAfter(page, '"refund"');
   await page.keyboard.type(' and te');
   await page.keyboard.press('Control+Space');
   await page.locator('.cm-tooltip-autocomplete li', { hasText: 'text' }).first().waitFor();
@@ -104,7 +104,7 @@ test('as one types: colours, problems with fixes, completion, hover, format, tes
   await page.locator('.hover-box').waitFor();
   await page.getByRole('button', { name: 'Format' }).click();
   // A failing test turns red and shows its result.
-  await behind(page, 'ctx.count > ');
+  await placeCursorAfter(page, 'ctx.count > ');
   await page.keyboard.press('Delete');
   await page.keyboard.type('7');
   await page.locator('.test-mark.failed').first().waitFor({ state: 'attached' });
@@ -119,7 +119,7 @@ test('a file is written when asked, and never over one that has changed meanwhil
   const { page, file, end } = await look();
   await show(page, 'Edit');
   await page.locator('.tok-keyword').first().waitFor();
-  await behind(page, '-> inbox');
+  await placeCursorAfter(page, '-> inbox');
   await page.keyboard.type('_two');
   writeFileSync(file, RULES.replace('refunds', 'other_refunds'));
   await page.keyboard.press('Control+s');
@@ -205,7 +205,7 @@ test('the journey of a test: open, decide, see why, change a rule, see what flip
   await page.getByRole('button', { name: 'Keep editing' }).click();
   expect(readFileSync(file, 'utf8')).toBe(RULES);
   // Change the rule: the test turns green.
-  await behind(page, 'ctx.count > ');
+  await placeCursorAfter(page, 'ctx.count > ');
   await page.keyboard.press('Delete');
   await page.keyboard.type('2');
   await page.getByText('all 2 pass').waitFor();

@@ -78,7 +78,7 @@ test('the targets stay in sight, and no column is empty', async () => {
   await end();
 });
 
-test('a cell is changed in place, the compiler behind it; undo restores the text', async () => {
+test('a cell is changed in place and checked by the compiler; undo restores the text', async () => {
   const { page, file, end } = await look();
   await page.locator('.grid-row', { hasText: 'small' }).click();
   await cell(page, 'small', 'n').fill('< 7');

@@ -129,9 +129,9 @@ impl SourceMap {
         self.files.iter().enumerate().map(|(index, file)| (FileId(index as u32), file))
     }
 
-    /// Returns the text of a span, or an empty string if the span is out of range.
+    /// Returns the text of a span, or an empty string if its file or the span is out of range.
     pub fn slice(&self, span: Span) -> &str {
-        self.file(span.file).text.get(span.range()).unwrap_or("")
+        self.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("")
     }
 
     /// Returns the line and column where a span starts.

@@ -29,12 +29,12 @@ enum LogCommand {
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec log verify decisions.jsonl
-  rulec log verify decisions.jsonl.* decisions.jsonl --verify release.pub
+  rulec log verify decisions.jsonl.0* decisions.jsonl --verify release.pub
   rulec log verify /var/log/rulec
   rulec log verify /var/log/rulec --expect-end 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9
 
 The log must have the hash chain that `rulec serve --log` writes. Give the files in the order in which they were
-written; the first may be any of them. A folder stands for the logs in it, each with its full files. With --verify, the
+written; the first may be any of them. For a folder, all logs in it are checked, each with all its files. With --verify, the
 checkpoints must be signed by that key. Without a key, a person who can write the log could compute the whole chain
 again. Lines that were cut off at the end leave no trace in the rest. To find that out, note the `head` of the log, which
 `GET /v1/rules` returns, and give it with --expect-end. Exits with status 1 if a line is wrong or missing.")]

@@ -2,18 +2,15 @@
 
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
+use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
+use rulec_lang::value::parse_datetime;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 const FILE: &str = "history.sqlite";
 /// The version of the tables, kept as SQLite's `user_version`.
 const FORMAT: i64 = 1;
-/// The key of an element whose position in the history is not kept.
-const POSITION_FIELD: &str = "#";
-const TIME_FIELD: &str = "at";
 
 /// The messages of a key are sorted by time, and messages of one time by their arrival.
 const TABLES: &str = "
@@ -181,6 +178,7 @@ impl Database {
             let arrival = self.next_arrival;
             self.next_arrival += 1;
             let mut element = element.clone();
+            // A load numbers the messages again.
             if let Json::Object(fields) = &mut element {
                 fields.remove(POSITION_FIELD);
             }
@@ -307,7 +305,7 @@ impl Database {
             let at = time_of(&element)?;
             let dropped = self.run(|connection| dropped_of(connection, &key))?;
             if dropped.is_none_or(|dropped| parse_time(&dropped).is_ok_and(|dropped| dropped < at)) {
-                let text = element[TIME_FIELD].as_str().unwrap_or_default();
+                let text = element[AT_FIELD].as_str().unwrap_or_default();
                 self.run(|connection| set_dropped(connection, &key, text))?;
             }
         }
@@ -348,14 +346,14 @@ fn parse_element(text: &str) -> Result<Json, StoreError> {
 }
 
 fn time_of(element: &Json) -> Result<Moment, StoreError> {
-    let at = element.get(TIME_FIELD).and_then(Json::as_str);
+    let at = element.get(AT_FIELD).and_then(Json::as_str);
     parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
 }
 
 /// Reads a time in the format of RFC 3339.
 pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
-    let at = OffsetDateTime::parse(text, &Rfc3339)
-        .map_err(|_| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
+    let at = parse_datetime(text)
+        .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
     Ok((at.unix_timestamp(), at.nanosecond()))
 }
 

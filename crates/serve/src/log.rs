@@ -81,13 +81,15 @@ pub(crate) struct Record {
     pub elapsed: Duration,
     /// The trace of the caller.
     pub trace: Option<TraceId>,
-    #[expect(dead_code, reason = "it is held only")]
-    pub room: Room,
+    /// Held until the line is made.
+    pub _room: Room,
 }
 
 /// The place of a decision in the memory of a log, until its line is made.
 #[derive(Default)]
-pub(crate) struct Room(#[expect(dead_code, reason = "it is held only")] Option<OwnedSemaphorePermit>);
+pub(crate) struct Room {
+    _permit: Option<OwnedSemaphorePermit>,
+}
 
 /// The lines that wait in memory.
 #[derive(Default)]
@@ -221,7 +223,7 @@ impl DecisionLog {
             return Ok(Room::default());
         }
         let room = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
-        room.map(|permit| Room(Some(permit))).map_err(|_| {
+        room.map(|permit| Room { _permit: Some(permit) }).map_err(|_| {
             Problem::overloaded("too many decisions wait for the decision log, so nothing is decided")
         })
     }
@@ -233,7 +235,7 @@ impl DecisionLog {
         }
         let needed = self.needed_bytes(message_bytes);
         // The semaphore is never closed.
-        Room(self.free_bytes.clone().acquire_many_owned(needed).await.ok())
+        Room { _permit: self.free_bytes.clone().acquire_many_owned(needed).await.ok() }
     }
 
     /// A message that is larger than the capacity waits alone.
@@ -383,7 +385,7 @@ mod tests {
             let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
             let (rules_name, room) = ("a".to_owned(), log.wait_for_room(2).await);
             let (flow, elapsed, trace) = (None, Duration::ZERO, None);
-            let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, room };
+            let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, _room: room };
             log.record(record).wait().await.expect("it is written");
         }
         log.close();

@@ -1,6 +1,6 @@
 //! Builds the pages of `docs/` as a web site: `cargo run -p rulec-book` writes the site to
-//! `target/book`. The program uses mdBook as a library. `docs/book.toml` names the preprocessor that
-//! highlights rules; it is an example of `rulec-ide`.
+//! `target/book`. The program uses mdBook as a library. `docs/book.toml` names the preprocessor
+//! that highlights rules: an example of `rulec-ide`.
 
 use mdbook_driver::MDBook;
 use mdbook_driver::errors::Result;

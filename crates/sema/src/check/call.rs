@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
     fn report_unknown_function<T>(&mut self, name: &Ident, args: &[ast::Arg], span: Span) -> Checked<T> {
         let message = message!("there is no function `{}`", name.node);
         let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
-        let args: Vec<&str> = args.iter().map(|arg| self.source(arg.value.span)).collect();
+        let args: Vec<&str> = args.iter().map(|arg| self.loaded.sources.slice(arg.value.span)).collect();
         let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
         if let Some(written) =
             meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)

@@ -329,7 +329,7 @@ impl<'a> Checker<'a> {
                 }
             }
             ast::ExprKind::Call(name, args) if name.node == NEXT_FIELD && args.len() == 1 => {
-                let written = format!("next[{}]", self.source(args[0].value.span));
+                let written = format!("next[{}]", self.loaded.sources.slice(args[0].value.span));
                 let message = message!("a next node is written in brackets");
                 let diagnostic = Diagnostic::new(Code::BadDestination, expr.span, message);
                 self.report(diagnostic.help(message!("write `{written}`")).likely_fix(expr.span, written))

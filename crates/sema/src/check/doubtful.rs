@@ -3,6 +3,7 @@
 //! of enumeration values.
 
 use super::Checker;
+use super::names::is_text_path;
 use crate::hir::{Expr, ExprKind};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -27,7 +28,7 @@ impl Checker<'_> {
     /// Warns about `words contains text`, which holds only if the whole text is one of the words.
     fn warn_reversed_search(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let is_text = |slot: &ExprKind| match slot {
-            ExprKind::Slot(id) => self.fields.slot(*id).path.iter().map(|part| &**part).eq(["text"]),
+            ExprKind::Slot(id) => is_text_path(&self.fields.slot(*id).path),
             _ => false,
         };
         let words = left.as_const().and_then(|words| words.value().elements());

@@ -15,12 +15,6 @@ const MAX_COMPARED_FIELDS: usize = 2000;
 const MAX_PATH: usize = 5;
 
 impl<'a> Checker<'a> {
-    /// Returns the source text of a span; empty if the span is of no file.
-    pub(super) fn source(&self, span: Span) -> &'a str {
-        let file = self.loaded.sources.get(span.file);
-        file.and_then(|file| file.text.get(span.range())).unwrap_or_default()
-    }
-
     /// Adds to `diagnostic`, about an unknown name, the declared path or the text that the author
     /// probably meant: `user.role` for `user_role`, `"gold"` for `gold`. Returns `Err` with the
     /// unchanged diagnostic if there is none.
@@ -173,7 +167,7 @@ impl<'a> Checker<'a> {
         {
             return Some((name.to_owned(), builtin));
         }
-        let written = self.source(ty.span).to_owned();
+        let written = self.loaded.sources.slice(ty.span).to_owned();
         Some((written, self.resolve_type(ty).ok()?))
     }
 }

@@ -75,7 +75,7 @@ impl<'a> Checker<'a> {
                     message!("to look for one text in another, write `long contains short`")
                 }
                 (KindSet::DICT, _) => message!("to look for a key, write `dict has_key key`"),
-                _ => match range_of_difference(&binary.right, |span| self.source(span)) {
+                _ => match range_of_difference(&binary.right, |span| self.loaded.sources.slice(span)) {
                     Some(range) => message!("`-` subtracts here: write `{range}`"),
                     None => message!("write a list, as in `x in [1, 2]`, or a range, as in `x in 1..=9`"),
                 },
@@ -98,7 +98,7 @@ impl<'a> Checker<'a> {
             let not = if text == "true" { "" } else { "not " };
             return Some(message!(
                 "a bool is a condition itself: write `{}`",
-                format!("{not}{}", self.source(left.span))
+                format!("{not}{}", self.loaded.sources.slice(left.span))
             ));
         }
         let is_clock = matches!(left.kind, ExprKind::Call(Function::Weekday | Function::Hour, _));
@@ -111,7 +111,7 @@ impl<'a> Checker<'a> {
             Ok(_) => message!("a number is written without quotes: write `{}`", text.trim()),
             Err(_) => message!(
                 "`{0}` is {1}: compare it with a number, as in `{0} > 0`",
-                self.source(left.span),
+                self.loaded.sources.slice(left.span),
                 left.ty.with_article()
             ),
         })

@@ -261,7 +261,7 @@ impl Decider<'_> {
             flow: answered.route.clone().filter(|_| answered.by_classifier),
             elapsed,
             trace: self.trace,
-            room,
+            _room: room,
         });
         Ok(Answered { receipt, ..answered })
     }

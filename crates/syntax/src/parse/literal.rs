@@ -160,8 +160,9 @@ pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
     Some(format!("{}d", digits.parse::<u32>().ok()?.checked_mul(days)?))
 }
 
-/// Returns the number that digits and a word for a power of ten mean: `10_000` for `1万`. A currency
-/// may follow the word, as in `万元`. `None` for other words, or if the number has a fraction.
+/// Returns the number that an author means by digits and a word for a power of ten: `10_000` for
+/// `1万`. A currency may follow the word, as in `万元`. `None` for other words, or if the number has
+/// a fraction.
 fn multiplied(digits: &str, word: &str) -> Option<String> {
     let word = word.trim_end_matches(is_currency_sign).to_lowercase();
     let factor = match word.as_str() {

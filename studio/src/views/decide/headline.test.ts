@@ -50,7 +50,7 @@ test('a choice, a router and flows are called by their own names', () => {
   expect(answerOf(nothing)).toEqual({ kind: 'nothing', of: 'routes', name: '' });
 });
 
-test('the words that decided are found in keywords, in patterns and in quotes, but not behind `not`', () => {
+test('the words that decided are found in keywords, in patterns and in quotes, but not after `not`', () => {
   const operands = [{ text: 'text', value: 'I want my Money Back' }];
   const words = { text: 'words', value: ['refund', 'money back'] };
   const found = { found: 'money back', operands: [...operands, words] };

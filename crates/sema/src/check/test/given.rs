@@ -33,7 +33,9 @@ impl Checker<'_> {
             slots().any(|slot| slot.path == path && value_fits(value, slot.kinds))
         };
         let found = slots().find_map(|slot| {
-            let value = Value::from_json(value_at(message, slot)?);
+            let (first, rest) = slot.path.split_first()?;
+            let value = Value::from_json(message.get(&**first)?);
+            let value = rest.iter().fold(value, |value, key| value.field(key));
             let kind = value.kind().filter(|_| !is_read(&slot.path, value))?;
             Some((slot.path.join("."), kind, slot.kinds, given_span(test, expect, slot)?))
         });
@@ -57,12 +59,6 @@ impl Checker<'_> {
         };
         self.emit(Code::GivenNotRead, span, message, help);
     }
-}
-
-/// Returns the value of a message's field; `None` if the message does not have the field.
-fn value_at<'m>(message: &'m Map<String, Json>, slot: &Slot) -> Option<&'m Json> {
-    let (first, rest) = slot.path.split_first()?;
-    rest.iter().try_fold(message.get(&**first)?, |value, name| value.get(&**name))
 }
 
 /// Returns the span of the value that a test gives to a field, or to a record that contains the
