@@ -9,10 +9,7 @@ use std::path::PathBuf;
 #[cfg(feature = "history")]
 pub use with::{open, run};
 #[cfg(not(feature = "history"))]
-pub use without::{DiskStore, open, run};
-
-#[cfg(feature = "history")]
-pub use rulec_history_store::DurableStore as DiskStore;
+pub use without::{not_built, run};
 
 /// Show, check and compact a history that is kept in a folder
 #[derive(clap::Args)]
@@ -68,52 +65,33 @@ struct CompactArgs {
 #[cfg(not(feature = "history"))]
 mod without {
     use super::{Args, CliError, HistoryCommand, Out, Status, Term};
-    use rulec::history::{Events, Store, StoreError};
     use rulec_base::message;
-    use std::path::Path;
 
-    /// A store that cannot be opened.
-    pub enum DiskStore {}
-
-    impl DiskStore {
-        pub fn deferred(self) -> DiskStore {
-            self
-        }
-
-        pub fn flush(&self) -> Result<(), StoreError> {
-            match *self {}
-        }
-    }
-
-    impl Store for DiskStore {
-        fn with_key(&self, _: &str, _: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
-            match *self {}
-        }
-    }
-
-    pub fn open(_: &Path) -> Result<DiskStore, CliError> {
-        Err(CliError::usage(message!(
+    /// Returns the error of a program without the feature.
+    pub fn not_built() -> CliError {
+        CliError::usage(message!(
             "this program was built without histories on disk: `cargo build -p rulec-cli --features history`"
-        )))
+        ))
     }
 
     pub fn run(args: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
-        let folder = match &args.command {
-            HistoryCommand::Show(args) => (&args.folder, args.key.as_ref()).0,
-            HistoryCommand::Check(args) => args,
-            HistoryCommand::Compact(args) => (&args.folder, args.before.as_ref()).0,
+        // The options are read, although they decide nothing here.
+        let _ = match &args.command {
+            HistoryCommand::Show(args) => (&args.folder.folder, args.key.as_ref()),
+            HistoryCommand::Check(args) => (&args.folder, None),
+            HistoryCommand::Compact(args) => (&args.folder.folder, args.before.as_ref()),
         };
-        open(&folder.folder).map(|_| Status::Errors)
+        Err(not_built())
     }
 }
 
 #[cfg(feature = "history")]
 mod with {
-    use super::{Args, CliError, DiskStore, HistoryCommand, Out, ShowArgs, Status, Term};
+    use super::{Args, CliError, HistoryCommand, Out, ShowArgs, Status, Term};
     use rulec::history::StoreError;
     use rulec_base::diag::Message;
     use rulec_base::message;
-    use rulec_history_store::Kept;
+    use rulec_history_store::{DurableStore, Kept};
     use serde_json::{Value as Json, json};
     use std::path::Path;
     use std::sync::mpsc::sync_channel;
@@ -126,21 +104,21 @@ mod with {
     }
 
     /// Opens the history in a folder, which is created if it does not exist.
-    pub fn open(folder: &Path) -> Result<DiskStore, CliError> {
+    pub fn open(folder: &Path) -> Result<DurableStore, CliError> {
         if folder.is_file() {
             return Err(CliError::usage(message!(
                 "`{}` is a file, and a history is kept in a folder; write the rules before `--history`",
                 folder.display()
             )));
         }
-        DiskStore::open(folder).map_err(|error| store_error(&error))
+        DurableStore::open(folder).map_err(|error| store_error(&error))
     }
 
-    fn open_existing(folder: &Path) -> Result<DiskStore, CliError> {
+    fn open_existing(folder: &Path) -> Result<DurableStore, CliError> {
         if !folder.is_dir() {
             return Err(CliError::usage(message!("there is no folder `{}`", folder.display())));
         }
-        if !DiskStore::exists(folder) {
+        if !DurableStore::exists(folder) {
             return Err(CliError::usage(message!("the folder `{}` has no history", folder.display())));
         }
         open(folder)

@@ -8,7 +8,7 @@ use super::stream::LineFailure;
 use super::term::Term;
 use rulec::choice::Question;
 use rulec::flow::FlowMatcher;
-use rulec::{Entry, Message, Rules};
+use rulec::{Code, Entry, Message, Rules};
 use rulec_base::message;
 pub use rulec_report::answer::has_intent_flows;
 use rulec_report::answer::{IntentAnswer, message_text};
@@ -36,7 +36,7 @@ pub fn ask_model(
         },
         Err(NoAnswer::Failed(failure)) => failure,
         Err(NoAnswer::Unavailable { message, help }) => {
-            return Err(LineFailure::NoModelAnswer { message, help });
+            return Err(LineFailure::NoAnswer { code: Code::NoModelAnswer, message, help });
         }
     };
     answer.failure = Some(localized(&failure).into_owned());

@@ -20,7 +20,7 @@ use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
 use rulec::history::Past;
 use rulec::payload;
-use rulec::{Decision, Entry, Message, RequestAnalysis, Rules, Session};
+use rulec::{Code, Decision, Entry, Message, RequestAnalysis, Rules, Session};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
@@ -30,7 +30,7 @@ use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, defa
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
-use server::{ServerArgs, ServerQuestion};
+use server::ServerArgs;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -113,12 +113,7 @@ impl Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    let question = ServerQuestion {
-        rules: &args.rules.path,
-        entry: args.entry.as_deref(),
-        options: args.answer_options(),
-    };
-    if let Some(answered) = args.server.run(&question, &args.stream, term, out) {
+    if let Some(answered) = args.server.run(args, term, out) {
         return answered;
     }
     let (rules, context) = args.rules.load_with_context(term)?;
@@ -304,7 +299,7 @@ impl DecidingWorker<'_> {
             }
             Err(NoAnswer::Failed(failure)) => ModelPart { reason: None, failure: Some(failure) },
             Err(NoAnswer::Unavailable { message, help }) => {
-                return Err(LineFailure::NoModelAnswer { message, help });
+                return Err(LineFailure::NoAnswer { code: Code::NoModelAnswer, message, help });
             }
         })
     }

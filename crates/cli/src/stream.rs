@@ -75,12 +75,8 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 pub enum LineFailure {
     /// The line is not a message.
     Invalid(JsonError),
-    /// The decision needs the answer of a language model, which is not available: the message and
-    /// a remedy.
-    NoModelAnswer { message: Message, help: Message },
-    /// The service that decides has not answered: the message and a remedy.
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
-    NoServerAnswer { message: Message, help: Message },
+    /// A language model or a service has not answered: the code, the message and a remedy.
+    NoAnswer { code: Code, message: Message, help: Message },
     /// The worker has written the error line itself.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service writes such lines"))]
     Answered,
@@ -337,15 +333,8 @@ pub fn answer_message(
     let error = match &result {
         Ok(Ok(())) => return true,
         Ok(Err(LineFailure::Answered)) => return false,
-        Ok(Err(LineFailure::NoServerAnswer { message, help })) => LineError {
-            code: Code::DecisionFailed,
-            message: localized(message),
-            column: None,
-            path: "",
-            help: Some(localized(help)),
-        },
-        Ok(Err(LineFailure::NoModelAnswer { message, help })) => LineError {
-            code: Code::NoModelAnswer,
+        Ok(Err(LineFailure::NoAnswer { code, message, help })) => LineError {
+            code: *code,
             message: localized(message),
             column: None,
             path: "",

@@ -1,6 +1,6 @@
 //! `rulec run --history`: keeps the earlier messages of a stream, in memory or in a folder.
 
-use crate::history::{self, DiskStore};
+use crate::history;
 use crate::term::Term;
 use crate::{CliError, stream::write_json};
 use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
@@ -8,7 +8,7 @@ use rulec::{Decision, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use serde_json::{Value as Json, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -36,7 +36,21 @@ pub struct RunHistory {
 
 enum RunStore {
     Memory(MemoryStore),
-    Disk(DiskStore),
+    #[cfg(feature = "history")]
+    Disk(rulec_history_store::DurableStore),
+}
+
+impl RunStore {
+    /// Opens the history in a folder.
+    #[cfg(feature = "history")]
+    fn open(folder: &Path) -> Result<RunStore, CliError> {
+        Ok(RunStore::Disk(history::open(folder)?.deferred()))
+    }
+
+    #[cfg(not(feature = "history"))]
+    fn open(_: &Path) -> Result<RunStore, CliError> {
+        Err(history::not_built())
+    }
 }
 
 impl RunHistory {
@@ -65,7 +79,7 @@ impl RunHistory {
         }
         let store = match folder {
             None => RunStore::Memory(MemoryStore::default()),
-            Some(folder) => RunStore::Disk(history::open(folder)?.deferred()),
+            Some(folder) => RunStore::open(folder)?,
         };
         Ok(Some(RunHistory { store, unrecorded: AtomicUsize::new(0), failure: Mutex::default() }))
     }
@@ -73,6 +87,7 @@ impl RunHistory {
     fn store(&self) -> &dyn Store {
         match &self.store {
             RunStore::Memory(store) => store,
+            #[cfg(feature = "history")]
             RunStore::Disk(store) => store,
         }
     }
@@ -118,6 +133,7 @@ impl RunHistory {
     /// # Errors
     /// If the store failed.
     pub fn flush(&self) -> Result<(), CliError> {
+        #[cfg(feature = "history")]
         if let RunStore::Disk(store) = &self.store
             && let Err(error) = store.flush()
         {

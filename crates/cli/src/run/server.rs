@@ -1,9 +1,8 @@
 //! `rulec run --server`: a service decides with the rules that are in force there.
 
+use super::Args;
 use crate::term::{Out, Term};
-use crate::{CliError, Status, stream::StreamArgs};
-use rulec_report::answer::AnswerOptions;
-use std::path::Path;
+use crate::{CliError, Status};
 
 /// Options that name a service.
 #[derive(Clone, Debug, clap::Args)]
@@ -20,24 +19,10 @@ pub struct ServerArgs {
     server_token: Option<String>,
 }
 
-/// What the service is asked.
-pub struct ServerQuestion<'a> {
-    /// The name of the rules, or the file with this name.
-    pub rules: &'a Path,
-    pub entry: Option<&'a str>,
-    pub options: AnswerOptions,
-}
-
 #[cfg(not(feature = "http"))]
 impl ServerArgs {
     /// Returns the error of a program without HTTP calls; `None` if no service is named.
-    pub fn run(
-        &self,
-        _: &ServerQuestion<'_>,
-        _: &StreamArgs,
-        _: &Term,
-        _: &mut Out,
-    ) -> Option<Result<Status, CliError>> {
+    pub fn run(&self, _: &Args, _: &Term, _: &mut Out) -> Option<Result<Status, CliError>> {
         let why = rulec_base::message!("`--server` has no effect: {}", crate::model::without_http());
         self.server.as_ref().map(|_| Err(CliError::usage(why)))
     }
@@ -45,10 +30,11 @@ impl ServerArgs {
 
 #[cfg(feature = "http")]
 mod with {
-    use super::{CliError, Out, ServerArgs, ServerQuestion, Status, StreamArgs, Term};
+    use super::{Args, CliError, Out, ServerArgs, Status, Term};
     use crate::language::singular_or_plural;
-    use crate::stream::{LineFailure, Worker};
-    use rulec::Message;
+    use crate::stream::{LineFailure, StreamArgs, Worker};
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+    use rulec::{Code, Message};
     use rulec_base::message;
     use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request, Secret};
     use std::borrow::Cow;
@@ -67,16 +53,10 @@ mod with {
 
     impl ServerArgs {
         /// Lets the service answer the messages; `None` if no service is named.
-        pub fn run(
-            &self,
-            question: &ServerQuestion<'_>,
-            stream: &StreamArgs,
-            term: &Term,
-            out: &mut Out,
-        ) -> Option<Result<Status, CliError>> {
+        pub fn run(&self, args: &Args, term: &Term, out: &mut Out) -> Option<Result<Status, CliError>> {
             let address = self.server.as_deref()?;
-            let server = Server::open(address, self.server_token.as_deref(), question);
-            Some(server.and_then(|server| server.answer_all(stream, term, out)))
+            let server = Server::open(address, self.server_token.as_deref(), args);
+            Some(server.and_then(|server| server.answer_all(&args.stream, term, out)))
         }
     }
 
@@ -89,11 +69,7 @@ mod with {
     }
 
     impl Server {
-        fn open(
-            address: &str,
-            token_variable: Option<&str>,
-            question: &ServerQuestion<'_>,
-        ) -> Result<Server, CliError> {
+        fn open(address: &str, token_variable: Option<&str>, args: &Args) -> Result<Server, CliError> {
             let to_error = |error: Message| CliError::usage(message!("`--server`: {error}"));
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
@@ -111,7 +87,7 @@ mod with {
             // One thread keeps the connections; the calling threads run the calls themselves.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
             let runtime = runtime.map_err(CliError::system)?;
-            let url = format!("{}/v1/batch?{}", address.trim_end_matches('/'), query(question));
+            let url = format!("{}/v1/batch?{}", address.trim_end_matches('/'), query(args));
             let server = Server { client, url, token, runtime };
             // A stream without lines reports wrong names and tokens before the first message.
             server.ask(b"").map_err(to_error)?;
@@ -149,12 +125,13 @@ mod with {
     }
 
     /// Returns the query of the address: the settings of a batch.
-    fn query(question: &ServerQuestion<'_>) -> String {
-        let mut query = format!("rules={}", encode(&rules_name(question.rules)));
-        if let Some(entry) = question.entry {
-            query.push_str(&format!("&entry={}", encode(entry)));
+    fn query(args: &Args) -> String {
+        let mut query =
+            format!("rules={}", utf8_percent_encode(&rules_name(&args.rules.path), NON_ALPHANUMERIC));
+        if let Some(entry) = args.entry.as_deref() {
+            query.push_str(&format!("&entry={}", utf8_percent_encode(entry, NON_ALPHANUMERIC)));
         }
-        let options = question.options;
+        let options = args.answer_options();
         let flags =
             [("explain", options.explanation), ("matched", options.matched), ("analysis", options.analysis)];
         for (name, _) in flags.iter().filter(|(_, is_set)| *is_set) {
@@ -171,15 +148,6 @@ mod with {
         name.unwrap_or(rules.as_os_str()).to_string_lossy()
     }
 
-    /// Encodes a value of a query: each byte that is not a letter or a digit as `%XX`.
-    fn encode(value: &str) -> String {
-        let encode = |byte: u8| match byte.is_ascii_alphanumeric() {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
-        };
-        value.bytes().map(encode).collect()
-    }
-
     /// Asks the service about each line.
     struct RemoteWorker<'s> {
         server: &'s Server,
@@ -194,12 +162,12 @@ mod with {
         fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
             let answer = self.server.ask(message).map_err(|message| {
                 let help = message!("the other lines are still asked; see the events of the service");
-                LineFailure::NoServerAnswer { message, help }
+                LineFailure::NoAnswer { code: Code::DecisionFailed, message, help }
             })?;
             let Some(rest) = answer.strip_prefix(FIRST_LINE) else {
                 let message = message!("the service has answered nothing that belongs to this line");
                 let help = message!("check that `--server` is the address of a `rulec serve`");
-                return Err(LineFailure::NoServerAnswer { message, help });
+                return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
             };
             // The line has its number in this stream.
             // Writing to memory cannot fail.

@@ -49,8 +49,7 @@ impl Writer {
                     Task::Spilled => {
                         // The lines in memory are older than the spilled ones.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
-                        // The error is reported and the lines are kept.
-                        let _ = self.drain_spill();
+                        self.drain_spill();
                     }
                     task => {
                         self.waiting.remove(task.bytes());
@@ -119,17 +118,15 @@ impl Writer {
         }
     }
 
-    /// Writes the lines that wait in a file. After an error, the next line tries it again.
-    ///
-    /// # Errors
-    /// If they cannot be read or written. The lines that are not in the log are kept.
-    fn drain_spill(&mut self) -> io::Result<()> {
-        let Some(spill) = self.spill.clone() else { return Ok(()) };
+    /// Writes the lines that wait in a file. Returns false after an error, which is reported: the
+    /// lines that are not in the log are kept, and the next line tries again.
+    fn drain_spill(&mut self) -> bool {
+        let Some(spill) = self.spill.clone() else { return true };
         let drained = self.drain_groups(&spill);
-        if drained.is_err() {
+        let is_drained = drained.is_ok();
+        if !is_drained {
             self.metrics.failed.inc();
         }
-        let is_drained = drained.as_ref().copied().map_err(|error| io::Error::from(error.kind()));
         self.report(Attempt::Write, drained);
         self.rotate_if_full();
         is_drained
@@ -148,7 +145,7 @@ impl Writer {
 
     /// Drains until no line waits in a file, at the end of the service.
     fn drain_all(&mut self) {
-        while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill().is_ok() {}
+        while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill() {}
     }
 
     fn rotate_if_full(&mut self) {
