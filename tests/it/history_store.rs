@@ -409,8 +409,12 @@ fn packed_messages_decide_like_others() {
 /// Returns the findings about the past in rules with this condition, as codes and underlined texts.
 fn findings(condition: &str) -> Vec<String> {
     let rules = rules(&format!(
-        "input {{ tool: string, amount: number, now: datetime }}
+        "input {{
+             tool: string, amount: number, cost: number, now: datetime,
+             order: {{ decision: {{ target: string }} }}, orders: list<{{ decision: {{ target: string }} }}>,
+         }}
          history keep 1d
+         let latest = last p in history: p.tool == \"x\"
          let spent = sum p.amount for p in history within 1d: p.tool == tool
          route stop when tool == \"x\" and {condition} -> deny
          default -> run"
@@ -436,9 +440,19 @@ fn conditions_on_the_past_that_cannot_do_their_work_are_found() {
     assert_eq!(target, ["W0115 no decision of these rules has the target `denied`"]);
     let chosen = findings("(count p in history: p.decision.chosen == \"stopp\") > 2");
     assert_eq!(chosen, ["W0115 no decision of these rules chooses `stopp`"]);
+    let named = findings("latest.decision.target == \"denied\"");
+    assert_eq!(named, ["W0115 no decision of these rules has the target `denied`"]);
+    // Fields of the message that have the name of the decision.
+    assert!(findings("previous.order.decision.target == \"denied\"").is_empty());
+    assert!(findings("any o in orders: o.decision.target == \"denied\"").is_empty());
+    assert!(findings("any p in history: any o in p.orders: o.decision.target == \"denied\"").is_empty());
     let budget = findings("(sum p.amount for p in history: true) > 1_000");
     let expected = "W0226 a message with any `amount` passes `stop`, because the sum does not contain it";
     assert_eq!(budget, [expected]);
+    let same_tool = findings("(sum p.amount for p in history: p.tool == \"x\" and p.amount > 2) > 1_000");
+    assert_eq!(same_tool, [expected]);
+    // The rule does not decide the messages that the sum contains.
+    assert!(findings("(sum p.cost for p in history: p.tool == \"result\") > 1_000").is_empty());
     assert!(findings("(sum p.amount for p in history: true) + amount > 1_000").is_empty());
     assert!(findings("(sum p.amount for p in history: true) > 1_000 and amount < 10").is_empty());
 }

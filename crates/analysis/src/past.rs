@@ -21,7 +21,7 @@ const DEFAULT: &str = "default";
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
-    let past = Past { program, history, names: DecisionNames::new(program) };
+    let mut past = Past { program, history, names: DecisionNames::new(program), elements: HashSet::new() };
     let mut seen = HashSet::new();
     for rule in &program.rules {
         let mut parts = vec![Part::Cond(&rule.condition)];
@@ -32,6 +32,12 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
                         parts.push(program.let_body(id).part());
                     }
                     continue;
+                }
+                Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
+                | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. })
+                    if past.is_history(list) =>
+                {
+                    past.elements.insert(var.id);
                 }
                 Part::Cond(Cond { kind: CondKind::And(operands), .. }) => {
                     past.report_windows(report, operands, true);
@@ -82,6 +88,8 @@ struct Past<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
+    /// The variables for the elements of the history, of the quantifiers that were visited.
+    elements: HashSet<VarId>,
 }
 
 impl<'p> Past<'p> {
@@ -168,31 +176,27 @@ impl<'p> Past<'p> {
     /// Returns `target` or `chosen`, if a value is this field of the decision about an earlier
     /// message.
     fn decision_field(&self, value: &Expr) -> Option<&'static str> {
-        let mut value = value;
-        while let ExprKind::Read(inner, _) = &value.kind {
-            value = inner;
-        }
-        let ExprKind::Field(decision, name) = &value.kind else { return None };
-        let mut decision = &**decision;
-        while let ExprKind::Read(inner, _) = &decision.kind {
-            decision = inner;
-        }
-        let ExprKind::Field(_, parent) = &decision.kind else { return None };
-        // The input has no field of this name.
-        ["target", "chosen"].into_iter().find(|known| **parent == *DECISION_FIELD && **name == **known)
+        let ExprKind::Field(decision, name) = &without_reads(value).kind else { return None };
+        let ExprKind::Field(element, parent) = &without_reads(decision).kind else { return None };
+        let is_decision = **parent == *DECISION_FIELD && self.is_element(element);
+        ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
     /// Reports a test that a sum over the history is large, if no rule reads the summed field of
-    /// the current message. One message of any size then passes.
+    /// the current message. One message of any size then passes. A sum over other messages than
+    /// the rule decides, such as results that are only observed, is not reported.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
             (Some(Op::Lt | Op::Le), Operand::Value(right)) => right,
             _ => return,
         };
-        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, .. } = &sum.kind else { return };
+        let ExprKind::Fold { fold: Fold::Sum(summed), list, var, body } = &sum.kind else { return };
         let mut path = Vec::new();
         if !self.is_history(list) || !field_path(summed, var.id, &mut path) || self.reads_field(&path) {
+            return;
+        }
+        if !conjuncts(body).all(|part| self.may_select_current(part, var.id, &rule.condition)) {
             return;
         }
         let field = path.iter().map(|name| &**name).collect::<Vec<_>>().join(".");
@@ -202,6 +206,38 @@ impl<'p> Past<'p> {
         );
         let help = message!("add the current message: `… + {field}`");
         report.add_finding(Diagnostic::new(Code::BudgetWithoutMessage, sum.span, message).help(help), None);
+    }
+
+    /// True if the current message may satisfy `part`, a condition on an element of the history.
+    /// False if `part` requires a constant value of a field, and `condition` does not require the
+    /// same value of the current message.
+    fn may_select_current(&self, part: &Cond, element: VarId, condition: &Cond) -> bool {
+        let mut path = Vec::new();
+        let Some((field, wanted)) = required_value(part) else { return true };
+        if !field_path(field, element, &mut path) {
+            return true;
+        }
+        conjuncts(condition).any(|part| {
+            required_value(part).is_some_and(|(field, value)| {
+                let ExprKind::Slot(slot) = without_reads(field).kind else { return false };
+                let slot = &self.program.slots[slot.index()];
+                slot.root.is_none() && slot.path[..] == *path && value == wanted
+            })
+        })
+    }
+
+    /// True if a value is an element of the history.
+    fn is_element(&self, value: &Expr) -> bool {
+        match &value.kind {
+            ExprKind::Var(id) => self.elements.contains(id),
+            ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => self.is_history(list),
+            ExprKind::Read(inner, _) => self.is_element(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_element(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
     }
 
     fn is_history(&self, list: &Expr) -> bool {
@@ -220,6 +256,31 @@ impl<'p> Past<'p> {
     fn reads_field(&self, path: &[Arc<str>]) -> bool {
         self.program.slots.iter().any(|slot| slot.root.is_none() && slot.path[..] == *path)
     }
+}
+
+/// Returns a value without the types that it is read as.
+fn without_reads(mut value: &Expr) -> &Expr {
+    while let ExprKind::Read(inner, _) = &value.kind {
+        value = inner;
+    }
+    value
+}
+
+/// Returns the conditions that `and` joins, or the condition itself.
+fn conjuncts(cond: &Cond) -> impl Iterator<Item = &Cond> {
+    match &cond.kind {
+        CondKind::And(parts) => parts.iter(),
+        _ => std::slice::from_ref(cond).iter(),
+    }
+}
+
+/// Returns a value and the constant that it must be equal to, if this is the whole condition.
+fn required_value(cond: &Cond) -> Option<(&Expr, Json)> {
+    let CondKind::Test(test) = &cond.kind else { return None };
+    let Operand::Value(right) = &test.right else { return None };
+    let is_equality = test.op == Some(Op::Eq) && !test.negated;
+    let constant = right.as_const().filter(|_| is_equality)?;
+    Some((&test.left, constant.value().to_json()))
 }
 
 /// Adds the path of a field of an element to `path`. Returns false for other values.
