@@ -7,7 +7,7 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use with::{open, run};
+pub use with::{open, open_existing, run};
 #[cfg(not(feature = "history"))]
 pub use without::{not_built, run};
 
@@ -114,7 +114,11 @@ mod with {
         DurableStore::open(folder).map_err(|error| store_error(&error))
     }
 
-    fn open_existing(folder: &Path) -> Result<DurableStore, CliError> {
+    /// Opens the history in a folder.
+    ///
+    /// # Errors
+    /// If the folder has no history.
+    pub fn open_existing(folder: &Path) -> Result<DurableStore, CliError> {
         if !folder.is_dir() {
             return Err(CliError::usage(message!("there is no folder `{}`", folder.display())));
         }

@@ -3,11 +3,12 @@
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
 use super::language::{language, localized};
-use super::run::select_entry;
+use super::run::{history::RunHistory, select_entry};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
 use clap::ArgGroup;
 use rulec::choice::Question;
+use rulec::history::{HistoryGap, Past};
 use rulec::payload::{Judge, Unchecked};
 use rulec::{Explanation, InputViolation};
 use rulec::{Message, RenderOptions};
@@ -16,7 +17,7 @@ use rulec_base::message;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Explain why a message takes its route
 #[derive(clap::Args)]
@@ -28,6 +29,7 @@ use std::path::Path;
   head -1 messages.jsonl | rulec why support.rules --input -
   rulec why support.rules --text hello --format json | jq .trace
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
+  rulec why guard.rules --input '{\"tool\": \"search\", \"now\": \"2026-01-31T12:00:00Z\"}' --history past/
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
 The output shows the chosen route and the reason, and the routes that nearly matched. `--full` shows the whole search
@@ -51,6 +53,9 @@ pub struct Args {
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
+    /// Decide with the earlier messages of this folder, which `rulec run --history` keeps
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -95,12 +100,24 @@ struct ExplanationOutput<'a> {
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (rules, context) = &args.rules.load_with_context(term)?;
     let context = context.as_ref();
+    let history =
+        args.history.as_deref().map(|folder| RunHistory::open_existing(rules, folder)).transpose()?;
+    let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message));
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
-        return print_payload_report(args, &args.judge.build_judge(rules, kind, context)?, term, out);
+        let judge = args.judge.build_judge(rules, kind, context)?;
+        return print_payload_report(args, judge, past_of, term, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
         args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
+    if history.is_none() && rules.has_history() {
+        term.print_note(&message!(
+            "the rules read a history, which is empty here; `--history DIR` reads what `rulec run --history DIR` recorded"
+        ));
+    }
+    let past = past_of(&message);
+    history.as_ref().map_or(Ok(()), RunHistory::flush)?;
+    let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
     let matcher = meaning::intent_matcher(rules, entry, false, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
     let explanation = explanation.unwrap_or_else(|| entry.explain(&message, args.show_private));
@@ -126,6 +143,15 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                     term.print_note(&meaning::model_question_note(question, &args.rules.path));
                 }
             }
+            if let Some(gap) = decision.history_gap() {
+                out.write_line("")?;
+                out.write_message(&match gap {
+                    HistoryGap::NoKey => message!("  ! the message has no key, so its history is empty"),
+                    HistoryGap::Dropped => {
+                        message!("  ! messages within a window of the rules were removed from the history")
+                    }
+                })?;
+            }
             if !decision.breaches().is_empty() {
                 out.write_line("")?;
                 out.write_message(&match rules.program().input.is_some() {
@@ -148,8 +174,18 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 
 /// Prints which rules a payload violates, or that it violates none. The exit status is success in
 /// both cases.
-fn print_payload_report(args: &Args, judge: &Judge, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+fn print_payload_report(
+    args: &Args,
+    judge: Judge,
+    past_of: impl Fn(&Json) -> Option<Past>,
+    term: &Term,
+    out: &mut Out,
+) -> Result<Status, CliError> {
     let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
+    let judge = match past_of(&payload) {
+        Some(past) => judge.with_history(past),
+        None => judge,
+    };
     let violations = judge.why(&payload);
     match args.format {
         Format::Json => out.write_json(&violations)?,

@@ -26,6 +26,7 @@ pub fn observed_message(message: &Json) -> Option<Json> {
 }
 
 /// The history of a run.
+#[derive(Default)]
 pub struct RunHistory {
     store: RunStore,
     /// The number of messages that could not be recorded.
@@ -47,10 +48,38 @@ impl RunStore {
         Ok(RunStore::Disk(history::open(folder)?.deferred()))
     }
 
+    /// Opens the history in a folder that has one.
+    #[cfg(feature = "history")]
+    fn open_existing(folder: &Path) -> Result<RunStore, CliError> {
+        Ok(RunStore::Disk(history::open_existing(folder)?))
+    }
+
     #[cfg(not(feature = "history"))]
     fn open(_: &Path) -> Result<RunStore, CliError> {
         Err(history::not_built())
     }
+
+    #[cfg(not(feature = "history"))]
+    fn open_existing(_: &Path) -> Result<RunStore, CliError> {
+        Err(history::not_built())
+    }
+}
+
+impl Default for RunStore {
+    fn default() -> RunStore {
+        RunStore::Memory(MemoryStore::default())
+    }
+}
+
+/// # Errors
+/// If the rules keep no history.
+fn require_history(rules: &Rules) -> Result<(), CliError> {
+    if rules.has_history() {
+        return Ok(());
+    }
+    Err(CliError::usage(message!(
+        "`--history` has no effect: the rules keep no history; declare one, as in `history by ctx.session keep 24h`"
+    )))
 }
 
 impl RunHistory {
@@ -72,16 +101,21 @@ impl RunHistory {
             }
             return Ok(None);
         };
-        if !rules.has_history() {
-            return Err(CliError::usage(message!(
-                "`--history` has no effect: the rules keep no history; declare one, as in `history by ctx.session keep 24h`"
-            )));
-        }
+        require_history(rules)?;
         let store = match folder {
-            None => RunStore::Memory(MemoryStore::default()),
+            None => RunStore::default(),
             Some(folder) => RunStore::open(folder)?,
         };
-        Ok(Some(RunHistory { store, unrecorded: AtomicUsize::new(0), failure: Mutex::default() }))
+        Ok(Some(RunHistory { store, ..RunHistory::default() }))
+    }
+
+    /// Opens the history in an existing folder, to read what earlier runs recorded.
+    ///
+    /// # Errors
+    /// If the rules keep no history, or the folder has none.
+    pub fn open_existing(rules: &Rules, folder: &Path) -> Result<RunHistory, CliError> {
+        require_history(rules)?;
+        Ok(RunHistory { store: RunStore::open_existing(folder)?, ..RunHistory::default() })
     }
 
     fn store(&self) -> &dyn Store {

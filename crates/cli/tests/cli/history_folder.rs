@@ -35,6 +35,18 @@ fn a_folder_keeps_the_messages_for_the_next_run() {
     assert_eq!(shown.json()[0]["key"], "ann");
     assert_eq!(shown.json()[0]["message"]["at"], "2026-01-31T12:00:00Z");
     assert!(!shown.out.contains("card of ann"), "{}", shown.out);
+    let explained = |folder_name: &str, message: &str| {
+        folder.rulec(&["why", "a.rules", "--input", message, "--history", folder_name])
+    };
+    let busy = explained("past", &call("search", "ann", 4)).expect(0);
+    assert!(busy.out.contains("`busy` is chosen"), "{}", busy.out);
+    let idle = explained("past", &call("search", "eve", 4)).expect(0);
+    assert!(idle.out.contains("`default` is chosen"), "{}", idle.out);
+    let keyless = explained("past", "{\"tool\": \"search\"}").expect(0);
+    assert!(keyless.out.contains("the message has no key"), "{}", keyless.out);
+    assert!(explained("nothing", "{}").expect(2).err.contains("there is no folder `nothing`"));
+    // An explanation records nothing.
+    assert_eq!(folder.rulec(&["history", "show", "past"]).expect(0).json().len(), 4);
     folder.rulec(&["history", "compact", "past", "--before", "2026-01-31T12:00:02Z"]).expect(0);
     assert_eq!(folder.rulec(&["history", "show", "past"]).expect(0).json().len(), 2);
     let refused = folder.rulec(&["history", "check", "nothing"]).expect(2);

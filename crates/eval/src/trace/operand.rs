@@ -260,6 +260,13 @@ impl<'a> TracedEvaluator<'a, '_> {
             ExprKind::Fold { fold, list, .. } => {
                 let value = self.eval_unrecorded(list);
                 match fold {
+                    Fold::First | Fold::Last if value.list_len() == Some(0) => {
+                        // `previous` is itself the list that it is taken from.
+                        match list.span == expr.span {
+                            true => message!("there is no earlier message"),
+                            false => message!("{} is empty", self.source_text(list.span)),
+                        }
+                    }
                     Fold::First | Fold::Last if value.list_len().is_some() => {
                         let list = self.source_text(list.span);
                         message!(
