@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// Maximum number of bytes that are written together, before the last line.
+/// When the pending lines have this many bytes, the thread writes them before it takes further
+/// lines.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
 pub(super) struct Writer {

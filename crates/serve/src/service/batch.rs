@@ -69,7 +69,7 @@ impl BatchRequest<'_> {
 pub(crate) enum Layout {
     /// One answer per line. Blank lines have no answer.
     Lines,
-    /// The answers are the elements of a JSON array, without the bracket at its end.
+    /// The elements of a JSON array. The closing bracket is left to the caller.
     Array,
 }
 
