@@ -25,8 +25,7 @@ pub struct Past {
 
 impl Past {
     /// Creates a view of the elements of a timeline from the index `start`. `memo` must belong to
-    /// the same timeline.
-    /// Not part of the stable API.
+    /// the same timeline. Not part of the stable API.
     #[doc(hidden)]
     pub fn new(timeline: Arc<Timeline>, start: usize, memo: Option<Arc<Mutex<HistoryMemo>>>) -> Past {
         Past { timeline, start, memo, gap: None }
