@@ -1,5 +1,5 @@
-//! Decisions of live rules with what happened before. A store belongs to no rule set, so an edit
-//! keeps the history, and the edited rules see it.
+//! Decisions of live rules that read a history. A store is independent of the rules. So an edit of
+//! the rules keeps the history, and the edited rules read it.
 
 use super::LiveRules;
 use super::decide::decide_in_snapshot;

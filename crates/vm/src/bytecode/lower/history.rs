@@ -11,11 +11,12 @@ use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
 
 impl Lowering<'_> {
-    /// Returns how the results of a loop can be remembered. `None` if `list` is no part of the
-    /// history. Also `None` if the condition `body` or the value `summed` is expensive or depends
-    /// on the current message.
+    /// Returns how the results of a loop can be remembered. `None` if `list` is not a part of the
+    /// history. Also `None` if the condition `body` or the value `summed` depends on the current
+    /// message, or is expensive.
     ///
-    /// Expensive operators are excluded, because their limits depend on the number of elements.
+    /// Expensive operators are excluded, because their work limits depend on the number of
+    /// elements.
     pub(super) fn history_loop(
         &mut self,
         list: ExprId,
