@@ -24,7 +24,6 @@ pub enum EvalStep<'a> {
     Cond(&'a Cond),
     /// The test of the condition `usable` of a branch: whether all values that the branch's
     /// condition reads are present.
-    /// are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),

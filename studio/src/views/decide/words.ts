@@ -51,7 +51,8 @@ export function searched(node: TraceNode): { field: string; text: string } | nul
 /** Returns the places of words in a text, in any case. */
 export function placesOf(text: string, words: readonly string[]): Marking[] {
   const lower = text.toLowerCase();
-  // Some characters have lower-case forms of another length, so that positions would differ.
+  // If lower-casing changes the length of the text, positions would differ. The search then
+  // respects case.
   const where = lower.length === text.length ? lower : text;
   return words.flatMap((word) => {
     const wanted = where === lower ? word.toLowerCase() : word;

@@ -1,5 +1,5 @@
-// Changes of rows in the decision table. Each is made in the text of the rules, by the server, and
-// can be undone.
+// Changes rows of the decision table. The server makes each change in the text of the rules. Each
+// change can be undone.
 import { signal } from '@preact/signals';
 import type { RowChange } from '../../api/types';
 import { api, type RequestError } from '../../client';
