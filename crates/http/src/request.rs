@@ -128,8 +128,8 @@ impl Request {
         let mut texts = Vec::new();
         for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`. So
-            // each cookie's value, and the key alone, are secrets too.
+            // An error text of a server may quote a single cookie, or only the `KEY` of a header
+            // `Bearer KEY`. So each cookie's value, and the key alone, are secrets too.
             let parts = if *name == COOKIE {
                 value.split(['=', ';']).skip(1).step_by(2).collect()
             } else {

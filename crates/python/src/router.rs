@@ -1,6 +1,7 @@
-//! The router of `rulec-runtime` with Python handlers. The caller itself awaits a handler without a
-//! policy. Otherwise the router runs on tokio, and the handler on the caller's event loop. An
-//! exception in a handler becomes an outcome. A handler is cancelled when its caller stops waiting.
+//! The router of `rulec-runtime` with Python handlers. If the handler has no policy, such as a time
+//! limit, the caller itself awaits the handler. Otherwise the router runs on tokio, and the handler
+//! runs on the event loop of the caller. An exception in a handler becomes an outcome. A handler is
+//! cancelled when its caller stops waiting.
 
 use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
 use super::error::RouterError;

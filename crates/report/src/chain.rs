@@ -52,8 +52,8 @@ impl Chain {
         hexadecimal(&self.head)
     }
 
-    /// True if a log can begin with `bytes`, as every log does: with a part of
-    /// [`Chain::file_header`].
+    /// True if `bytes` may be the incomplete first line of a log. The first line of each log is a
+    /// file header ([`Chain::file_header`]).
     pub fn is_start_of_log(bytes: &[u8]) -> bool {
         let start = b"{\"continues\":\"";
         let length = bytes.len().min(start.len());

@@ -68,7 +68,7 @@ pub(crate) struct Shadow {
     different: AtomicU64,
 }
 
-/// How often shadow rules and the rules in force decided alike.
+/// How often shadow rules and the rules in force made the same decision, and how often not.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
@@ -264,7 +264,8 @@ impl RuleSet {
         self.shadow.swap(None).map(drop).ok_or_else(no_shadow)
     }
 
-    /// Returns how often the shadow rules decided alike; `None` without shadow rules.
+    /// Returns how often the shadow rules made the same decision as the rules in force, and how
+    /// often not. `None` without shadow rules.
     pub fn shadow_counts(&self) -> Option<ShadowCounts> {
         let shadow = self.shadow.load();
         shadow.as_ref().map(|shadow| ShadowCounts {

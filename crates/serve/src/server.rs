@@ -219,7 +219,8 @@ impl Server {
                 () = self.app.reload_asked() => self.reload(),
                 signal = signals.recv() => match signal {
                     Some(Stop::Reload) => {
-                        // SIGHUP has no answer that could wait for this line.
+                        // A signal gets no answer, so no answer has to wait for this line of the
+                        // decision log.
                         let _ = self.app.events().audit("change", json!({ "action": "reload", "by": "SIGHUP" }));
                         self.reload();
                     }
@@ -284,8 +285,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let sets = open_all(&options.rules, &options.trusted, &metrics, &events).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
-    // Requests of foreign pages carry no token and cannot reach a Unix socket, so only the other
-    // case needs this check.
+    // Only a TCP service without tokens must check host names. Pages of other websites have no
+    // token, and they cannot reach a Unix socket.
     let has_names = tokens.is_none() && matches!(options.address, Address::Tcp(_));
     let web = WebGuard::new(options.origins, has_names.then_some(options.hosts));
     Ok(Arc::new(App::new(service, tokens, web, events)))

@@ -31,7 +31,7 @@ impl TraceId {
     }
 
     pub fn as_str(&self) -> &str {
-        // The digits are ASCII.
+        // The hexadecimal digits are ASCII, so they are always valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }

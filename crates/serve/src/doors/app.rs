@@ -135,8 +135,8 @@ impl App {
         let receipt = std::mem::replace(&mut decided.receipt, Receipt::NONE);
         match request.record {
             false => receipt.wait().await?,
-            // This error differs, because a caller that repeats the request would record the
-            // message twice.
+            // After most errors of the log, a caller may repeat the request. Here, a repeated
+            // request would record the message twice, so the error has another kind.
             true if !receipt.was_written().await => {
                 let why = "the message is recorded, but the decision log cannot be written; do not repeat it";
                 return Err(Problem::not_logged(why));

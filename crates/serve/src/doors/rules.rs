@@ -109,8 +109,8 @@ impl Change {
             Err(problem) => event["error"] = problem.detail().into(),
         }
         let is_logged = app.events().audit("change", event).was_written().await;
-        // This error differs, because a caller that repeats the request would make the change
-        // twice.
+        // After most errors of the log, a caller may repeat the request. Here, a repeated request
+        // would make the change twice, so the error has another kind.
         if let (Ok(generation), false) = (&outcome, is_logged) {
             let why = "the change is made, but the decision log cannot be written; do not repeat the change";
             return Err(Problem::not_logged(why).with_generation(*generation));

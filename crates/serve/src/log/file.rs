@@ -166,7 +166,7 @@ fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
     let last = end[..whole].strip_suffix(b"\n").unwrap_or_default();
     let last = &last[last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
     let chain = match last {
-        // Only the start of a first line may be incomplete.
+        // A file without a complete line may hold only an incomplete first line of a log.
         b"" if start == 0 && whole == 0 && Chain::is_start_of_log(&end) => Some(Chain::default()),
         last => Chain::after(last),
     };

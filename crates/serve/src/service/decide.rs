@@ -295,8 +295,8 @@ impl Decider<'_> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
-        // Reads no history before recording, because recording while the history is read would copy
-        // it.
+        // `decide_and_record` reads the history itself. If this function read it too, both would
+        // share the messages, and recording would have to copy them.
         let past = match self.record && !self.wants_parts() {
             true => Past::default(),
             false => rules.past(store, &message).map_err(|error| Problem::broken(error.to_string()))?,
