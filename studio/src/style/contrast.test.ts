@@ -10,7 +10,7 @@ const CSS = ['main.css', 'edit.css']
 
 type Palette = Record<string, string>;
 
-/** Returns the colours of a theme; those of the light theme hold unless the dark one differs. */
+/** Returns the colours of a theme. The dark theme replaces some colours of the light theme. */
 function palette(dark: boolean): Palette {
   const blocks = [...CSS.matchAll(/:root(\[data-theme='dark'\])? \{([^}]*)\}/g)];
   const colours: Palette = {};

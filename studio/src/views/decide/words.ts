@@ -48,7 +48,7 @@ export function searched(node: TraceNode): { field: string; text: string } | nul
   return only && others.length === 0 ? { field: only[0], text: only[1] } : null;
 }
 
-/** Returns the places of words in a text, in any case. */
+/** Returns the places of words in a text, ignoring case. */
 export function placesOf(text: string, words: readonly string[]): Marking[] {
   const lower = text.toLowerCase();
   // If lower-casing changes the length of the text, positions would differ. The search then

@@ -12,7 +12,7 @@ interface Before {
   text: string;
 }
 
-/** The texts before the changes, the latest last. */
+/** The text of the changed file before each change, in the order of the changes. */
 export const undoable = signal<readonly Before[]>([]);
 /** Why the latest change was refused, and the row that it concerns. */
 export const refused = signal<{ key: string; message: string } | null>(null);
