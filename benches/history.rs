@@ -1,5 +1,6 @@
-//! Measures rules over what happened before, and the same rules without a history. The variants
-//! are timed alternately in one process, over a stream of messages with different keys.
+//! Measures rules that read a history of earlier messages, and the same rules without a history.
+//! The variants are timed alternately in one process, over a stream of messages with different
+//! keys.
 //!
 //! `cargo bench --bench history`, or with other numbers of rules and earlier messages
 //! `cargo bench --bench history -- 1000 100`.
@@ -31,8 +32,8 @@ fn main() {
     sizes.iter().for_each(|(rules, past)| measure(*rules, *past));
 }
 
-/// Returns rules for the calls of tools: each names a tool, and limits it by a count, a sum or an
-/// earlier call. Without a history, a field of the message takes the place of the past.
+/// Returns rules for the calls of tools. Each rule names a tool, and limits it by a count, a sum or
+/// an earlier call. Without a history, the rule reads a field of the message instead.
 fn source(rules: usize, with_history: bool) -> String {
     let mut source = String::from(
         "input { tool: string, amount: number, user: string, recent: int, total: number, now: datetime }\n",
@@ -56,7 +57,8 @@ fn source(rules: usize, with_history: bool) -> String {
     source
 }
 
-/// Returns the call with a number. Calls follow each other by ten seconds.
+/// Returns the message for a call of a tool, with the given number. Successive calls are ten
+/// seconds apart.
 fn call(number: usize, tools: usize) -> Json {
     let (minute, second) = (number / 6, number % 6 * 10);
     let (day, hour) = (1 + minute / 1_440, minute / 60 % 24);

@@ -188,7 +188,7 @@ impl Question {
         }
     }
 
-    /// Returns what the model receives to answer the question for this message.
+    /// Returns the prompt and the tool that a model needs to answer the question for this message.
     pub fn request(&self, message: &Json) -> ModelRequest {
         let text = message.get(TEXT_FIELD).and_then(Json::as_str).unwrap_or_default();
         ModelRequest {

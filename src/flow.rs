@@ -310,7 +310,8 @@ impl FlowMatcher {
         tool
     }
 
-    /// Returns what a language model receives to select an intent flow for this text.
+    /// Returns the prompt and the tool with which a language model selects an intent flow for this
+    /// text.
     pub fn request(&self, text: &str) -> ModelRequest {
         ModelRequest {
             name: FLOWS_TABLE.to_owned(),

@@ -1,8 +1,8 @@
-//! What happened before: the earlier messages that rules read as `history`.
+//! Histories: the messages recorded before a decision, which rules read as `history`.
 //!
-//! A [`Store`] keeps them, separated by key. A decision never writes: the embedding program records
-//! a message after it was decided, or observes one that is not decided. See
-//! [`Session::with_history`](crate::Session::with_history).
+//! A [`Store`] keeps the messages, separated by key. Deciding does not record a message. The
+//! embedding program records a message after its decision, or observes a message without deciding
+//! it. See [`Session::with_history`](crate::Session::with_history).
 
 mod cache;
 mod in_use;
@@ -25,23 +25,23 @@ use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 
-/// The message field with the current time.
+/// The field of a message that holds the current time.
 const NOW_FIELD: &str = "now";
-/// The number of messages that are kept for a key if the rules do not say.
+/// The maximum number of messages kept for a key, if the `history` statement has no `at most`.
 const DEFAULT_MESSAGES: u64 = 10_000;
 
-/// Keeps the earlier messages of each key.
+/// Keeps the recorded messages of each key.
 pub trait Store: Send + Sync {
-    /// Calls `work` with the earlier messages of a key, and keeps its changes. No other call for
-    /// the same key runs at the same time. `work` does not use a history: it could wait for a call
-    /// that waits for it.
+    /// Calls `work` with the recorded messages of a key, and keeps the changes that `work` makes.
+    /// Calls for the same key run one after another. `work` must not use a history itself, because
+    /// two such calls could wait for each other for ever.
     ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be kept.
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError>;
 }
 
-/// Error: a store cannot read or keep messages.
+/// Error: a store cannot read or keep messages. Holds the reason in English.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the history cannot be kept: {0}")]
 pub struct StoreError(pub String);
@@ -51,8 +51,8 @@ impl StoreError {
         StoreError("the store did not call its work".to_owned())
     }
 
-    /// The error of a function of the embedding program that uses a history while a decision with a
-    /// history calls it.
+    /// Returns the error for a function of the embedding program that uses a history during a
+    /// decision that reads a history.
     pub(crate) fn in_use() -> StoreError {
         StoreError("a decision reads a history now; record the message after the decision".to_owned())
     }
@@ -64,13 +64,13 @@ impl StoreError {
 pub enum RecordError {
     /// The rules have no `history` statement.
     NoHistory,
-    /// The message has no key; its field is missing or of another type.
+    /// The message has no key: the field at this path is missing, or its value cannot be a key.
     NoKey(String),
     /// The message has no time `now`.
     NoTime,
     /// The session has no store.
     NoStore,
-    /// The store failed.
+    /// The store has failed to read or keep messages.
     Store(StoreError),
 }
 
@@ -101,74 +101,75 @@ impl From<StoreError> for RecordError {
     }
 }
 
-/// The earlier messages of one key, oldest first.
+/// The recorded messages of one key, oldest first. Each message is an element.
 #[derive(Debug)]
 pub struct Events {
     timeline: Arc<Timeline>,
-    /// The results about the messages that decisions remember.
+    /// Results of conditions on the messages, which later decisions reuse.
     memo: Arc<Mutex<HistoryMemo>>,
     changes: Option<Changes>,
 }
 
-/// What [`Store::with_key`]'s work changed in the events of a key.
+/// The changes that the work of [`Store::with_key`] made to the messages of a key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// The elements that were inserted. Each is placed by its time `at`, after others of the same
+    /// The inserted messages. Each belongs at its time `at`, after other messages with the same
     /// time.
     pub inserted: Vec<Json>,
-    /// The number of elements that were then removed: the oldest ones.
+    /// The number of oldest messages that were removed after the insertions.
     pub removed: usize,
 }
 
 impl Events {
-    /// Creates the events of a key without elements. A store has one `hash_key`, which it keeps as
-    /// long as the events.
+    /// Creates the events of a key without messages. A store must use the same `hash_key` for all
+    /// its keys, and keep it as long as the messages.
     pub fn new(hash_key: HashKey) -> Events {
         Events::from_elements(Vec::new(), hash_key)
     }
 
-    /// Creates the events of a key from elements that [`Events::elements`] returned, with the hash
-    /// key of those events.
+    /// Creates the events of a key from saved messages, which [`Events::elements`] has returned.
+    /// `hash_key` must be the same as before.
     pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
         let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
         Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None }
     }
 
-    /// Returns these events with a value that [`Events::dropped`] returned.
+    /// Returns these events with a saved value of [`Events::dropped`], a time as RFC 3339 text.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<&str>) -> Events {
         let timeline = Arc::unwrap_or_clone(self.timeline).with_dropped(dropped.and_then(parse_datetime));
         Events { timeline: Arc::new(timeline), ..self }
     }
 
-    /// Returns these events so that they record changes for [`Events::take_changes`].
+    /// Returns these events with recording of changes switched on, for [`Events::take_changes`].
     #[must_use]
     pub fn with_changes(self) -> Events {
         Events { changes: Some(Changes::default()), ..self }
     }
 
-    /// Returns the elements, oldest first. Each is a JSON object: the kept fields of a message, and
-    /// what the history adds.
+    /// Returns the messages, oldest first. Each is a JSON object with the kept fields of the
+    /// message, and fields that the history adds, such as its time `at`.
     pub fn elements(&self) -> &[Json] {
         self.timeline.elements()
     }
 
-    /// Returns the time of the newest message that `at most` removed, as RFC 3339 text. `None` if
-    /// it removed none.
+    /// Returns the time of the newest message that the bound `at most` has removed, as RFC 3339
+    /// text. `None` if it has removed none.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
     }
 
-    /// Returns the changes since the last call. They are empty unless [`Events::with_changes`] was
-    /// called.
+    /// Returns the changes since the last call. Always empty without [`Events::with_changes`].
     pub fn take_changes(&mut self) -> Changes {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Inserts an element by its time, and removes elements that are no longer kept.
+    /// Inserts a message in the order of time. Then removes the messages that are too old, or too
+    /// many for `at most`.
     pub(crate) fn insert(&mut self, at: OffsetDateTime, element: Map<String, Json>, plan: &HistoryPlan) {
         if Arc::get_mut(&mut self.timeline).is_none() {
-            // A decision still reads the old timeline and remembers results by its positions.
+            // A decision still reads the old timeline, and may store results for its positions in
+            // the old memo.
             self.memo = Arc::default();
         }
         let timeline = Arc::make_mut(&mut self.timeline);
@@ -187,22 +188,23 @@ impl Events {
     }
 }
 
-/// How messages are recorded for a rule set; derived from its `history` statement.
+/// How to record messages for a program. Derived from its `history` statement, and from what its
+/// rules read.
 #[derive(Debug)]
 pub(crate) struct HistoryPlan {
     key: Option<Slot>,
     keep: Option<Duration>,
     at_most: usize,
     kept_fields: KeptFields,
-    /// The fields among `kept_fields` that are kept as hashes.
+    /// The paths among `kept_fields` whose private texts are kept as hashes.
     hashed: Vec<Vec<Arc<str>>>,
     reach: Reach,
-    /// Whether the rules read the history at all.
+    /// Whether any rule reads the history.
     reads_history: bool,
 }
 
 impl HistoryPlan {
-    /// Returns the plan of a program; `None` if it has no `history` statement.
+    /// Returns the plan of a program. `None` if the program has no `history` statement.
     pub fn new(program: &Program) -> Option<HistoryPlan> {
         let history = program.history.as_ref()?;
         let HistoryReads { kept: kept_fields, reach, .. } = program.history_reads();
@@ -217,12 +219,12 @@ impl HistoryPlan {
         })
     }
 
-    /// Returns the key of a message; the empty text if the rules keep one history for all messages.
-    /// `None` if the message has no key.
+    /// Returns the key of a message. Empty text if all messages share one history. `None` if the
+    /// message lacks the key, or its value cannot be a key.
     pub(crate) fn key(&self, message: &Json) -> Option<String> {
         let Some(slot) = &self.key else { return Some(String::new()) };
         match slot.load(message) {
-            // The prefix keeps the text "1" and the number 1 apart.
+            // The quotation mark keeps the text "1" and the number 1 apart.
             Value::Str(text) => Some(format!("\"{text}")),
             Value::Bool(value) => Some(value.to_string()),
             Value::Int(int) => Some(int.to_string()),
@@ -231,12 +233,12 @@ impl HistoryPlan {
         }
     }
 
-    /// Returns the path of the field that separates histories; the empty text if there is none.
+    /// Returns the path of the field that is the key. Empty text if all messages share one history.
     pub(crate) fn key_path(&self) -> String {
         self.key.as_ref().map(Slot::name).unwrap_or_default()
     }
 
-    /// True if what this plan keeps of a message serves rules with another plan too.
+    /// True if the messages recorded with this plan are sufficient for rules with the plan `other`.
     pub(crate) fn covers(&self, other: &HistoryPlan) -> bool {
         let is_kept = |path: &Vec<Arc<str>>| {
             let is_hashed = |plan: &HistoryPlan| plan.hashed.contains(path);
@@ -248,13 +250,13 @@ impl HistoryPlan {
             && other.reads_history <= self.reads_history
     }
 
-    /// Returns the index of the first element that is still kept at a time.
+    /// Returns the index of the first message that is not too old at the time `now`.
     fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
         let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
         oldest.map_or(0, |oldest| timeline.first_since(oldest))
     }
 
-    /// Returns the view of earlier messages that a test gives, oldest first.
+    /// Returns the history for a test that lists its earlier messages, oldest first.
     pub(crate) fn past_of_test(&self, mut elements: Vec<Json>, message: &Json) -> Past {
         let hash_key = HashKey::default();
         elements.iter_mut().for_each(|element| self.hash_private(element, hash_key));
@@ -263,12 +265,12 @@ impl HistoryPlan {
         self.past_of(&Arc::new(timeline), None, message)
     }
 
-    /// Returns what a decision about `message` sees of the events of its key.
+    /// Returns the part of a key's events that the decision about `message` can read.
     pub(crate) fn past(&self, events: &Events, message: &Json) -> Past {
         self.past_of(&events.timeline, Some(&events.memo), message)
     }
 
-    /// Returns what a decision about a message without the key sees.
+    /// Returns the empty history for a message without the key.
     pub(crate) fn past_without_key(&self) -> Past {
         Past::default().with_gap(self.reads_history.then_some(HistoryGap::NoKey))
     }
@@ -286,7 +288,7 @@ impl HistoryPlan {
             .with_gap(is_dropped.then_some(HistoryGap::Dropped))
     }
 
-    /// True if a decision at a time could read a message of the time `at`.
+    /// True if the decision at the time `now` could have read a message of the time `at`.
     fn reaches(&self, at: OffsetDateTime, now: Option<OffsetDateTime>) -> bool {
         let since = |age: Duration| now.and_then(|now| now.checked_sub(age));
         let windows_start = match self.reach {
@@ -298,8 +300,8 @@ impl HistoryPlan {
         windows_start.is_none_or(|start| at >= start) && kept_since.is_none_or(|start| at >= start)
     }
 
-    /// Replaces the private texts of an element that are kept as hashes. Values that are no texts
-    /// are removed.
+    /// Replaces the private texts of a message by their hashes, at the paths in `hashed`. Removes
+    /// values that are not texts.
     fn hash_private(&self, element: &mut Json, hash_key: HashKey) {
         for path in &self.hashed {
             let Some((last, parents)) = path.split_last() else { continue };
@@ -315,8 +317,9 @@ impl HistoryPlan {
         }
     }
 
-    /// Returns an element of the history without its time and position. `decision` has the names of
-    /// the chosen statement and of the handler; `None` if the message was not decided.
+    /// Converts a message to an element of the history, without its time and position. `decision`
+    /// holds the names of the chosen statement and of the handler. It is `None` if the message was
+    /// only observed.
     pub(crate) fn element(
         &self,
         message: &Json,
@@ -324,7 +327,8 @@ impl HistoryPlan {
         events: &Events,
     ) -> Map<String, Json> {
         let mut element = self.kept_part(message, events.timeline.hash_key());
-        // An undeclared field of a message must not look like a decision.
+        // The message may have an undeclared field with this name, which must not be taken for the
+        // decision.
         element.remove(DECISION_FIELD);
         if let Some([chosen, target]) = decision {
             let names = [("chosen", chosen), ("target", target)];
@@ -334,7 +338,7 @@ impl HistoryPlan {
         element
     }
 
-    /// Returns the fields of a message that rules read from the history.
+    /// Returns the kept fields of a message: the fields that rules read from the history.
     fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {
@@ -357,7 +361,7 @@ impl HistoryPlan {
     }
 }
 
-/// Inserts a value at a path of names. Objects on the way are created.
+/// Inserts a value at a path of field names. Creates the objects that are missing on the path.
 fn insert_at(object: &mut Map<String, Json>, path: &[Arc<str>], value: &Json) {
     match path {
         [] => {}

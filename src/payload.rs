@@ -74,7 +74,7 @@ pub struct Judge {
     /// Whether warnings, exceeded limits and unchecked rules (rules that cannot be evaluated) count
     /// as violations.
     strict: bool,
-    /// The earlier messages that the rules read as `history`; `None` if there are none.
+    /// The recorded messages that the rules read as `history`; `None` without a history.
     past: Option<Past>,
     /// The parts of the rules that cannot be evaluated, because they need an input that the caller
     /// did not set: rules, and lists of `each` blocks (rules for every element of a list). Computed
@@ -210,7 +210,7 @@ impl Judge {
         self.set_checked_input(name, value)
     }
 
-    /// Sets the earlier messages that the rules read as `history`; see
+    /// Sets the recorded messages that the rules read as `history`; see
     /// [`Rules::past`](crate::Rules::past).
     #[must_use]
     pub fn with_history(self, past: Past) -> Judge {

@@ -152,16 +152,17 @@ impl PickTool {
     }
 }
 
-/// What a language model receives to answer one question: the texts, and the tool that answers.
+/// A request that lets a language model answer one question: the texts, and the tool for the
+/// answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The name of the choice, or `flows`.
+    /// The name of the choice; `flows` if the model selects a flow.
     pub name: String,
     /// The system message.
     pub system: String,
-    /// The fields of the message as JSON, without its text. `None` if there are none. The model
-    /// receives them before the text.
+    /// The other fields of the message as JSON text, which the model receives before the text.
+    /// `None` if there are none.
     pub known: Option<String>,
     /// The text of the message; empty if there is none.
     pub text: String,
@@ -170,7 +171,7 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Returns the request as JSON: all that the model receives. Equal requests have equal texts.
+    /// Returns everything that the model receives, as JSON. Equal requests give equal JSON texts.
     pub fn to_json(&self) -> Value {
         let ModelRequest { name, system, known, text, tool } = self;
         json!({"name": name, "system": system, "known": known, "text": text, "tool": tool.to_json()})

@@ -64,6 +64,6 @@ async def route(router: Router, message: Any, permissions: Any) -> Outcome | Non
 
 
 def _is_being_cancelled() -> bool:
-    """Whether somebody cancelled the current task. Before Python 3.11, tasks do not tell."""
+    """True if the current task is being cancelled. Always true before Python 3.11, which cannot detect it."""
     task = asyncio.current_task()
     return task is None or not hasattr(task, "cancelling") or task.cancelling() > 0

@@ -502,7 +502,7 @@ class Edit:
 
 @final
 class LiveRules:
-    """Rules that can be edited while other threads decide with them.
+    """Rules that can be edited while threads decide with them.
 
     >>> rules = LiveRules.from_text("default -> chat")
     >>> generation = rules.insert('route hello when text contains "hello" -> greeter')
@@ -699,7 +699,7 @@ class Flows:
 
 @final
 class Question:
-    """The question that a language model answers to make a choice.
+    """The question that a language model must answer to make a choice.
 
     >>> question = Rules.from_text(
     ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
@@ -781,7 +781,7 @@ class Request:
 
 @final
 class Outcome:
-    """What became of a message: the reply of its handler, or the error.
+    """The result of routing a message to a handler: the reply, or the error.
 
     >>> def many(request):
     ...     raise ConnectionError("no line")
@@ -1147,7 +1147,7 @@ class NodeExecutionFailed:
 
 @final
 class Coordinator:
-    """Checks decisions by the payload rules, publishes the results, and executes accepted decisions.
+    """Checks decisions by the payload rules, publishes the results on a bus, and executes accepted decisions.
 
     ``handlers`` execute decisions by kind, and ``workers`` the nodes of plans by type. ``agent``
     proposes others for a rejected decision, at most ``tries`` times. ``recovery`` returns the
@@ -1495,7 +1495,7 @@ class ChatModel:
 
 @final
 class ModelRequest:
-    """What a model receives to choose one of several ids: a flow, or a branch.
+    """A request that lets a model choose one of several ids: a flow, or a branch of a choice.
 
     >>> rules = Rules.from_text(
     ...     'choice mood ask "how does the customer feel?" { branch angry "furious"  default branch calm }'
@@ -1551,7 +1551,7 @@ class FlowRunner:
 
 @final
 class FlowOutcome:
-    """What became of a message that may start a flow.
+    """The result of handling a message that may start a flow.
 
     >>> rules = Rules.from_text('''
     ...     flow tool flow_executor { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }

@@ -142,7 +142,7 @@ class ChoiceCall:
             rules.decide({}, entry=name)  # Raises UnknownName.
 
     def init(self, variables: Mapping[str, Any]) -> ChoiceInput:
-        """Reads the variables of the call, and tells which conditions are left out and why."""
+        """Reads the variables of the call. Also returns the left-out conditions, with the reasons."""
         skipped = [] if self._asked is not None else self._rules.skipped(self._name, variables)
         return ChoiceInput(variables, skipped)
 

@@ -77,7 +77,7 @@ class Verdict:
     attempts: int = 1
     """Number of calls that were checked, this one included."""
     approval: Approval = "allow"
-    """Who approves the call: the rules (``allow``), a person (``ask``) or nobody (``deny``)."""
+    """Who approves the call: the rules (``allow``) or a person (``ask``); ``deny`` refuses it."""
     reason: str = ""
     """Argument ``reason`` of the rule that asks or denies; empty if there is none."""
 

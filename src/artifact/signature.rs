@@ -69,7 +69,7 @@ impl SigningKey {
         VerifyingKey(self.0.verifying_key())
     }
 
-    /// Signs a record, such as a checkpoint of a log. The signature is never one of an artifact.
+    /// Signs a record, such as a checkpoint of a log. The signature cannot be used for an artifact.
     pub fn sign_record(&self, record: &[u8]) -> [u8; 64] {
         self.0.sign(&record_bytes(record)).to_bytes()
     }
@@ -80,7 +80,8 @@ impl SigningKey {
     }
 }
 
-/// Returns the bytes that the signature of a record covers. They begin like no artifact.
+/// Returns the bytes to sign for a record. Their prefix differs from the prefix for artifacts, so
+/// that a signature of one is never valid for the other.
 fn record_bytes(record: &[u8]) -> Vec<u8> {
     [b"rulec record\0", record].concat()
 }

@@ -243,7 +243,8 @@ impl Decision {
         self.generation
     }
 
-    /// Returns the decision with the generation of the live rules that the rules are merged from.
+    /// Returns the decision with the generation of the live rules that were merged into these
+    /// rules.
     #[doc(hidden)]
     #[must_use]
     pub fn with_generation(self, generation: u64) -> Decision {
@@ -303,9 +304,9 @@ impl Decision {
         self.details_list(|details| &details.exceeded)
     }
 
-    /// Returns why the history may lack messages that the rules read: the message has no key, or
-    /// `at most` removed messages that a rule could have read. `None` if the decision read all that
-    /// happened, or if the rules read no history.
+    /// Returns the reason why the history may lack messages that the rules read. Either the message
+    /// has no key, or `at most` has removed such messages. `None` if the history lacks none, or if
+    /// the rules read no history.
     pub fn history_gap(&self) -> Option<HistoryGap> {
         self.details.as_deref().and_then(|details| details.history_gap)
     }

@@ -71,7 +71,7 @@ pub struct Entry<'r> {
     pub(super) tier: Tier,
     pub(super) indexing: Indexing,
     pub(super) table: TableId,
-    /// The earlier messages that rules read as `history`, oldest first; `None` if there are none.
+    /// The recorded messages that rules read as `history`, oldest first. `None` without a history.
     pub(super) history: Option<&'r Past>,
 }
 
@@ -100,7 +100,7 @@ impl<'r> Entry<'r> {
         self.table
     }
 
-    /// Returns this entry with the earlier messages that the rules read as `history`.
+    /// Returns this entry with the recorded messages that the rules read as `history`.
     #[must_use]
     pub fn with_history<'h>(self, history: &'h Past) -> Entry<'h>
     where
@@ -113,8 +113,8 @@ impl<'r> Entry<'r> {
         self.history.map(Past::view).unwrap_or_default()
     }
 
-    /// Decides for a message and its history, and records the message. No other message with the
-    /// same key is recorded in between.
+    /// Decides a message with its history, and records it. No other message with the same key is
+    /// recorded between the decision and the recording.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).

@@ -1,4 +1,4 @@
-//! Records messages in a store, after they were decided or without a decision.
+//! Records messages in a store, together with their decision or without one.
 
 use super::Rules;
 use super::decision::Decision;
@@ -7,7 +7,7 @@ use crate::history::{self, Past, RecordError, Store, StoreError, time_of_message
 use serde_json::Value as Json;
 
 impl RuleSet {
-    /// Returns the earlier messages that a decision about `message` sees; see [`Rules::past`].
+    /// Returns the recorded messages that a decision about `message` can read; see [`Rules::past`].
     pub(super) fn past(&self, store: &dyn Store, message: &Json) -> Result<Past, StoreError> {
         let Some(plan) = self.history_plan() else { return Ok(Past::default()) };
         let mut past = plan.past_without_key();
@@ -17,7 +17,8 @@ impl RuleSet {
         Ok(past)
     }
 
-    /// Records a message, with the decision about it if there is one.
+    /// Records a message. `decision` is the decision about it; `None` if the message was only
+    /// observed.
     pub(super) fn insert_message(
         &self,
         store: &dyn Store,
@@ -27,8 +28,9 @@ impl RuleSet {
         self.decide_and_insert(store, message, |_| decision.cloned()).map(drop)
     }
 
-    /// Calls `decide` with the earlier messages that a decision about `message` sees, and records
-    /// the message with the decision. Nothing is recorded for the same key in between.
+    /// Calls `decide` with the recorded messages that a decision about `message` can read. Then
+    /// records the message with this decision. No other message with the same key is recorded in
+    /// between.
     pub(super) fn decide_and_insert(
         &self,
         store: &dyn Store,
@@ -55,8 +57,8 @@ impl Rules {
         self.rule_set().history_plan().is_some()
     }
 
-    /// Returns the earlier messages that a decision about `message` reads as `history`. They are
-    /// empty if the rules keep no history, or if the message has no key.
+    /// Returns the recorded messages that a decision about `message` can read as `history`. Empty
+    /// if the rules have no `history` statement, or if the message has no key.
     ///
     /// # Errors
     /// If the store fails.
@@ -64,7 +66,8 @@ impl Rules {
         self.rule_set().past(store, message)
     }
 
-    /// Records a message with the decision about it. The time of the message is its field `now`.
+    /// Records a message together with the decision about it. The time of the message is its field
+    /// `now`.
     ///
     /// # Errors
     /// If the message has no key or no time, if the rules keep no history, or if the store fails.
@@ -72,7 +75,7 @@ impl Rules {
         self.rule_set().insert_message(store, message, Some(decision))
     }
 
-    /// Records a message that is not decided.
+    /// Records a message without a decision, such as the result of a tool.
     ///
     /// # Errors
     /// The errors of [`Rules::record`].

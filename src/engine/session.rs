@@ -40,7 +40,7 @@ pub struct Session {
     scratch: Scratch,
     /// The generation (version number) of the session's rules.
     generation: u64,
-    /// The store of earlier messages; `None` if decisions read no history.
+    /// The store of recorded messages; `None` if decisions read no history.
     store: Option<Arc<dyn Store>>,
 }
 
@@ -69,8 +69,8 @@ impl Session {
         self.engine_choice.decide(&self.rules, &mut self.scratch, Input::Tree(message))
     }
 
-    /// Returns this session with a store of earlier messages. Its decisions about JSON trees then
-    /// read them as `history`.
+    /// Returns this session with a store of recorded messages. Its decisions about JSON trees can
+    /// then read these messages as `history`.
     ///
     /// ```
     /// use rulec::Rules;
@@ -97,7 +97,8 @@ impl Session {
         self
     }
 
-    /// Decides for a message like [`Session::decide`], with the earlier messages of its key.
+    /// Decides a message like [`Session::decide`], and reads the recorded messages of its key as
+    /// `history`.
     ///
     /// # Errors
     /// If the store fails.
@@ -109,12 +110,12 @@ impl Session {
         Ok(self.decide_over(past, message))
     }
 
-    /// Decides for a message with these earlier messages; see [`Rules::past`](crate::Rules::past).
+    /// Decides a message that reads `past` as `history`; see [`Rules::past`](crate::Rules::past).
     pub fn decide_with_past(&mut self, past: &Past, message: &Json) -> Decision {
         self.decide_over(past.clone(), message)
     }
 
-    /// Records a message with the decision about it; see [`Rules::record`](crate::Rules::record).
+    /// Records a message together with its decision; see [`Rules::record`](crate::Rules::record).
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -123,7 +124,7 @@ impl Session {
         self.rules.insert_message(store, message, Some(decision))
     }
 
-    /// Records a message that is not decided; see [`Rules::observe`](crate::Rules::observe).
+    /// Records a message without deciding it; see [`Rules::observe`](crate::Rules::observe).
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -132,8 +133,8 @@ impl Session {
         self.rules.insert_message(store, message, None)
     }
 
-    /// Decides for a message and its history, and records the message. No other message with the
-    /// same key is recorded in between.
+    /// Decides a message with its history, and records it. No other message with the same key is
+    /// recorded between the decision and the recording.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -145,7 +146,7 @@ impl Session {
         decision.ok_or_else(|| StoreError::without_work().into())
     }
 
-    /// Decides for a message with these earlier messages.
+    /// Decides a message, with `past` as the recorded messages that the rules read as `history`.
     fn decide_over(&mut self, past: Past, message: &Json) -> Decision {
         let mut scratch = self.scratch.with_history(past);
         self.engine_choice.decide(&self.rules, &mut scratch, Input::Tree(message))

@@ -154,7 +154,7 @@ impl RuleSet {
         }
     }
 
-    /// Returns how messages are recorded; `None` if the rules keep no history.
+    /// Returns the plan for recording messages; `None` if the rules have no `history` statement.
     pub(crate) fn history_plan(&self) -> Option<&HistoryPlan> {
         self.history_plan.get_or_init(|| HistoryPlan::new(&self.program)).as_ref()
     }
@@ -195,8 +195,8 @@ impl RuleSet {
         }
     }
 
-    /// Calls `work` with the reference evaluator, bound to a message and to the earlier messages,
-    /// oldest first. Returns the result of `work`.
+    /// Calls `work` with the reference evaluator for a message. `history` are the recorded
+    /// messages, oldest first. Returns the result of `work`.
     pub fn with_evaluator<T>(
         &self,
         message: &Json,

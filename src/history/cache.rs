@@ -1,4 +1,4 @@
-//! The events of the keys that were used last, in memory.
+//! A cache in memory of the events of recently used keys.
 
 use super::pack::{pack, unpack};
 use super::{Events, StoreError};
@@ -6,14 +6,15 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The number of parts of a cache. Calls for keys in different parts do not wait for each other.
+/// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
+/// not wait for each other.
 const SHARDS: usize = 64;
-/// The number of messages that are not packed, if the program does not say.
+/// The default number of messages that a cache keeps unpacked.
 const UNPACKED: usize = 262_144;
 
-/// Keeps the events of the keys that were used last in memory. If there are too many keys, the
-/// events of the key that was used least recently are removed. A store in memory then loses them,
-/// another store loads them again.
+/// A cache in memory of the events of recently used keys. If there are too many keys, removes the
+/// least recently used one. Its events are then loaded again when needed. A store that keeps events
+/// only in this cache loses them.
 pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -24,7 +25,7 @@ pub struct EventCache {
 #[derive(Default)]
 struct Shard {
     events: HashMap<String, KeyEvents>,
-    /// The uses of all keys, and the uses of the keys whose events are not packed.
+    /// The order in which keys were used: all keys, and the keys whose events may be unpacked.
     uses: UseQueue,
     unpacked_uses: UseQueue,
     /// The number of messages that are not packed.
@@ -32,30 +33,31 @@ struct Shard {
     last_use: u64,
 }
 
-/// Keys with the number of their use, oldest first. An entry is outdated if the key was used again
-/// later.
+/// A queue of keys with the number of their use, oldest use first. An entry is outdated if its key
+/// was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 
-/// The events of a key.
+/// The events of a key, in one of three states.
 #[derive(Default)]
 enum Kept {
-    /// They are not loaded.
+    /// The events are not in memory.
     #[default]
     Absent,
     Events(Events),
-    /// They are packed, to save memory.
+    /// The events as bytes, which take less memory.
     Packed(Box<[u8]>),
 }
 
-/// The lock ensures that one decision for a key follows another.
+/// The events of a key. A call holds the lock while it decides, so that calls for the same key run
+/// one after another.
 type LockedEvents = Arc<Mutex<Kept>>;
 
 struct KeyEvents {
     events: LockedEvents,
     /// The number of the last use of the key.
     last_use: u64,
-    /// The number of the messages if they are not packed; otherwise 0.
+    /// The number of unpacked messages; 0 if the events are packed.
     unpacked: usize,
 }
 
@@ -70,20 +72,21 @@ impl EventCache {
         }
     }
 
-    /// Sets the number of messages that decisions can read at once (rounded up to a multiple of
-    /// 64). Messages of keys that were used longer ago are packed: they take much less memory,
-    /// and some microseconds when they are read.
+    /// Sets the number of messages that stay unpacked (rounded up to a multiple of 64). The
+    /// messages of less recently used keys are packed. Packed messages take much less memory, but
+    /// reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
     }
 
-    /// Returns the number of keys with events in memory.
+    /// Returns the number of keys whose events are in memory.
     pub fn key_count(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).events.len()).sum()
     }
 
-    /// Removes the events of all keys that no call uses, so that they are loaded again.
+    /// Removes the events of all keys that no call uses at the moment. They are loaded again when
+    /// needed.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -92,11 +95,12 @@ impl EventCache {
         }
     }
 
-    /// Calls `work` with the events of a key. No other call for the same key runs at the same time.
-    /// Calls `load` before, if the events are not in memory.
+    /// Calls `work` with the events of a key. Calls for the same key run one after another. If the
+    /// events are not in memory, calls `load` first.
     ///
     /// # Errors
-    /// The errors of `load` and `work`. After an error of `work`, the events are loaded again.
+    /// The error of `load` or `work`. After an error of `work`, drops the events from memory,
+    /// because they may have unsaved changes.
     pub fn with_key(
         &self,
         key: &str,
@@ -140,7 +144,7 @@ impl Kept {
         }
     }
 
-    /// True if nothing is lost when the key is removed.
+    /// True if removing the key from memory loses no event.
     fn is_empty(&self) -> bool {
         match self {
             Kept::Absent => true,
@@ -163,11 +167,12 @@ impl Shard {
         Arc::clone(&used.events)
     }
 
-    /// Removes a key that is still without events. Removes the keys that were used least recently
-    /// if there are too many, and packs others if they have too many messages.
+    /// Ends the use of a key. Removes the key if it has no events. Then removes the least recently
+    /// used keys if there are too many keys, and packs keys if there are too many unpacked
+    /// messages.
     fn end_use(&mut self, key: &str, cache: &EventCache) {
-        // The last of several calls that use a key counts its messages. Another call may have added
-        // some since this one ended its work.
+        // If several calls use the key, only the last one to end updates the count. Another call
+        // may have added messages in the meantime.
         if let Some(used) = self.events.get_mut(key).filter(|used| used.is_idle()) {
             let (count, is_empty) = {
                 let kept = lock(&used.events);
@@ -188,7 +193,7 @@ impl Shard {
         while self.unpacked > cache.unpacked_per_shard {
             let Some(oldest) = self.unpacked_uses.pop_idle(&self.events) else { break };
             if oldest == key {
-                // The key that was used last stays as it is.
+                // The key that was just used stays unpacked.
                 self.unpacked_uses.0.extend(self.events.get(key).map(|used| (oldest, used.last_use)));
                 break;
             }
@@ -204,8 +209,8 @@ impl Shard {
 }
 
 impl UseQueue {
-    /// Removes and returns the key that was used least recently and that no call uses. A key in use
-    /// is not returned: its events must not be kept twice.
+    /// Removes and returns the least recently used key that no call uses at the moment. Removing a
+    /// key in use would be wrong: another call would then create a second copy of its events.
     fn pop_idle(&mut self, events: &HashMap<String, KeyEvents>) -> Option<String> {
         for _ in 0..self.0.len() {
             let (key, number) = self.0.pop_front()?;
@@ -219,8 +224,8 @@ impl UseQueue {
         None
     }
 
-    /// Removes outdated entries if they outnumber the others by far. `current` is the number of
-    /// entries that can be current.
+    /// Removes the outdated entries if they are more than half of the queue. `current` is the
+    /// maximum number of entries that are not outdated.
     fn trim(&mut self, events: &HashMap<String, KeyEvents>, current: usize) {
         if self.0.len() > 2 * current + 16 {
             self.0.retain(|(key, number)| events.get(key).is_some_and(|used| used.last_use == *number));
@@ -229,12 +234,12 @@ impl UseQueue {
 }
 
 impl KeyEvents {
-    /// True if no decision uses the events.
+    /// True if no call uses the events at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
     }
 
-    /// Packs the events. Precondition: no call uses them.
+    /// Packs the events. Must be called only while no call uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
         if let Kept::Events(events) = &*kept {

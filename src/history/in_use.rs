@@ -1,18 +1,19 @@
-//! Refuses a call that could wait for itself: a function of the embedding program that is called by
-//! a decision, and uses a history. Two such decisions could wait for the keys of each other.
+//! Refuses nested uses of a history. A decision that reads a history can call a function of the
+//! embedding program, which may use a history too. Two such decisions could wait for each other for
+//! ever.
 
 use super::{Events, Store, StoreError};
 use std::cell::Cell;
 
 thread_local! {
-    /// Whether this thread works with the messages of a key.
+    /// Whether this thread is inside [`with_key`].
     static IN_USE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `work` with the earlier messages of a key, as [`Store::with_key`] does.
+/// Calls [`Store::with_key`], unless this thread is already inside such a call.
 ///
 /// # Errors
-/// If the store fails, or if the thread already works with the messages of a key, of any store.
+/// If the store fails, or if this thread is already inside such a call, for any store.
 pub(crate) fn with_key(
     store: &dyn Store,
     key: &str,
@@ -21,7 +22,7 @@ pub(crate) fn with_key(
     if IN_USE.replace(true) {
         return Err(StoreError::in_use());
     }
-    // Also after a panic of the work.
+    // Resets the flag even if `work` panics.
     let _end = scopeguard::guard((), |()| IN_USE.set(false));
     store.with_key(key, work)
 }

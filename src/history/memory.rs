@@ -1,16 +1,16 @@
-//! A history in memory, bounded by a number of keys.
+//! A store that keeps a history in memory, for a bounded number of keys.
 
 use super::{EventCache, Events, HashKey, Store, StoreError};
 
-/// Keeps the earlier messages of each key in memory. If there are too many keys, the events of the
-/// key that was used least recently are removed.
+/// Keeps the recorded messages of each key in memory. If there are too many keys, removes the
+/// messages of the least recently used key.
 pub struct MemoryStore {
     cache: EventCache,
     hash_key: HashKey,
 }
 
 impl MemoryStore {
-    /// The number of keys that [`MemoryStore::default`] keeps.
+    /// The maximum number of keys in a store that [`MemoryStore::default`] creates.
     pub const DEFAULT_KEYS: usize = 1_000_000;
 
     /// Creates a store for at most `max_keys` keys (rounded up to a multiple of 64).
@@ -18,13 +18,14 @@ impl MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }
 
-    /// Sets the number of messages that decisions can read at once; see [`EventCache::unpacked`].
+    /// Sets the number of messages that stay unpacked, for fast reading; see
+    /// [`EventCache::unpacked`].
     #[must_use]
     pub fn unpacked(self, messages: usize) -> MemoryStore {
         MemoryStore { cache: self.cache.unpacked(messages), ..self }
     }
 
-    /// Returns the number of keys with events.
+    /// Returns the number of keys that have messages.
     pub fn key_count(&self) -> usize {
         self.cache.key_count()
     }

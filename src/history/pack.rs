@@ -1,5 +1,5 @@
-//! Packs the events of a key into few bytes. Texts that repeat, such as the names of fields, are
-//! written once.
+//! Encodes the events of a key as few bytes. A text that repeats, such as a field name, is encoded
+//! once.
 
 use super::{Changes, Events, HashKey};
 use rulec_lang::history::{POSITION_FIELD, Timeline};
@@ -9,22 +9,23 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use time::OffsetDateTime;
 
-// The kinds of packed values.
+// The tags that begin an encoded value.
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
 const TRUE: u8 = 2;
 const INT: u8 = 3;
 const UINT: u8 = 4;
 const FLOAT: u8 = 5;
-/// A text that was packed before, by its number.
+/// A text that was encoded before, followed by its number.
 const KNOWN_TEXT: u8 = 6;
 const TEXT: u8 = 7;
 const LIST: u8 = 8;
 const OBJECT: u8 = 9;
-/// A time, as its distance in seconds from the time that was packed before.
+/// A time, as the difference in seconds from the previously encoded time.
 const TIME: u8 = 10;
 
-/// Packs events. [`unpack`] returns equal ones, without the results that decisions remember.
+/// Encodes events. [`unpack`] returns equal events, but without the remembered results of
+/// conditions.
 pub(super) fn pack(events: &Events) -> Box<[u8]> {
     let dropped = events.dropped().map_or(Json::Null, Json::from);
     let mut packer = Packer::default();
@@ -37,7 +38,7 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     packer.bytes.into_boxed_slice()
 }
 
-/// Returns the events that were packed.
+/// Decodes the bytes that [`pack`] has returned.
 pub(super) fn unpack(bytes: &[u8]) -> Events {
     let mut reader = Unpacker { bytes, texts: Vec::new(), last_time: 0 };
     let hash_key = HashKey::from_bytes(reader.take());
@@ -61,14 +62,14 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
 #[derive(Default)]
 struct Packer<'e> {
     bytes: Vec<u8>,
-    /// The numbers of the texts that were packed before.
+    /// The number of each text that was encoded before, in order of first use.
     texts: HashMap<&'e str, u64>,
-    /// The time that was packed before, in seconds since 1970.
+    /// The previously encoded time, in seconds since 1970.
     last_time: i64,
 }
 
 impl<'e> Packer<'e> {
-    /// Writes a number: 7 bits a byte, the lowest first.
+    /// Encodes a number as LEB128: 7 bits per byte, lowest bits first.
     fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -128,7 +129,8 @@ impl<'e> Packer<'e> {
         }
     }
 
-    /// Writes an element without its position: the positions follow from the first one.
+    /// Encodes a message without its position, which follows from the position of the first
+    /// message.
     fn element(&mut self, element: &'e Json) {
         match element {
             Json::Object(fields) => self.object(fields.iter().filter(|(name, _)| *name != POSITION_FIELD)),
@@ -137,7 +139,7 @@ impl<'e> Packer<'e> {
     }
 }
 
-/// Reads packed events. Missing bytes read as 0.
+/// Decodes packed events. Bytes that are missing at the end are read as 0.
 struct Unpacker<'b> {
     bytes: &'b [u8],
     texts: Vec<&'b str>,
@@ -168,7 +170,7 @@ impl<'b> Unpacker<'b> {
         number
     }
 
-    /// Reads a text, whose tag was read before.
+    /// Decodes a text whose tag was already read.
     fn text(&mut self, tag: u8) -> &'b str {
         let number = usize::try_from(self.number()).unwrap_or(usize::MAX);
         if tag == KNOWN_TEXT {
@@ -207,7 +209,8 @@ impl<'b> Unpacker<'b> {
     }
 }
 
-/// Converts a number with a sign, so that small distances from 0 give small numbers.
+/// Converts a signed number so that numbers close to 0, positive or negative, need few bytes
+/// (zigzag encoding).
 fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)) as u64
 }
@@ -216,7 +219,8 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
 
-/// Returns a time of whole seconds in UTC, if its text is as the history writes it.
+/// Returns a time in seconds since 1970. `None` if the text is not a time of whole seconds in UTC,
+/// exactly as the history writes it.
 fn whole_seconds(text: &str) -> Option<i64> {
     if !text.ends_with('Z') {
         return None;

@@ -75,7 +75,7 @@ fn rejecting_rules<'p>(program: &'p Program, kind: &str) -> BTreeMap<&'p str, bo
     names
 }
 
-/// True if a rule has the name of a rule that a field declaration makes.
+/// True if the name of a rule is one that the compiler gives to rules of field declarations.
 fn is_field_rule(rule: &str) -> bool {
     const FIELD_RULES: [&str; 7] = ["required", "type", "enum", "empty", "range", "match", "unsupported"];
     rule.rsplit('.').next().is_some_and(|last| FIELD_RULES.contains(&last))

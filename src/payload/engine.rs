@@ -38,8 +38,8 @@ enum Evaluation<'a> {
 
 impl<'a> PayloadEngine<'a> {
     /// Creates the engine that the settings of the rules select. `bindings` is the number of
-    /// variables (bindings) in the rules of the payload kind. `scratch` has the earlier messages
-    /// too; the evaluator reads them from `history`.
+    /// variables (bindings) in the rules of the payload kind. The evaluator reads the recorded
+    /// messages from `history`, other engines read them from `scratch`.
     pub fn new(
         rules: &'a Rules,
         input: &'a Json,

@@ -143,7 +143,8 @@ pub(super) fn run_checks<'a>(
         return Pass { violations, ..Pass::default() };
     }
     ThreadWorkspace::with_current(|ThreadWorkspace { scratch, .. }| {
-        // The guard ends before the next decision of this thread.
+        // Dropping the guard removes the history from the memory of this thread, before its next
+        // decision.
         let mut with_past;
         let scratch = match past {
             Some(past) => {

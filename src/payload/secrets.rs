@@ -90,8 +90,8 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Returns which values of a payload are private, given its declared fields. If `fields` is `None`,
-/// no value is.
+/// Returns which values of a payload are private, according to the declared fields `fields`. If
+/// `fields` is `None`, no value is private.
 pub(super) fn payload_privacy(fields: Option<&RecordType>) -> Privacy<'_> {
     fields.map_or(Privacy::Public, Privacy::of_message)
 }

@@ -27,8 +27,8 @@ pub struct Why {
 }
 
 impl Why {
-    /// Returns the values that the condition read, one for each field. If the condition reads one
-    /// field as several types, the result has the read that found a value.
+    /// Returns the values that the condition read, one for each field. If the condition reads a
+    /// field as several types, returns the read that found a value.
     pub fn operands(&self) -> Vec<&Operand> {
         let mut operands = Vec::new();
         if let Some(when) = &self.when {

@@ -213,7 +213,7 @@ test('the journey of a test: open, decide, see why, change a rule, see what flip
     page.getByRole('button', { name: 'See what flips' }).isEnabled(),
   );
   await page.getByRole('button', { name: 'See what flips' }).click();
-  // The message at hand is among what flips, and two messages of the file.
+  // The messages that flip are the current message and two messages of the file.
   expect((await page.locator('.at-hand-way').innerText()).replace(/\s+/g, ' ')).toBe('inbox → pager');
   await page.locator('.chip.warn', { hasText: 'it flips' }).waitFor();
   await page.locator('.sankey .sankey-node').first().waitFor();

@@ -1,4 +1,4 @@
-// The decision table: what stays in sight, and changes of rows in the text of the rules.
+// Tests of the decision table: what stays visible, and changes of rows in the text of the rules.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
@@ -88,7 +88,7 @@ test('a cell is changed in place and checked by the compiler; undo restores the 
   await page.locator('.grid-row', { hasText: 'big' }).click();
   await page.locator('.grid-row', { hasText: 'small' }).getByText('< 7', { exact: true }).waitFor();
   await page.locator('.grid-row', { hasText: 'small' }).click();
-  // What does not compile is refused, with the error.
+  // A change that does not compile is refused, and the error is shown.
   await cell(page, 'small', 'n').fill('contains "x"');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();

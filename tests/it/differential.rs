@@ -86,7 +86,8 @@ struct Tally {
     chose: usize,
     found: usize,
     rejected: usize,
-    /// Number of pairs whose program reads a history, and of those with earlier messages.
+    /// Number of pairs (a program and a message) whose program reads a history. `with_past` counts
+    /// those with earlier messages.
     historic: usize,
     with_past: usize,
     /// Number of programs that were also loaded from an artifact, by the engine that decided.

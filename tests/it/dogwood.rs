@@ -1,5 +1,5 @@
-//! Policies and traces of another engine for rules over the past, with the verdicts that its users
-//! expect; see `tests/dogwood/README.md`.
+//! Tests the translated policies and traces of another engine for rules over a history. Each
+//! decision must give the verdict that this engine expects; see `tests/dogwood/README.md`.
 
 use crate::support::engines::COLUMNS;
 use rulec::Rules;

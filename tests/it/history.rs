@@ -1,4 +1,4 @@
-//! Rules over what happened before: the examples of the language page, random programs on every
+//! Tests of rules over a history: the examples of the language page, random programs on every
 //! engine, and what a store keeps.
 
 use crate::support::engines::{COLUMNS, REFERENCE};
@@ -92,7 +92,7 @@ fn calls_and_amounts_are_counted_in_their_windows() {
             (pay(0, 600.0), "default"),
             (pay(1, 400.0), "default"),
             (pay(2, 0.5), "over_budget"),
-            // The first payment is a day old, so only the other two count.
+            // The first payment is outside the time window, so only the other two count.
             (with(pay(0, 599.5), "now", "2026-02-01T00:00:30Z".into()), "default"),
         ],
     );
@@ -137,7 +137,7 @@ fn sessions_do_not_see_each_other() {
     assert_eq!(session.decide_with_history(&other).expect("a store").chosen(), Some("default"));
     let same = call(1, "send_email");
     assert_eq!(session.decide_with_history(&same).expect("a store").chosen(), Some("exfiltration"));
-    // Without its store, nothing happened before.
+    // `decide` reads no store, so it decides as if nothing happened before.
     assert_eq!(session.decide(&same).chosen(), Some("default"));
 }
 
@@ -152,7 +152,7 @@ fn late_messages_are_placed_by_their_time() {
         session.observe(&message).expect("it is recorded");
     }
     assert_eq!(session.decide_with_history(&at(9, 0)).expect("a store").target(), Some("up"));
-    // Elements of one time keep the order of their arrival.
+    // Elements with the same time keep the order of their arrival.
     session.observe(&at(5, 51)).expect("it is recorded");
     assert_eq!(session.decide_with_history(&at(9, 0)).expect("a store").target(), Some("up"));
     session.observe(&at(5, 49)).expect("it is recorded");
@@ -228,7 +228,7 @@ impl HistoryPrograms {
         options[self.random.below(options.len())]
     }
 
-    /// A part of the history; `outer` are the elements in scope.
+    /// Generates a part of the history. `outer` has the names of the elements in scope.
     fn list(&mut self, outer: &[String]) -> String {
         let mut list = "history".to_owned();
         if self.random.chance(50) {
@@ -304,7 +304,8 @@ impl HistoryPrograms {
                 condition = "previous.tool == tool".to_owned();
             }
             if self.random.chance(5) {
-                // Then the code is kept as it is.
+                // A search in the private field `code` needs its text. So the history keeps the
+                // text, not a hash.
                 condition = format!("{condition} and (count p in history: p.code starts_with \"a\") >= 1");
             }
             let _ = writeln!(source, "route r{route} when {condition} -> h{}", self.random.below(3));
@@ -346,7 +347,7 @@ fn engines_agree_on_random_programs_with_histories() {
         let source = programs.program();
         let rules = match Rules::from_text(&source) {
             Ok(rules) => rules,
-            // A window may be longer than the history is kept.
+            // The generated time window may be longer than the history keeps messages.
             Err(error) if error.to_string().contains("E0318") => continue,
             Err(error) => panic!("{source}\n{error}"),
         };
@@ -357,7 +358,8 @@ fn engines_agree_on_random_programs_with_histories() {
                 (column, session.with_history(Arc::new(MemoryStore::default())))
             })
             .collect();
-        // A hash compares like its text.
+        // Without `@private`, the history keeps texts, not hashes. Comparisons must give the same
+        // results.
         let plain = Rules::from_text(&source.replace(" @private", "")).expect("they compile too");
         columns.push((&REFERENCE, plain.session().with_history(Arc::new(MemoryStore::default()))));
         let mut second = 0;
@@ -400,12 +402,12 @@ fn an_artifact_keeps_the_history() {
 #[test]
 fn a_store_keeps_the_keys_that_were_used_last() {
     let rules = Rules::from_text(GUARD).expect("they compile");
-    // Every part of the store keeps one key.
+    // With this limit, each shard of the store keeps one key.
     let store = MemoryStore::new(1);
     let of = |session: usize| with(call(0, "x"), "ctx", json!({"session": format!("s{session}")}));
     for session in 0..1_000 {
         rules.observe(&store, &of(session)).expect("it is recorded");
-        // A decision about an unknown key removes nothing.
+        // Reading the history of an unknown key does not remove another key.
         rules.past(&store, &of(session + 5_000)).expect("a store");
         assert_eq!(rules.past(&store, &of(session)).expect("a store").elements().len(), 1);
     }

@@ -35,14 +35,14 @@ fn a_decision_reports_what_the_history_lacks() {
         for second in 0..3 {
             assert_eq!(gap(&of(second)), None);
         }
-        // The first message was removed, and the window reaches it.
+        // The time window of the rule reaches the first message, which the store has removed.
         assert_eq!(gap(&of(4)), Some(HistoryGap::Dropped));
-        // The window reaches neither it nor the second one any more.
+        // The time window no longer reaches the first two messages.
         assert_eq!(gap(&of(70)), None);
         assert_eq!(gap(&at(71, json!({"n": 1}))), Some(HistoryGap::NoKey));
         let decision = session.decide_with_history(&at(71, json!({"n": 1}))).expect("a store");
         assert_eq!(serde_json::to_value(&decision).expect("JSON")["history_gap"], "no_key");
-        // Without its store, a session decides as if nothing happened before.
+        // `decide` reads no store, so it reports no gap.
         assert_eq!(session.decide(&at(71, json!({"n": 1}))).history_gap(), None);
     }
 }
@@ -125,7 +125,7 @@ fn private_texts_that_are_only_compared_are_kept_as_hashes() {
         assert_eq!(chosen("4111 1111").as_deref(), Some("same"));
         assert_eq!(chosen("4111 1112").as_deref(), Some("other"));
     }
-    // Another store has another key.
+    // Another store has another hash key, so it keeps other hashes.
     let other = MemoryStore::default();
     rules.observe(&other, &call(0, "4111 1111")).expect("it is recorded");
     assert_ne!(kept(&rules, &other, &call(1, "")), elements);
@@ -229,14 +229,14 @@ fn a_message_is_recorded_although_a_function_panics() {
     let past = rules.past(&*store, &call(2, "good")).expect("a store");
     assert_eq!(past.elements().len(), 2);
     assert_eq!(past.elements()[1]["decision"], json!({"chosen": "default", "target": "run"}));
-    // The session decides without the past again.
+    // `decide` reads no store, also after a decision with the history.
     assert_eq!(session.decide(&call(2, "good")).chosen(), Some("default"));
     assert_eq!(session.decide_and_record(&call(2, "good")).expect("a store").chosen(), Some("again"));
 }
 
 /// The store and the rules that a function of the embedding program uses.
 static OWN: OnceLock<(Rules, Arc<MemoryStore>)> = OnceLock::new();
-/// The results of the recordings of that function.
+/// The results of that function's attempts to record a message.
 static RECORDED: Mutex<Vec<Result<(), RecordError>>> = Mutex::new(Vec::new());
 
 #[test]
@@ -245,8 +245,8 @@ fn a_function_that_records_during_a_decision_is_refused() {
         let (rules, store) = OWN.get().expect("it is set");
         let message = at(0, json!({"user": user}));
         let results = [rules.observe(&**store, &message), rules.observe(&MemoryStore::default(), &message)];
-        // The history of another store and the one of another key are refused too: two decisions
-        // could wait for the keys of each other.
+        // Recording in another store, or for another key, is refused too. Otherwise, two decisions
+        // could wait for each other's keys.
         RECORDED.lock().expect("no panic").extend(results);
         true
     });
@@ -268,7 +268,7 @@ default -> run";
     };
     assert!(recorded.len() == 4 && recorded.iter().all(refused), "{recorded:?}");
     assert_eq!(rules.past(&*store, &call).expect("a store").elements().len(), 1);
-    // Afterwards, the thread may record again.
+    // After the decision, the thread can record again.
     let other = at(2, json!({"user": "other"}));
     assert_eq!(rules.observe(&*store, &other), Ok(()));
     assert_eq!(rules.past(&*store, &other).expect("a store").elements().len(), 1);
@@ -291,7 +291,8 @@ default -> run";
     rules.insert("route busy when (count p in history within 1m: true) >= 2 -> busy").expect("it compiles");
     assert_eq!(chosen(1, "a"), "default");
     assert_eq!(chosen(2, "a"), "busy");
-    // From now on, tools and cards are kept too. Older messages do not have them.
+    // From now on, the history also keeps tools and cards. Messages that were recorded before lack
+    // them.
     rules.insert("route again priority 1 when previous.tool == tool -> again").expect("it compiles");
     rules.insert("route card priority 2 when (count p in history: p.card == card) >= 2 -> card").expect("it");
     assert_eq!(chosen(3, "b"), "busy");
@@ -310,7 +311,8 @@ default -> run";
         Some("both")
     );
     assert!(!Json::from(past.elements().to_vec()).to_string().contains("4111"));
-    // Reading a private text as it is changes how it is kept, for all rules.
+    // A condition that reads the text of a private field makes the history keep the text, not a
+    // hash. This changes the history for all rules.
     rules.insert("route odd priority 9 when any p in history: p.card starts_with \"9\" -> odd").expect("it");
     rules.remove("both").expect("it is there");
     rules.merge().expect("it compiles");

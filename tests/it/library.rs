@@ -23,7 +23,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// Is pending at the first poll and ready at the second, like a call of a service.
+/// Returns pending at the first poll and ready at the second, like a future that calls a service.
 async fn wait_once() {
     let mut waited = false;
     std::future::poll_fn(|context| {

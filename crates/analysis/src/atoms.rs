@@ -64,8 +64,8 @@ pub(super) struct Atom {
     /// Message fields that the predicate or quantifier reads, as indexes into `AtomTable::paths`.
     pub paths: SmallVec<[usize; 2]>,
     pub slots: SmallVec<[SlotId; 2]>,
-    /// Whether the truth value depends on more than the message: on host functions, or on values
-    /// that payload rules give a name.
+    /// Whether the truth value depends on more than the message: on host functions, or on the named
+    /// values of payload rules.
     pub reads_beyond_message: bool,
     /// Slot (message field) that the predicate tests with `is missing`; `None` for any other
     /// predicate.

@@ -9,9 +9,9 @@ use rulec_lang::limits::MAX_ANALYSIS_STEPS;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Each statement's share (the steps that its analysis may take) is a quarter of the steps left. So
-/// a single large statement leaves steps for the others. If fewer than four statements are left,
-/// they divide the steps equally.
+/// Each statement may take at most a quarter of the remaining steps, so that a large statement
+/// leaves steps for the others. If fewer than four statements are left, they divide the steps
+/// equally.
 const SHARE_OF_STEPS_LEFT: u64 = 4;
 
 /// Counts the steps of one analysis against its limits. All clones share the counters.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Maximum number of proposed elements.
 const MAX_ELEMENTS: usize = 200;
-/// Maximum number of values that are tried for one field of a list element.
+/// Maximum number of values to try for one field of a list element.
 const MAX_VALUES: usize = 8;
 /// Maximum number of copies of an element in a proposed list.
 const MAX_COPIES: i64 = 20;

@@ -1,4 +1,4 @@
-//! Finds conditions over the history that cannot do what their author expects.
+//! Reports conditions on the history that probably do not work as their author expects.
 
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use rulec_base::diag::{Code, Diagnostic, nearest};
@@ -13,11 +13,11 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// The name of a decision by a default.
+/// The name that a decision has if it was made by a default.
 const DEFAULT: &str = "default";
 
-/// Reports windows that contain each other, earlier decisions that no rule makes, and budgets that
-/// one large message passes.
+/// Reports three kinds of conditions on the history: windows of which one contains the other,
+/// comparisons with decisions that no rule makes, and sums that a single large message can exceed.
 pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     let program = report.program;
     let Some(history) = program.history_slot() else { return };
@@ -56,7 +56,7 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
     }
 }
 
-/// The names that earlier decisions can have.
+/// The names that decisions of these rules can have: chosen statements, and targets.
 struct DecisionNames<'p> {
     chosen: BTreeSet<&'p str>,
     targets: BTreeSet<&'p str>,
@@ -75,7 +75,7 @@ impl<'p> DecisionNames<'p> {
     }
 }
 
-/// A window that ends now, in a quantifier.
+/// A quantifier over a window of the history that ends now.
 struct Windowed<'p> {
     cond: &'p Cond,
     all: bool,
@@ -93,8 +93,8 @@ struct Past<'p> {
 }
 
 impl<'p> Past<'p> {
-    /// Reports operands of `and` (`is_and`) or `or` that differ only in the lengths of their
-    /// windows, because one of the two then decides nothing.
+    /// Reports operands of an `and` (if `is_and`) or an `or` that differ only in the lengths of
+    /// their windows. One of the two is then redundant.
     fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
         let windows: Vec<Windowed<'_>> = operands.iter().filter_map(|part| self.windowed(part)).collect();
         for (index, one) in windows.iter().enumerate() {
@@ -110,8 +110,8 @@ impl<'p> Past<'p> {
                     true => (one, other),
                     false => (other, one),
                 };
-                // With `any`, the short window implies the long one; with `all`, the long one
-                // implies the short one.
+                // For `any`, the condition on the short window implies the other condition. For
+                // `all`, the condition on the long window implies it.
                 let needless = if is_and == one.all { short } else { long };
                 let kept = if std::ptr::eq(needless, short) { long } else { short };
                 let message = message!(
@@ -127,7 +127,8 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// Returns the window of a quantifier over `history within D`; `None` for other conditions.
+    /// Returns the quantifier over `history within D` that a condition is. `None` for other
+    /// conditions.
     fn windowed(&self, cond: &'p Cond) -> Option<Windowed<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
@@ -138,7 +139,7 @@ impl<'p> Past<'p> {
     }
 
     /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
-    /// decision of these rules has.
+    /// decision of these rules can have.
     fn report_unknown_decision(&self, report: &mut AnalysisReport<'_>, test: &Predicate) {
         if !matches!(test.op, Some(Op::Eq | Op::In)) || test.negated {
             return;
@@ -173,8 +174,8 @@ impl<'p> Past<'p> {
         report.add_finding(diagnostic.help(help), None);
     }
 
-    /// Returns `target` or `chosen`, if a value is this field of the decision about an earlier
-    /// message.
+    /// Returns `target` or `chosen` if an expression reads this field of a recorded message's
+    /// decision. `None` for other expressions.
     fn decision_field(&self, value: &Expr) -> Option<&'static str> {
         let ExprKind::Field(decision, name) = &without_reads(value).kind else { return None };
         let ExprKind::Field(element, parent) = &without_reads(decision).kind else { return None };
@@ -182,9 +183,9 @@ impl<'p> Past<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a test that a sum over the history is large, if no rule reads the summed field of
-    /// the current message. One message of any size then passes. A sum over other messages than
-    /// the rule decides, such as results that are only observed, is not reported.
+    /// Reports a test whether a sum over the history is large, if no rule reads the summed field of
+    /// the current message. A single message can then exceed the limit, because its own value is
+    /// not included. A sum over messages that the rule does not decide is not reported.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
@@ -252,7 +253,7 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// True if a rule reads this field of the current message.
+    /// True if a rule reads the field at this path of the current message.
     fn reads_field(&self, path: &[Arc<str>]) -> bool {
         self.program.slots.iter().any(|slot| slot.root.is_none() && slot.path[..] == *path)
     }
@@ -293,7 +294,7 @@ fn field_path(value: &Expr, element: VarId, path: &mut Vec<Arc<str>>) -> bool {
             path.push(name.clone());
             is_field
         }
-        // A default for a missing value changes nothing here.
+        // The replacement for a missing value does not change which field is read.
         ExprKind::Op(Op::Coalesce, left, _) => field_path(left, element, path),
         _ => false,
     }

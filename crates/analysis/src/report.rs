@@ -24,7 +24,7 @@ pub(super) struct AnalysisReport<'p> {
 
 /// Maximum number of rules that one finding underlines.
 const MAX_LISTED_RULES: usize = 6;
-/// The text that is shown in place of missing source text.
+/// The text that replaces source text that is not available.
 pub(super) const MISSING_SOURCE: &str = "…";
 /// Number of `let`s in the program that are charged as one step of an evaluation, because the
 /// evaluator allocates memory for each `let`.
@@ -83,7 +83,8 @@ impl<'p> AnalysisReport<'p> {
         self.findings.push(Finding { diagnostic, witness });
     }
 
-    /// Returns the source text; [`MISSING_SOURCE`] if there is none, as in rules from an artifact.
+    /// Returns the source text of a span. Returns [`MISSING_SOURCE`] if there is no source text, as
+    /// for rules from an artifact.
     pub fn source(&self, span: Span) -> &'p str {
         self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or(MISSING_SOURCE)
     }

@@ -41,7 +41,7 @@ impl<'p> Solver<'p> {
         }
     }
 
-    /// Returns the budget of analysis steps, which all queries share.
+    /// Returns the step budget that all queries of the analysis share.
     pub fn budget(&self) -> &StepBudget {
         &self.theory.values.atoms.budget
     }

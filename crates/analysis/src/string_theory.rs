@@ -96,7 +96,7 @@ pub(super) fn result_language(function: Function) -> Option<TextLanguage> {
     }
 }
 
-/// True if a function may return this text.
+/// True if a function on texts can return this text.
 pub(super) fn is_result_of(function: Function, text: &str) -> bool {
     let is_host_char = |c: char| !c.is_ascii_uppercase() && !c.is_whitespace() && !"/@?#".contains(c);
     match function {
@@ -106,7 +106,8 @@ pub(super) fn is_result_of(function: Function, text: &str) -> bool {
             text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(is_scheme_char)
         }
         Function::UrlPath => text.starts_with('/'),
-        // These functions are idempotent: their results are the texts that they leave unchanged.
+        // These functions are idempotent. So a text is a result exactly if the function leaves it
+        // unchanged.
         _ => {
             let arena = Arena::default();
             matches!(function.call(&[Value::Str(text)], &arena), Value::Str(same) if same == text)
@@ -140,7 +141,7 @@ pub(super) fn sample_text(hir: &Hir, alternative: usize) -> String {
         HirKind::Empty | HirKind::Look(_) => String::new(),
         HirKind::Literal(literal) => String::from_utf8_lossy(&literal.0).into_owned(),
         HirKind::Class(Class::Unicode(class)) => {
-            // Of a letter in any case, the small one: `charge` is easier to read than `CHaRGE`.
+            // Prefers lower-case letters, because `charge` is easier to read than `CHaRGE`.
             let preferred = ['a', '1', ' ', '-'].into_iter().chain('b'..='z').chain(['A']);
             let is_in_class = |c: &char| class.iter().any(|range| range.start() <= *c && *c <= range.end());
             let sample = preferred

@@ -1,5 +1,5 @@
-//! Which fields of a message the deciding entry needs. Other entries of the same rules may read
-//! more fields, whose columns may be missing.
+//! Determines which fields of a message the deciding entry needs. Columns of fields that only other
+//! entries read may be missing.
 
 use crate::cell::TextFormat;
 use crate::kinds::possible_kinds;

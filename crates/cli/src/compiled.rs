@@ -95,8 +95,8 @@ impl Loader for RecordingLoader {
     }
 }
 
-/// Loader for files on disk. If a file has an edited text, which is not on disk yet, the loader
-/// returns this text instead of the file's content.
+/// Loads files from disk. For a file with edits that are not on disk yet, returns the edited text
+/// instead.
 struct EditedFilesLoader<'a> {
     disk: DiskLoader,
     texts: &'a HashMap<PathBuf, String>,
@@ -249,8 +249,8 @@ impl Compiled {
         self.document.as_ref()
     }
 
-    /// Analyses the rules. Returns no findings if the rules did not compile, or if the file
-    /// contained compiled rules, which lack the comments that suppress findings.
+    /// Analyses the rules. Returns no findings if the rules did not compile. Also returns none for
+    /// an artifact, because it lacks the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
             // Rules from a JSON document are not analysed here; the warnings about the document's

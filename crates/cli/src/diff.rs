@@ -254,9 +254,10 @@ fn format_decision(decision: &Json) -> String {
     to_printable(&summary).into_owned()
 }
 
-/// Decides every message of a file with both versions, and collects the differences. `entries` has
-/// the entry of the old version, then the entry of the new version. If a version has a history,
-/// messages can be only recorded. `mask_private` masks the private values of an example message.
+/// Decides every message of a file with two versions of the rules, and collects the differences.
+/// `entries` holds the entry of the old version, then the entry of the new version. With
+/// `has_history`, a message can be marked to be recorded only. `mask_private` masks the private
+/// values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     has_history: bool,
@@ -272,7 +273,7 @@ fn replay_messages(
         places.add_field(&message, entry.decimal_paths().clone());
         places.merge(entry.decimal_paths().clone());
     }
-    // Each version sees the earlier messages with its own decisions.
+    // Each version has its own history, with the decisions that this version made.
     let mut sessions = entries.map(|entry| entry.session().with_history(Arc::new(MemoryStore::default())));
     let mut replay = Replay::default();
     let mut flips: BTreeMap<(String, String), DecisionFlip> = BTreeMap::new();
@@ -292,7 +293,7 @@ fn replay_messages(
             };
             if has_history && let Some(observed) = observed_message(&message) {
                 for session in &sessions {
-                    // A message without a time or a key is not recorded.
+                    // A message without a time or a key cannot be recorded, and is ignored.
                     let _ = session.observe(&observed);
                 }
                 continue;
@@ -322,11 +323,11 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Decides with the history and records the message. Without a history, or for a message that
-/// cannot be recorded, only decides.
+/// Decides a message with the history, and records it. If there is no history, or the message
+/// cannot be recorded, only decides it.
 fn replay_message(session: &mut Session, message: &Json) -> Decision {
     session.decide_and_record(message).unwrap_or_else(|_| {
-        // A store in memory does not fail.
+        // The fallback is never needed, because a store in memory does not fail.
         session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
     })
 }

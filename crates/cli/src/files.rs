@@ -161,7 +161,7 @@ pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
 /// Writes a file atomically: completely or not at all.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     match rulec_report::files::replace_file(path, bytes) {
-        // The path is a pipe, whose reader needs no more.
+        // The path is a pipe whose reader has closed it early, which is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| unwritable_error(path, &error)),
     }

@@ -74,8 +74,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// is `mermaid`, `dot` or `svg`.
 ///
 /// # Errors
-/// If the rules have nothing of this name, the format is unknown, or an SVG picture would have to
-/// show several drawings.
+/// If the rules have no such workflow, table, choice or router, or the format is unknown. Also if
+/// an SVG picture would have to show several drawings.
 pub fn draw(rules: &Rules, name: Option<&str>, format: &str) -> Result<String, Message> {
     let format = DrawingFormat::from_str(format, false)
         .map_err(|_| message!("`{format}` is no format of a drawing; write `mermaid`, `dot` or `svg`"))?;

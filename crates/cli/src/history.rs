@@ -1,5 +1,6 @@
-//! `rulec history`: the earlier messages in a folder, which `rulec run --history DIR` keeps. The
-//! store is an optional feature, because it builds SQLite from C.
+//! Implements `rulec history`: shows, checks and compacts the history in a folder that `rulec run
+//! --history DIR` has recorded. An optional feature, because it compiles SQLite, which is written
+//! in C.
 
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -67,7 +68,7 @@ mod without {
     use super::{Args, CliError, HistoryCommand, Out, Status, Term};
     use rulec_base::message;
 
-    /// Returns the error of a program without the feature.
+    /// Returns the error for `rulec history` in a program without this feature.
     pub fn not_built() -> CliError {
         CliError::usage(message!(
             "this program was built without histories on disk: `cargo build -p rulec-cli --features history`"
@@ -75,7 +76,7 @@ mod without {
     }
 
     pub fn run(args: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
-        // The options are read, although they decide nothing here.
+        // Reads all options, so that the compiler does not report unused fields.
         let _ = match &args.command {
             HistoryCommand::Show(args) => (&args.folder.folder, args.key.as_ref()),
             HistoryCommand::Check(args) => (&args.folder, None),
@@ -96,14 +97,14 @@ mod with {
     use std::path::Path;
     use std::sync::mpsc::sync_channel;
 
-    /// Maximum number of messages that wait to be printed.
+    /// Maximum number of messages that are read ahead of printing.
     const MAX_WAITING: usize = 1_000;
 
     fn store_error(error: &StoreError) -> CliError {
         CliError::error(Message::verbatim(error.0.clone()))
     }
 
-    /// Opens the history in a folder, which is created if it does not exist.
+    /// Opens the history in a folder. Creates the folder if it does not exist.
     pub fn open(folder: &Path) -> Result<DurableStore, CliError> {
         if folder.is_file() {
             return Err(CliError::usage(message!(
@@ -151,7 +152,7 @@ mod with {
 
     fn show(args: &ShowArgs, out: &mut Out) -> Result<Status, CliError> {
         let store = open_existing(&args.folder.folder)?;
-        // A key of a history is a text after a quote, a number, or a bool.
+        // A stored key is a quotation mark followed by a text, a number, or a bool.
         let keys: Vec<Option<String>> = match &args.key {
             None => vec![None],
             Some(key) if key.parse::<i128>().is_ok() || matches!(key.as_str(), "true" | "false") => {
@@ -179,7 +180,7 @@ mod with {
         Ok(Status::Success)
     }
 
-    /// Returns a message with its key first.
+    /// Converts a recorded message to the JSON object that is printed, with the key first.
     fn shown(kept: Kept) -> Json {
         let key = match kept.key.strip_prefix('"') {
             Some(text) => json!(text),

@@ -295,7 +295,7 @@ fn type_of_object_schema(schema: &Json, root: &Json, depth: usize) -> InferredTy
     InferredType::Record(InferredRecord { samples: 1, fields: properties.iter().map(field).collect() })
 }
 
-/// Returns the type of a value that a JSON Schema lists in `enum` or `const`.
+/// Returns the type of a value in the keyword `enum` or `const` of a JSON Schema.
 fn type_of_constant(value: &Json) -> InferredType {
     match value {
         Json::String(text) => InferredType::Texts(InferredTexts {

@@ -1,4 +1,5 @@
-//! `rulec log`: decision logs with a hash chain, which `rulec serve` writes.
+//! Implements `rulec log`, which verifies decision logs with a hash chain, as `rulec serve` writes
+//! them.
 
 use super::files;
 use super::keys::KeyLocation;
@@ -82,8 +83,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if is_good { Status::Success } else { Status::Errors })
 }
 
-/// Returns the logs that the arguments name, each as its files. All files that are named one by one
-/// belong to one log.
+/// Returns the logs that the arguments select, each as the list of its files. A folder can hold
+/// several logs. All files among the arguments together form one log.
 fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
     let (folders, files): (Vec<_>, Vec<_>) = paths.iter().cloned().partition(|path| path.is_dir());
     let mut logs = Vec::new();
@@ -128,7 +129,8 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
     Ok(faults)
 }
 
-/// Prints the counts of one log. Returns false if a key was given and no line is signed.
+/// Prints the counts of one log. Returns false if a key was given and the log has no signed
+/// checkpoint.
 fn print_summary(
     verifier: &ChainVerifier,
     faults: usize,
@@ -150,7 +152,7 @@ fn print_summary(
             term.print(&message!("head: {head}"));
         }
     }
-    // Without a checkpoint, anybody may have computed the hashes.
+    // Without a checkpoint, anyone could have computed the hashes.
     let is_unsigned = has_key && lines > 0 && checkpoints == 0;
     if is_unsigned {
         out.write_message(&message!("no line is a signed checkpoint, so the key proves nothing"))?;

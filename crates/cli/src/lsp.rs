@@ -25,7 +25,7 @@ pub fn run(_: &Args, term: &Term) -> Result<Status, CliError> {
         ));
     }
     rulec_lsp::stdio(language::selected_language()).map(|()| Status::Success).map_err(|error| match error {
-        // The protocol requires the exit status 1.
+        // The LSP protocol requires the exit status 1 if the client did not send `shutdown`.
         rulec_lsp::ServeError::NotShutDown => CliError::error(error.to_message()),
         _ => CliError::usage(error.to_message()),
     })

@@ -15,8 +15,8 @@ use rulec_report::answer::{IntentAnswer, message_text};
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// Lets a language model select the flow. If the model selects none, the answer stays without a
-/// flow; its `failure` is set if the model's answer could not be used.
+/// Lets a language model select the flow. If the model selects none, `answer` keeps no flow. If the
+/// model's answer cannot be used, `answer.failure` holds the reason.
 pub fn ask_model(
     answer: &mut IntentAnswer<'_>,
     matcher: &FlowMatcher,
@@ -24,7 +24,7 @@ pub fn ask_model(
     message: &Json,
 ) -> Result<(), LineFailure> {
     let failure = match model.answer(&matcher.request(message_text(message))) {
-        // No flow fits the message.
+        // The model decided that no flow fits the message.
         Ok(ModelAnswer { id: None, .. }) => return Ok(()),
         Ok(ModelAnswer { id: Some(id), .. }) => match matcher.intent(&id) {
             Some(flow) => {

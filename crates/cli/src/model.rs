@@ -40,29 +40,30 @@ pub struct ModelArgs {
     replay_answers: Option<PathBuf>,
 }
 
-/// The answer of a language model to one request.
+/// The answer of a language model to a request to pick an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelAnswer {
-    /// The id that the model picked, which need not be one of the tool's ids. `None` if the model
-    /// called no tool.
+    /// The id that the model picked, which may be an unknown id. `None` if the model called no
+    /// tool.
     pub id: Option<String>,
-    /// The reason that the model gave for the user.
+    /// The reason for the choice, which the model wrote for the user.
     pub reason: Option<String>,
-    /// The text of the model if it called no tool.
+    /// The text that the model replied instead of calling the tool.
     pub text: Option<String>,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
     Failed(Message),
-    /// The answer is not recorded, or cannot be recorded: the message and a remedy. The line then
-    /// has no decision.
+    /// The answer is not recorded, or cannot be recorded: the message and a remedy. The message of
+    /// the line is then not decided.
     Unavailable { message: Message, help: Message },
 }
 
-/// A source of the answers of a language model. All worker threads share it.
+/// The source of a language model's answers: an endpoint, a file of recorded answers, or both. All
+/// worker threads share it.
 pub struct Model {
     #[cfg(feature = "http")]
     endpoint: Option<endpoint::Endpoint>,
@@ -76,12 +77,12 @@ impl ModelArgs {
         self.model.is_some() || self.replay_answers.is_some()
     }
 
-    /// Returns the name of the option that names the source of answers.
+    /// Returns the name of the command-line option that selects the source of answers.
     pub fn option_name(&self) -> &'static str {
         if self.model.is_some() { "--model" } else { "--replay-answers" }
     }
 
-    /// Opens the source of answers. `None` if the options name none.
+    /// Opens the source of answers that the options select. `None` if they select none.
     pub fn open(&self) -> Result<Option<Model>, CliError> {
         if let Some(path) = &self.replay_answers {
             let file = Some(AnswerFile::read(path)?);
@@ -111,7 +112,8 @@ impl ModelArgs {
 }
 
 impl Model {
-    /// Returns the answer to a request: the recorded answer, or else the answer of the model.
+    /// Returns the answer to a request: the recorded answer if there is one, otherwise the answer
+    /// of the endpoint.
     pub fn answer(&self, request: &ModelRequest) -> Result<ModelAnswer, NoAnswer> {
         if let Some(answer) = self.file.as_ref().and_then(|file| file.find(request)) {
             return Ok(answer);

@@ -181,7 +181,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Returns the error for options of a model where no decision needs one.
+/// Returns the usage error for options that name a model, although no decision asks a model.
 fn no_question_error(args: &Args) -> CliError {
     let option = args.model.option_name();
     CliError::usage(message!(
@@ -224,7 +224,7 @@ fn decide_columns<W: Worker>(
 
 struct DecidingWorker<'a> {
     rules: &'a Rules,
-    /// The earlier messages; `None` if they are not recorded.
+    /// The store of recorded messages; `None` without `--history`.
     history: Option<&'a RunHistory>,
     entry: Entry<'a>,
     session: Session,
@@ -233,7 +233,7 @@ struct DecidingWorker<'a> {
     matcher: Option<&'a FlowMatcher>,
     /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a Question>,
-    /// The source of the model's answers; `None` if they are read from the messages.
+    /// The source of the model's answers; `None` if each message already contains its answers.
     model: Option<&'a Model>,
     args: &'a Args,
     summary: Summary,
@@ -270,18 +270,18 @@ impl DecidingWorker<'_> {
     }
 }
 
-/// What a language model contributed to a choice.
+/// The part of a choice that a language model contributed.
 #[derive(Default)]
 struct ModelPart {
-    /// The reason that the model gave for the user.
+    /// The reason for the choice, which the model wrote for the user.
     reason: Option<String>,
-    /// Why there is no answer, so that the default branch is taken.
+    /// The reason why the model's answer is missing. The default branch is then taken.
     failure: Option<Message>,
 }
 
 impl DecidingWorker<'_> {
-    /// Asks the model the question of the choice, unless the message has an answer, and adds the
-    /// answer to the message.
+    /// Asks the model the question of the choice, and adds the answer to the message. Does nothing
+    /// if the message already contains an answer.
     fn answer_question(&self, message: &mut Json) -> Result<ModelPart, LineFailure> {
         let (Some(question), Some(model)) = (self.question, self.model) else {
             return Ok(ModelPart::default());
@@ -365,7 +365,8 @@ impl Worker for DecidingWorker<'_> {
         answer.reason = model_reason.or(answer.reason);
         write_json(out, &AnswerLine { line, answer: &answer });
         let Answer { explanation, analysis, .. } = answer;
-        // While a decision reads the earlier messages, recording would copy them.
+        // Recording while a decision still reads the history would copy it, so the view is dropped
+        // first.
         drop(past);
         if let Some(history) = self.history {
             history.record(rules, &message, &decision);

@@ -1,5 +1,5 @@
-//! `rulec serve`: a service that decides over HTTP. The service is in `rulec-serve`. It is an
-//! optional feature, because it adds a web server to the program.
+//! Implements `rulec serve`, which answers decisions over HTTP. The crate `rulec-serve` contains
+//! the service. It is an optional feature, because it adds a web server to the program.
 
 use super::keys::KeyLocation;
 use super::term::{Out, Term};
@@ -145,7 +145,7 @@ mod with {
 
     /// Maximum number of lines of the decision log that wait in memory.
     const LOG_CAPACITY: usize = 10_000;
-    /// Maximum number of bytes of these lines.
+    /// Maximum number of bytes of the messages in these lines.
     const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -167,7 +167,7 @@ mod with {
             term.print_note(&message!("the service runs at this address; press ctrl-c to stop it"));
             Ok::<bool, CliError>(server.run(signals).await)
         })?;
-        // The program ends without waiting for slow work whose client has gone.
+        // Ends without waiting for work of requests whose clients have disconnected.
         runtime.shutdown_background();
         Ok(if is_drained { Status::Success } else { Status::Errors })
     }
@@ -237,8 +237,8 @@ mod with {
         })
     }
 
-    /// Returns the rule files that the arguments name. A file that another file of the same folder
-    /// imports belongs to the rules of that file.
+    /// Returns the sources of rules that the arguments select. A file that another file of the same
+    /// folder imports is not a source of its own.
     fn rule_sources(arguments: &[String], root: Option<&Path>) -> Result<Vec<RuleSource>, CliError> {
         let mut sources = Vec::new();
         for argument in arguments {
@@ -265,7 +265,7 @@ mod with {
         path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Sends what each signal asks of the service.
+    /// Sends the service [`Stop::Reload`] for SIGHUP, and [`Stop::Drain`] for SIGTERM and SIGINT.
     fn listen_for_signals() -> std::io::Result<mpsc::Receiver<Stop>> {
         let (sender, receiver) = mpsc::channel(1);
         for (kind, stop) in [

@@ -84,8 +84,8 @@ mod unix {
         }
     }
 
-    /// True if the process ignores SIGHUP, as under `nohup`. Also true if the system does not say,
-    /// because a handler would end a run that `nohup` protects.
+    /// True if the process ignores SIGHUP, for example because `nohup` started it. Also true if
+    /// this is unknown: handling SIGHUP could end a run that `nohup` should protect.
     fn is_hangup_ignored() -> bool {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

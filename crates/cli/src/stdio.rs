@@ -51,8 +51,8 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Writes a line to standard error. A line that cannot be written is lost, because there is no
-/// other place to report that.
+/// Writes a line to standard error. If writing fails, the line is lost, because there is no other
+/// place to report the failure.
 #[cfg(feature = "serve")]
 pub fn write_event(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");

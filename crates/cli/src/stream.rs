@@ -47,8 +47,8 @@ pub struct StreamArgs {
     jobs: usize,
 }
 
-/// Maximum number of lines of a chunk if the workers wait for another program. Two lines, because
-/// [`refuse_multiline_json`] compares the first two.
+/// Maximum number of lines of a chunk if the workers wait for another program. It must be at least
+/// 2, because [`refuse_multiline_json`] compares the first two lines.
 const LINES_PER_WAIT: usize = 2;
 
 /// Maximum number of threads: far more than is useful, and far fewer than a system can start.
@@ -71,13 +71,13 @@ fn parse_jobs(text: &str) -> Result<usize, String> {
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type OpenInput<R> = (R, String, Option<u64>);
 
-/// Why a line has no result.
+/// The reason why a line has no result.
 pub enum LineFailure {
     /// The line is not a message.
     Invalid(JsonError),
-    /// A language model or a service has not answered: the code, the message and a remedy.
+    /// A language model or a service has not answered: the error code, the message and a remedy.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The worker has written the error line itself.
+    /// The line failed, and the worker has already written the error line.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service writes such lines"))]
     Answered,
 }
@@ -95,21 +95,24 @@ pub trait Worker: Send {
     /// caller writes an error line instead.
     fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure>;
 
-    /// True if the worker waits for another program. Then more threads than processors are useful,
-    /// and finished results should not wait for the other lines of a chunk.
+    /// True if the worker waits for another program, such as a service. More threads than
+    /// processors are then useful. Also, chunks should be small, so that finished results are
+    /// written early.
     fn waits(&self) -> bool {
         false
     }
 
-    /// True if each answer may depend on the earlier lines, so that one worker must answer all.
+    /// True if an answer can depend on earlier lines. Then a single worker answers all lines in
+    /// order.
     fn keeps_order(&self) -> bool {
         false
     }
 
-    /// Puts what the worker recorded on disk. Called before the answers of a chunk are written.
+    /// Waits until everything that the worker has recorded is on disk. Called before the answers of
+    /// a chunk are written.
     ///
     /// # Errors
-    /// If it cannot be written. The answers are then not written either.
+    /// If the records cannot be written. The answers of the chunk are then not written either.
     fn end_chunk(&mut self) -> Result<(), CliError> {
         Ok(())
     }

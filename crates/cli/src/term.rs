@@ -91,7 +91,7 @@ impl Term {
 
     fn print_titled(&self, code: &str, title: &Message, text: &Message) {
         let (title, text) = (localized(title), localized(text));
-        // A full-width colon has its own space.
+        // A full-width colon already includes a space.
         let space = if title.ends_with('：') { "" } else { " " };
         let title = paint(self.is_stderr_colored(), code, &title);
         self.print_styled(&format!("{title}{space}{}", to_one_line(&text)));

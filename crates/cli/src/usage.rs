@@ -39,7 +39,8 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
             } else if texts.iter().any(|text| **text == invalid) && invalid.len() == 2 {
-                // A letter is not meant as a value, so clap's advice to write `-- -v` misleads.
+                // Clap takes the option for a value and advises to write `-- -v`, which would not
+                // help.
                 let help = message!("`rulec {} --help` lists the options", verb.get_name());
                 let help = match verb.get_name() == command.get_name() {
                     true => message!("`rulec --help` lists the options"),

@@ -52,7 +52,7 @@ pub struct Details {
     pub host_time: Duration,
     /// Limits that were exceeded; each limit is listed once.
     pub exceeded: Vec<Exceeded>,
-    /// Why the history may lack messages that the rules read; `None` if it lacks none.
+    /// The reason why the history may lack messages that the rules read; `None` if it lacks none.
     pub history_gap: Option<HistoryGap>,
 }
 
@@ -88,8 +88,8 @@ impl Details {
         }
     }
 
-    /// Sets why the history may lack messages, and creates the details if there are none. Does
-    /// nothing if `gap` is `None`.
+    /// Sets the reason why the history may lack messages, and creates the details if there are
+    /// none. Does nothing if `gap` is `None`.
     #[inline]
     pub fn add_history_gap(details: &mut Option<Box<Details>>, gap: Option<HistoryGap>) {
         if gap.is_some() {

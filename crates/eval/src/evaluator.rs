@@ -44,7 +44,7 @@ pub struct Evaluator<'a, O = ()> {
     /// The values of bindings (named values in payload rules, such as the element of an `each`), by
     /// binding id.
     roots: &'a [Value<'a>],
-    /// The earlier messages.
+    /// The recorded messages that rules read as `history`.
     history: PastView<'a>,
     arena: &'a Arena,
     /// Cache of the calls of host functions (functions of the embedding program). Also lists the
@@ -129,7 +129,7 @@ impl<'a> Evaluator<'a> {
         Evaluator { roots, ..self }
     }
 
-    /// Returns this evaluator with the earlier messages that rules read as `history`.
+    /// Returns this evaluator with the recorded messages that rules read as `history`.
     #[must_use]
     pub fn with_history(self, history: PastView<'a>) -> Self {
         Evaluator { history, ..self }
@@ -168,7 +168,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.hosts
     }
 
-    /// Evaluates a condition to true, false or unknown.
+    /// Evaluates a condition. The result is true, false or unknown.
     pub fn eval_cond(&mut self, cond: &'a Cond) -> Tri {
         self.observe_step(EvalStep::Cond(cond), |eval| match &cond.kind {
             CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_loop_invariant(Part::Cond(cond)) => {
@@ -183,8 +183,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         })
     }
 
-    /// Evaluates a condition to true, false or unknown. Does not use the cache for loop-invariant
-    /// subexpressions.
+    /// Evaluates a condition without the cache for loop-invariant subexpressions. The result is
+    /// true, false or unknown.
     fn eval_cond_uncached(&mut self, cond: &'a Cond) -> Tri {
         let eval = self;
         match &cond.kind {
@@ -342,7 +342,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression to its value, or to a missing value.
+    /// Evaluates an expression. The result is its value, or a missing value.
     pub fn eval_expr(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::List(_) | ExprKind::Call(..) | ExprKind::Fold { .. }
@@ -359,8 +359,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         }
     }
 
-    /// Evaluates an expression to its value, or to a missing value. Does not use the cache for
-    /// loop-invariant subexpressions.
+    /// Evaluates an expression without the cache for loop-invariant subexpressions. The result is
+    /// its value, or a missing value.
     fn eval_expr_uncached(&mut self, expr: &'a Expr) -> Value<'a> {
         match &expr.kind {
             ExprKind::Const(constant) => constant.value(),

@@ -1,4 +1,4 @@
-//! The tables of the history in SQLite.
+//! Stores a history in the tables of an SQLite database.
 
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "history.sqlite";
-/// The version of the tables, kept as SQLite's `user_version`.
+/// The version of the table format, which SQLite stores as `user_version`.
 const FORMAT: i64 = 1;
 
-/// The messages of a key are sorted by time, and messages of one time by their arrival.
+/// The primary key sorts the messages of a key by time, and messages with the same time by arrival.
 const TABLES: &str = "
 CREATE TABLE event (
     key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
@@ -23,27 +23,28 @@ CREATE TABLE arrival (next INTEGER NOT NULL);
 INSERT INTO arrival VALUES (0);
 ";
 
-/// A message in a history.
+/// A message in the history of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// The key: a text begins with a quote.
+    /// The key. A text key begins with a quotation mark, so that the text "1" differs from the
+    /// number 1.
     pub key: String,
-    /// The kept fields, the time and the decision.
+    /// A JSON object with the kept fields of the message, its time, and the decision about it.
     pub element: Json,
 }
 
-/// The result of a check.
+/// The result of checking a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The number of keys with messages.
     pub keys: usize,
     /// The number of messages.
     pub messages: usize,
-    /// The faults that were found, in English.
+    /// The errors that were found, as English text.
     pub problems: Vec<String>,
 }
 
-/// A moment: seconds since 1970, and nanoseconds.
+/// A time: seconds since 1970 (UTC), and nanoseconds.
 pub(crate) type Moment = (i64, u32);
 
 /// The database of a history.
@@ -51,33 +52,37 @@ pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
     is_new: bool,
-    /// The number of the next message.
+    /// The arrival number for the next message. It orders messages with the same time.
     next_arrival: i64,
-    /// Why the current transaction cannot be committed.
+    /// The error that broke the current transaction, if there was one. The transaction then cannot
+    /// be committed.
     lost: Option<StoreError>,
 }
 
 impl Database {
-    /// Returns the path of the database in a folder.
+    /// Returns the path of the database file in a folder.
     pub fn path(folder: &Path) -> PathBuf {
         folder.join(FILE)
     }
 
-    /// Opens the database in a folder, or creates it.
+    /// Opens the database in a folder. Creates its file and tables if they do not exist.
+    ///
+    /// # Errors
+    /// If the file cannot be used, another program uses it, or it has another format.
     pub fn open(folder: &Path) -> Result<Database, StoreError> {
         let path = Database::path(folder);
         let fail = |error: rusqlite::Error| named_error(&path, &error);
-        // SQLite gives its other files the permissions of this one.
+        // SQLite gives its write-ahead log the permissions of this file.
         open_private(&path).map_err(|error| StoreError(format!("{}: {error}", path.display())))?;
         let connection = Connection::open(&path).map_err(fail)?;
-        // The lock stays until the connection is closed, so that two programs cannot both spend the
-        // rest of a budget.
+        // Holds the lock until the connection is closed. Otherwise two programs could both spend
+        // the rest of a budget that rules count in the history.
         let settings = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; \
              PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT;";
         connection.execute_batch(settings).map_err(fail)?;
         let pragma =
             |name| connection.pragma_query_value(None, name, |row| row.get::<_, rusqlite::types::Value>(0));
-        // SQLite may decline a setting without an error.
+        // SQLite may keep an old setting without reporting an error, so both settings are checked.
         let journal = pragma("journal_mode").map_err(fail)?;
         let synchronous = pragma("synchronous").map_err(fail)?;
         if (&journal, &synchronous) != (&"wal".to_owned().into(), &2_i64.into()) {
@@ -113,15 +118,16 @@ impl Database {
         work(&self.connection).map_err(|error| named_error(&self.path, &error))
     }
 
-    /// Begins a transaction. After an error, the works and the commit of the transaction fail.
+    /// Begins a transaction. If that fails, all work in the transaction fails, and so does its
+    /// commit.
     pub fn begin(&mut self) {
         self.roll_back();
         self.lost = self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE")).err();
     }
 
-    /// Runs work in the transaction. After an error, the changes of the work are undone. SQLite
-    /// undoes the whole transaction after some errors, for example if the disk is full. Then the
-    /// works that follow are not run.
+    /// Runs `work` in a savepoint of the transaction. After an error, undoes only the changes of
+    /// `work`. After some errors, such as a full disk, SQLite undoes the whole transaction. Then
+    /// later work and the commit fail too.
     pub fn in_savepoint<T>(
         &mut self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError>,
@@ -139,7 +145,7 @@ impl Database {
             execute(connection, "RELEASE work")
         });
         if let Err(error) = ended {
-            // The error of the work is the cause.
+            // An error of `work` is reported first, because it caused the failure of the savepoint.
             let cause = result.err().unwrap_or(error);
             self.lost = Some(cause.clone());
             return Err(cause);
@@ -147,7 +153,8 @@ impl Database {
         result
     }
 
-    /// Writes the transaction to disk. After an error, its changes are undone.
+    /// Commits the transaction, and waits until it is on disk. After an error, undoes all its
+    /// changes.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         let next = self.next_arrival;
         let committed = match self.lost.take() {
@@ -163,22 +170,22 @@ impl Database {
         committed
     }
 
-    /// Undoes a transaction that was not committed.
+    /// Undoes the open transaction, if there is one.
     fn roll_back(&self) {
         if !self.connection.is_autocommit() {
             let _ = self.connection.execute_batch("ROLLBACK");
         }
     }
 
-    /// Applies changes to the messages of a key. `dropped` is the time of the newest message that
-    /// the bound `at most` removed.
+    /// Writes the changes of the messages of a key. `dropped` is the time (RFC 3339) of the newest
+    /// message that the bound `at most` has removed.
     pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
         for element in &changes.inserted {
             let (seconds, nanos) = time_of(element)?;
             let arrival = self.next_arrival;
             self.next_arrival += 1;
             let mut element = element.clone();
-            // A load numbers the messages again.
+            // Loading numbers the messages again, so their positions are not stored.
             if let Json::Object(fields) = &mut element {
                 fields.remove(POSITION_FIELD);
             }
@@ -200,7 +207,7 @@ impl Database {
         })
     }
 
-    /// Returns the messages of a key.
+    /// Reads all messages of a key. `hash_key` is the key of the hashes in the messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
@@ -211,7 +218,8 @@ impl Database {
         })?;
         let elements = texts.iter().enumerate().map(|(position, text)| {
             let mut element = parse_element(text)?;
-            // A history without this message would be wrong.
+            // A message without a valid time is an error, because leaving it out would change
+            // decisions.
             time_of(&element)?;
             element[POSITION_FIELD] = position.into();
             Ok(element)
@@ -220,7 +228,8 @@ impl Database {
         Ok(Events::from_elements(elements, hash_key).with_dropped(dropped.as_deref()).with_changes())
     }
 
-    /// Calls `visit` with each message, or with the messages of one key, until it returns false.
+    /// Calls `visit` with each message, or with each message of one key. Stops when `visit` returns
+    /// false.
     pub fn for_each(
         &mut self,
         key: Option<&str>,
@@ -229,7 +238,8 @@ impl Database {
         self.for_each_row(key, &mut |key, _, element| Ok(visit(Kept { key, element: element? })))
     }
 
-    /// Calls `visit` with the key, the time and the element of each row, until it returns false.
+    /// Calls `visit` with the key, the time and the JSON object of each row. Stops when `visit`
+    /// returns false.
     fn for_each_row(
         &mut self,
         key: Option<&str>,
@@ -250,7 +260,8 @@ impl Database {
         Ok(())
     }
 
-    /// Checks the pages of the database and each message.
+    /// Checks the pages of the database, and that each message is valid JSON in the row of its
+    /// time.
     pub fn check(&mut self) -> Result<Report, StoreError> {
         let mut report = Report::default();
         let found = self.run(|connection| {
@@ -276,8 +287,8 @@ impl Database {
         Ok(report)
     }
 
-    /// Removes older messages and unused space. Returns the number of removed messages. Must be
-    /// called outside of transactions.
+    /// Removes the messages older than `before`, if it is given, and returns unused space to the
+    /// file system. Returns the number of removed messages. Must be called outside of transactions.
     pub fn compact(&mut self, before: Option<Moment>) -> Result<usize, StoreError> {
         let mut removed = 0;
         if let Some(before) = before {
@@ -290,7 +301,8 @@ impl Database {
         Ok(removed)
     }
 
-    /// Removes the messages before a moment, and writes for each key that it lacks messages.
+    /// Removes the messages older than a time. For each affected key, stores the time of the newest
+    /// removed message as `dropped`.
     fn remove_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
         let newest = self.run(|connection| {
             let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
@@ -316,7 +328,8 @@ impl Database {
     }
 }
 
-/// Returns the time of the newest message that a key lacks although it could still be kept.
+/// Returns the time of the newest message of a key that was removed early, by `at most` or by
+/// [`Database::compact`].
 fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
     select.query_row([key], |row| row.get(0)).optional()
@@ -350,7 +363,7 @@ fn time_of(element: &Json) -> Result<Moment, StoreError> {
     parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
 }
 
-/// Reads a time in the format of RFC 3339.
+/// Parses a time in RFC 3339 format.
 pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
     let at = parse_datetime(text)
         .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;

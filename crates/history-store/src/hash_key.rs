@@ -1,5 +1,5 @@
-//! The key of the hashes that replace private texts. It is in a file of its own, so that a copy of
-//! the database alone does not have it.
+//! Keeps the secret key of the hashes that replace private texts. The key has a file of its own, so
+//! that a copy of the database alone does not contain it.
 
 use rulec::history::{HashKey, StoreError};
 use std::fs::{self, OpenOptions};
@@ -8,7 +8,12 @@ use std::path::Path;
 
 const FILE: &str = "hash.key";
 
-/// Reads the key from its file. If the database is new, creates the file.
+/// Reads the key from its file in `folder`. If the database is new and has no key yet, creates the
+/// file with a random key.
+///
+/// # Errors
+/// If the file cannot be read or created, has another form, or is missing although the database has
+/// messages.
 pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, StoreError> {
     let path = folder.join(FILE);
     let error = |error: std::io::Error| StoreError(format!("{}: {error}", path.display()));
@@ -29,23 +34,25 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
     }
 }
 
-/// Creates the file with its whole content, so that a crash does not leave a part of it.
+/// Writes the key to a temporary file and renames it, so that a crash never leaves an incomplete
+/// key file.
 fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
     let unfinished = path.with_extension("new");
-    // A crash may have left a part of a key.
+    // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);
     let mut file = open_private(&unfinished)?;
     let digits: String = key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     writeln!(file, "{digits}")?;
     file.sync_all()?;
     fs::rename(&unfinished, path)?;
-    // Only Unix can write the names in a folder to disk.
+    // Waits until the renamed file is on disk. Only Unix can sync a folder.
     #[cfg(unix)]
     path.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())?;
     Ok(())
 }
 
-/// Opens a file for writing. If it does not exist, creates it so that only its owner can read it.
+/// Opens a file for writing. If the file does not exist, creates it. On Unix, only the owner can
+/// read the new file.
 pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);

@@ -1,9 +1,9 @@
-//! A history on disk. [`DurableStore`] keeps the earlier messages, which rules read as `history`,
-//! in an SQLite database, so that they survive the process.
+//! Keeps a history on disk. [`DurableStore`] keeps the recorded messages, which rules read as
+//! `history`, in an SQLite database. So they survive the end of the process.
 //!
 //! One thread owns the database. It writes the changes of all waiting calls in one transaction, so
-//! that they share one wait for the disk (group commit). The messages of the keys that were used
-//! last are also in memory, so a decision reads the database only for a new key.
+//! that they share one wait for the disk (group commit). The messages of recently used keys are
+//! also cached in memory. So a decision reads the database only for a key that is not cached.
 //!
 //! ```
 //! use rulec::Rules;
@@ -40,18 +40,19 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use writer::Writer;
 
-/// The number of keys whose messages are in memory too.
+/// Maximum number of keys whose messages are cached in memory.
 const CACHED_KEYS: usize = 100_000;
 
-/// Keeps the earlier messages of each key in a folder on disk. One store at a time may use a
-/// folder.
+/// A store that keeps the recorded messages of each key in a folder on disk. Only one store at a
+/// time can use a folder.
 pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
     writer: Writer,
-    /// Locked for writing while messages are removed that a call could have read.
+    /// Read-locked while a call uses a key. Write-locked while messages are removed, so that no
+    /// call reads them.
     in_use: RwLock<()>,
-    /// Whether a call returns before its changes are on disk.
+    /// Whether a call can return before its changes are on disk.
     deferred: bool,
 }
 
@@ -62,7 +63,7 @@ impl std::fmt::Debug for DurableStore {
 }
 
 impl DurableStore {
-    /// Opens the history in a folder, which is created if it does not exist.
+    /// Opens the store in a folder. Creates the folder if it does not exist.
     ///
     /// # Errors
     /// If the folder cannot be written, another store uses it, or its files are damaged.
@@ -76,13 +77,13 @@ impl DurableStore {
         Ok(DurableStore { cache, hash_key, writer, in_use, deferred: false })
     }
 
-    /// True if a folder has a history.
+    /// True if the folder contains a database of a history.
     pub fn exists(folder: &Path) -> bool {
         Database::path(folder).is_file()
     }
 
-    /// Makes calls return before their changes are on disk. They are there after
-    /// [`DurableStore::flush`]. A program that acknowledges many messages together is faster so.
+    /// Lets calls return before their changes are on disk. [`DurableStore::flush`] waits until they
+    /// are. This is faster for a program that acknowledges many messages together.
     #[must_use]
     pub fn deferred(self) -> DurableStore {
         DurableStore { deferred: true, ..self }
@@ -91,13 +92,13 @@ impl DurableStore {
     /// Waits until all changes of earlier calls are on disk.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the changes of an earlier call cannot be written.
     pub fn flush(&self) -> Result<(), StoreError> {
         self.writer.call(|_| Ok(()))
     }
 
-    /// Calls `visit` with each kept message, or only with the messages of one key, ordered by key
-    /// and time. Stops if `visit` returns false.
+    /// Calls `visit` with each recorded message, ordered by key and time. If `key` is given, only
+    /// with the messages of this key. Stops if `visit` returns false.
     ///
     /// # Errors
     /// If the messages cannot be read.
@@ -110,7 +111,7 @@ impl DurableStore {
         self.writer.call_alone(move |database| database.for_each(key.as_deref(), &mut visit))
     }
 
-    /// Checks the database and each message.
+    /// Checks the files of the database, and the form and time of each message.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -118,16 +119,17 @@ impl DurableStore {
         self.writer.call_alone(|database| database.check())
     }
 
-    /// Removes the messages whose time is before `before` (RFC 3339 text), if it is given, and
-    /// gives unused space back to the file system. Returns the number of removed messages. Waits
-    /// until no call uses a history, so do not call it while a history is used.
+    /// Removes the messages older than `before`, a time as RFC 3339 text, if it is given. Then
+    /// returns unused space to the file system. Returns the number of removed messages.
+    ///
+    /// Waits until no call uses a key. So do not call it from within [`Store::with_key`].
     ///
     /// # Errors
-    /// If `before` is no time, or the database cannot be written.
+    /// If `before` is not a time, or the database cannot be written.
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
         let before = before.map(database::parse_time).transpose()?;
         let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
-        // No key is in use, so all are loaded again.
+        // Empties the cache, because its messages may be removed. No call uses a key now.
         self.cache.clear();
         self.writer.call_alone(move |database| database.compact(before))
     }

@@ -1,5 +1,5 @@
-//! The thread that owns the database. Calls wait for their result. The thread runs the calls that
-//! wait at the same time in one transaction. If the transaction fails, all of them fail.
+//! The thread that owns the database. It runs the jobs of all waiting calls in one transaction. If
+//! the transaction fails, all these calls fail.
 
 use crate::database::Database;
 use rulec::history::StoreError;
@@ -7,25 +7,27 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Maximum number of calls that wait. Further calls wait until they can wait.
+/// Maximum number of jobs in the queue. A call that finds the queue full waits.
 const MAX_WAITING: usize = 4_096;
 
 enum Job {
-    /// Works in the transaction, and returns what to do after it was committed or has failed.
+    /// Runs in a transaction with other jobs. Returns a function that gets the result of the
+    /// transaction.
     Together(Box<dyn FnOnce(&mut Database) -> Report + Send>),
-    /// Works outside of transactions.
+    /// Runs outside of transactions.
     Alone(Box<dyn FnOnce(&mut Database) + Send>),
 }
 
-/// Reports the result of a transaction to a call.
+/// Gets the result of a transaction, after the commit or the failure.
 type Report = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Runs calls on the thread that owns the database.
+/// Sends jobs to the thread that owns the database.
 pub(crate) struct Writer {
-    /// `None` only while the writer is dropped.
+    /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
     jobs: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<()>>,
-    /// Why a change that no caller waited for is lost. All later calls fail.
+    /// The first error of a job that no caller waited for. Its changes are lost, so all later calls
+    /// fail.
     failure: Arc<Mutex<Option<StoreError>>>,
 }
 
@@ -33,7 +35,7 @@ impl Writer {
     /// Starts the thread.
     ///
     /// # Errors
-    /// If the system refuses a thread.
+    /// If the operating system cannot create a thread.
     pub fn start(database: Database) -> Result<Writer, StoreError> {
         let (jobs, receiver) = sync_channel(MAX_WAITING);
         let thread = std::thread::Builder::new()
@@ -43,10 +45,10 @@ impl Writer {
         Ok(Writer { jobs: Some(jobs), thread: Some(thread), failure: Arc::default() })
     }
 
-    /// Runs `work` in a transaction, and waits until it is on disk.
+    /// Runs `work` in a transaction, and waits until the transaction is on disk.
     ///
     /// # Errors
-    /// The errors of `work`, and of the transaction.
+    /// The error of `work`, of the transaction, or of an earlier [`Writer::send`].
     pub fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
@@ -61,11 +63,11 @@ impl Writer {
         result
     }
 
-    /// Runs `work` after the transaction of earlier calls, and before the transaction of later
-    /// calls.
+    /// Runs `work` outside of transactions: after the jobs that were queued before, and before
+    /// later jobs.
     ///
     /// # Errors
-    /// The errors of `work`.
+    /// The error of `work`, or of an earlier [`Writer::send`].
     pub fn call_alone<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Database) -> Result<T, StoreError> + Send + 'static,
@@ -77,10 +79,10 @@ impl Writer {
         result
     }
 
-    /// Runs `work` in a transaction, and does not wait.
+    /// Queues `work` for a transaction, and returns without waiting for it.
     ///
     /// # Errors
-    /// If an earlier change failed.
+    /// If an earlier `work` of this method has failed.
     pub fn send(
         &self,
         work: impl FnOnce(&mut Database) -> Result<(), StoreError> + Send + 'static,

@@ -114,7 +114,7 @@ pub(super) fn parse_url(text: &str) -> Result<Url, HttpFailure> {
     }
 }
 
-/// Returns `host` or `host:port` of a URL, in the form in which the list of allowed hosts has it.
+/// Returns `host` or `host:port` of a URL, in the form of the entries in the list of allowed hosts.
 fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or(host.to_owned(), |port| format!("{host}:{port}"))

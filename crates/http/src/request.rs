@@ -68,7 +68,8 @@ impl Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
-    /// Creates a POST request with a body of another media type, such as `application/x-ndjson`.
+    /// Creates a POST request whose body has the media type `media_type`, such as
+    /// `application/x-ndjson`.
     pub fn post_bytes(url: impl Into<String>, media_type: &'static str, body: Vec<u8>) -> Request {
         let mut request = Request::new(Method::POST, url.into(), None);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -127,8 +128,8 @@ impl Request {
         let mut texts = Vec::new();
         for (name, value) in self.headers.iter().filter(|(name, _)| names_secret(name.as_str())) {
             let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
-            // A server may quote one cookie, or a key without its scheme, as in `Bearer KEY`. So
-            // each cookie's value, and the key alone, are secrets too.
+            // An error text of a server may quote a single cookie, or only the `KEY` of a header
+            // `Bearer KEY`. So each cookie's value, and the key alone, are secrets too.
             let parts = if *name == COOKIE {
                 value.split(['=', ';']).skip(1).step_by(2).collect()
             } else {
@@ -249,8 +250,8 @@ pub struct Response {
 }
 
 impl Response {
-    /// Refuses a body that is not JSON, although its content type is. As a text, it would lack the
-    /// fields that the caller reads.
+    /// Fails if the body is not JSON although its content type is. Returned as a text, the body
+    /// would lack the fields that the caller reads.
     pub(super) fn refuse_broken_json(self) -> Result<Response, HttpError> {
         match &self.body {
             Body::Text(text) if self.is_json && !text.trim().is_empty() => {

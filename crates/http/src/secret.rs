@@ -32,8 +32,8 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Masks secrets in a text that arrives in parts. The start of a secret is held back until the rest
-/// has arrived.
+/// Masks secrets in a text that arrives in parts. If a part ends with what may be the start of a
+/// secret, holds this end back until the next part.
 pub(super) struct StreamMask {
     /// The secrets, the longest first.
     secrets: Vec<Secret>,
@@ -47,7 +47,7 @@ impl StreamMask {
         StreamMask { secrets, held_back: String::new() }
     }
 
-    /// Adds a part of the text. Returns the text, masked, that no later part can change.
+    /// Adds a part of the text. Returns the masked text that later parts cannot change any more.
     pub(super) fn push(&mut self, part: &str) -> String {
         let text = std::mem::take(&mut self.held_back) + part;
         let (mut masked, mut rest) = (String::new(), text.as_str());
@@ -71,7 +71,7 @@ impl StreamMask {
         masked
     }
 
-    /// Returns the rest of the text, masked, at its end.
+    /// Returns the masked text that was held back. Call this at the end of the text.
     pub(super) fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.held_back);
         self.secrets.iter().fold(rest, |text, secret| secret.mask_in(&text))

@@ -1,5 +1,6 @@
-//! Highlights the rules on the pages of a book as editors do. A preprocessor for mdBook, which
-//! `docs/book.toml` names. It reads the book as JSON and writes it back with highlighted HTML.
+//! A preprocessor for mdBook that highlights rules in the pages of a book, as editors do.
+//! `docs/book.toml` names this program. It reads the book as JSON, and writes the book with
+//! highlighted HTML.
 
 use rulec::MemoryLoader;
 use rulec_ide::Analysis;
@@ -9,7 +10,8 @@ use std::error::Error;
 use std::fmt::Write;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // `supports RENDERER`: mdBook asks whether the preprocessor can serve a renderer.
+    // mdBook first runs `supports RENDERER` to ask whether this preprocessor works with a renderer.
+    // Every renderer is supported.
     if std::env::args().nth(1).is_some_and(|word| word == "supports") {
         return Ok(());
     }

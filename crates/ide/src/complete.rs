@@ -43,15 +43,15 @@ pub struct CompletionItem {
     pub docs: Message,
 }
 
-/// The completion items for a position, the likeliest first, and the span that the chosen
-/// completion item replaces.
+/// The completion items for a position, most likely first, and the span that the chosen item
+/// replaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
     pub replaces: Span,
     pub items: Vec<CompletionItem>,
 }
 
-/// The words before the codes in a comment that silences warnings.
+/// The start of a comment that suppresses warnings. Codes of warnings follow it.
 const ALLOW: &str = "rulec: allow ";
 
 impl Analysis {
@@ -95,7 +95,8 @@ impl Analysis {
     }
 }
 
-/// Returns items by kind and label, each label of a kind once.
+/// Sorts items by kind and label. Removes items whose kind and label are the same as for an earlier
+/// item.
 fn sorted(mut items: Vec<CompletionItem>) -> Vec<CompletionItem> {
     items.sort_by(|a, b| (a.kind, &a.label, &a.detail).cmp(&(b.kind, &b.label, &b.detail)));
     items.dedup_by(|a, b| (a.kind, &a.label) == (b.kind, &b.label));
@@ -106,13 +107,14 @@ fn is_string(token: Token) -> bool {
     matches!(token.kind, TokenKind::String | TokenKind::RawString)
 }
 
-/// True for a lone opening quote at the end of a line, as an author has just typed it.
+/// True for an opening quote without a closing one at the end of a line, as an author has just
+/// typed it.
 fn is_half_string(token: Token) -> bool {
     token.kind == TokenKind::UnclosedString && token.end - token.start == 1
 }
 
-/// Returns the codes of warnings for a comment `# rulec: allow`, and the offset at which the code
-/// at `offset` begins. `None` in any other comment.
+/// Completes the codes in a comment `# rulec: allow`. Returns the codes of all warnings, and the
+/// start of the code at `offset`. `None` in any other comment.
 fn code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<CompletionItem>)> {
     let before = &text[comment.start as usize..offset as usize];
     let written = before.trim_start_matches('#').trim_start().strip_prefix(ALLOW)?.trim_start();
@@ -124,8 +126,8 @@ fn code_items(text: &str, comment: Token, offset: u32) -> Option<(u32, Vec<Compl
     Some((offset - written.len() as u32, items.collect()))
 }
 
-/// True for a word that must be followed by a value or condition. No operator is then offered after
-/// it.
+/// True for a word that must be followed by a value or condition. Completion offers no operator
+/// after it.
 fn expects_value(word: &str) -> bool {
     const WORDS: [&str; 19] = [
         "when", "where", "given", "require", "forbid", "then", "else", "if", "from", "ask", "not", "any",
@@ -147,8 +149,8 @@ struct CompletionContext<'a> {
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the words that begin a statement, if a statement may begin at the position, and the
-    /// other items.
+    /// Returns two lists: the words that begin a statement, if a statement may begin at the
+    /// position, and all other items.
     fn completion_items(&self) -> (Vec<CompletionItem>, Vec<CompletionItem>) {
         let Some(last) = self.tokens_before.last() else { return (statement_items(false), Vec::new()) };
         match last.kind {
@@ -186,7 +188,7 @@ impl<'a> CompletionContext<'a> {
         index.checked_sub(1).map_or("", |index| self.word(index))
     }
 
-    /// Returns the last token of the position as a word of the language; empty if the token is the
+    /// Returns the token before the position if it is a word of the language. Empty if it is the
     /// name of a field, as in `ctx.type`.
     fn last_word(&self) -> &'a str {
         match self.tokens_before.len().checked_sub(1) {

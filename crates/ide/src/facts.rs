@@ -7,7 +7,7 @@ use rulec_sema::hir::{Outcome, Program, TableKind, Term};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// The element of a path that means the elements of a list or the values of a dict.
+/// The path segment that means the elements of a list or the values of a dict.
 pub const ELEMENT_SEGMENT: &str = "[]";
 
 /// Returns the type of the field `name` of a value, or of its elements for [`ELEMENT_SEGMENT`].

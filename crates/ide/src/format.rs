@@ -1,4 +1,4 @@
-//! Formatting of a part of a file.
+//! Formats a part of a file.
 
 use super::{Analysis, Edit};
 use rulec_base::span::Span;
@@ -6,7 +6,8 @@ use rulec_syntax::format::{MeaningChanged, format};
 use rulec_syntax::lex::{self, Token, TokenKind};
 
 impl Analysis {
-    /// Returns the edit that formats the lines of a range; `None` if they are formatted.
+    /// Returns the edit that formats the lines of a range. `None` if the lines are already
+    /// formatted.
     ///
     /// # Errors
     /// If the formatter would change the meaning of the file.
@@ -17,12 +18,13 @@ impl Analysis {
         let line_start = original.get(..range.start as usize).and_then(|text| text.rfind('\n'));
         let start = line_start.map_or(0, |newline| newline as u32 + 1);
         let first = old.partition_point(|token| token.end <= start);
-        // A range that ends at the start of a line contains nothing of this line.
+        // If the range ends at the start of a line, that line does not belong to the range.
         let last = range.end.saturating_sub(1).max(start);
         let rest = original.get(last as usize..).unwrap_or_default();
         let line_end = last + rest.find('\n').unwrap_or(rest.len()) as u32;
         let end = old.partition_point(|token| token.start < line_end);
-        // The formatter moves only white space, so both texts have the same tokens.
+        // The formatter changes only white space, so tokens with the same index correspond to each
+        // other.
         if first >= end || old.len() != new.len() {
             return Ok(None);
         }
@@ -35,13 +37,14 @@ impl Analysis {
     }
 }
 
-/// Returns the tokens of a text without white space, with comments.
+/// Returns the tokens of a text, including comments, without white space.
 fn written_tokens(text: &str) -> Vec<Token> {
     let is_space = |kind| matches!(kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
     lex::tokenize(text, 0).filter(|token| !is_space(token.kind)).collect()
 }
 
-/// Returns the start of a token, or the start of its line if only white space is before it there.
+/// Returns the start of the line if only white space precedes the token there, otherwise the start
+/// of the token.
 fn with_indent(text: &str, token: Token) -> u32 {
     let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
     let is_first = text[line..token.start as usize].trim().is_empty();

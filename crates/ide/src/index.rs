@@ -236,7 +236,7 @@ struct IndexBuilder<'a> {
     by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
-    /// Whether a `history` statement declares the names `history` and `previous`.
+    /// Whether a `history` statement makes the names `history` and `previous` available.
     has_history: bool,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,

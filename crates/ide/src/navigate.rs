@@ -1,5 +1,5 @@
-//! Places and signatures around a position: the files that rules name, the ranges by which a
-//! selection grows, the declared type of a name, and the call that contains the position.
+//! Answers of an editor about a position: paths of other files, growing selections, the declaration
+//! of a type, and the signature of a call.
 
 use super::facts::ELEMENT_SEGMENT;
 use super::hover::{documentation_with_example, significant_tokens};
@@ -9,7 +9,7 @@ use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins::Function;
 use rulec_syntax::lex::{Token, TokenKind};
 
-/// A path in quotes that names another file, as in `import "words.rules"`.
+/// A quoted path of another file in the text, as in `import "words.rules"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLink {
     /// The span of the path with its quotes.
@@ -23,16 +23,17 @@ pub struct FileLink {
 pub struct Signature {
     /// The name with its parameters, such as `over(n: int)`.
     pub label: String,
-    /// The text of each parameter, as it is in the label.
+    /// The text of each parameter, as it appears in `label`.
     pub parameters: Vec<String>,
-    /// The number of the parameter at the position, from 0; `None` if the name at the position is
-    /// no parameter.
+    /// The index of the parameter at the position, from 0. `None` if the name at the position is
+    /// not a parameter.
     pub active: Option<usize>,
     pub docs: Message,
 }
 
 impl Analysis {
-    /// Returns the paths of other files in a file: after `import`, and after the `from` of a list.
+    /// Returns the links to other files in a file: the paths after `import` and after the `from` of
+    /// a list.
     pub fn file_links(&self, file: FileId) -> Vec<FileLink> {
         let text = self.text(file);
         let own_name = self.sources.get(file).map_or("", |file| &file.name);
@@ -48,7 +49,7 @@ impl Analysis {
     }
 
     /// Returns the ranges that contain an offset, from the token to the whole file. Each range
-    /// contains the one before it.
+    /// contains the previous range.
     pub fn selection_ranges(&self, file: FileId, offset: u32) -> Vec<Span> {
         let text = self.text(file);
         let contains = |span: &Span| span.file == file && span.start <= offset && offset <= span.end;
@@ -73,7 +74,8 @@ impl Analysis {
         ranges.retain(contains);
         ranges.sort_by_key(|span| (span.end - span.start, span.start));
         ranges.dedup();
-        // Ranges of a statement with errors may overlap; only nested ranges are kept.
+        // Ranges of a statement with errors may overlap. Only ranges that contain the previous
+        // range are kept.
         let mut nested: Vec<Span> = Vec::new();
         for range in ranges {
             if nested.last().is_none_or(|inner| range.start <= inner.start && inner.end <= range.end) {
@@ -108,7 +110,8 @@ impl Analysis {
         );
         let text = self.text(declaration.whole.file);
         let ty = text.get(declaration.name.end as usize..declaration.whole.end as usize)?;
-        // A record has no name, although its fields may have types with names.
+        // An unnamed record has no type name of its own. So only the text before its brace is
+        // searched.
         let name_part = ty.split('{').next()?;
         let words = significant_tokens(name_part);
         let mut words = words.iter().rev().filter(|token| token.kind == TokenKind::Word);
@@ -186,7 +189,7 @@ impl Analysis {
     }
 }
 
-/// Adds the spans of outline entries and of their nested entries.
+/// Adds the spans of outline entries, and of the entries nested in them, to `ranges`.
 fn add_entry_ranges(entries: &[OutlineEntry], ranges: &mut Vec<Span>) {
     for entry in entries {
         ranges.push(entry.span);
@@ -194,7 +197,7 @@ fn add_entry_ranges(entries: &[OutlineEntry], ranges: &mut Vec<Span>) {
     }
 }
 
-/// Returns the end of the parentheses that open first in a text.
+/// Returns the offset after the parenthesis that closes the first parenthesis of a text.
 fn closing_parenthesis(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for token in significant_tokens(text) {

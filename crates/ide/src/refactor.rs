@@ -1,5 +1,5 @@
-//! Refactorings: edits that an editor offers at a position without a finding. Each keeps the
-//! meaning of the rules, and is not offered where it could change the meaning.
+//! Refactorings: edits that an editor offers at a position. An edit is offered only if it cannot
+//! change the meaning of the rules.
 
 use super::actions::CodeAction;
 use super::hover::significant_tokens;
@@ -9,12 +9,12 @@ use rulec_base::span::Span;
 use rulec_lang::operators::is_reserved_word;
 use rulec_syntax::lex::{self, TokenKind};
 
-/// The name of a new `let`, until the author renames it.
+/// The name of an extracted `let`. The author is expected to rename it.
 const NEW_NAME: &str = "extracted";
 
 impl Analysis {
-    /// Returns the refactorings for a selection; for a cursor, the selection is empty. Empty if the
-    /// rules have errors.
+    /// Returns the refactorings for a selection. A cursor is an empty selection. Returns none if
+    /// the rules have errors.
     pub fn refactorings(&self, selection: Span) -> Vec<CodeAction> {
         if self.rules.is_none() {
             return Vec::new();
@@ -25,8 +25,8 @@ impl Analysis {
             .collect()
     }
 
-    /// Returns the action that gives the selected expression a name by a `let` before the
-    /// statement. `None` if no expression is selected, or if it uses a name of its statement.
+    /// Returns the action that moves the selected expression to a new `let` before the statement.
+    /// `None` if no expression is selected, or if it uses a local name of its statement.
     fn extract_let(&self, selection: Span) -> Option<CodeAction> {
         let text = self.text(selection.file);
         let expression = self.selected_expression(selection)?;
@@ -67,7 +67,7 @@ impl Analysis {
             let start = selection.start
                 + (selected.as_ptr() as usize - text[selection.range()].as_ptr() as usize) as u32;
             let span = Span { file: selection.file, start, end: start + selected.len() as u32 };
-            // The span of an expression in parentheses contains the parentheses.
+            // The index stores the span of an expression in parentheses including the parentheses.
             let is_in_parentheses =
                 text[..start as usize].ends_with('(') && text[span.end as usize..].starts_with(')');
             let widened = Span { start: start.saturating_sub(1), end: span.end + 1, ..span };
@@ -99,7 +99,7 @@ impl Analysis {
             .filter(|occurrence| !occurrence.declares)
             .map(|occurrence| occurrence.span)
             .collect();
-        // The settings of another file may give the value another meaning.
+        // Another file may have other settings, which could give the value another meaning there.
         let is_elsewhere = uses.iter().any(|used| used.file != file);
         if has_comment || uses.is_empty() || is_elsewhere || self.is_captured(declaration.whole) {
             return None;
@@ -117,8 +117,8 @@ impl Analysis {
         Some(CodeAction { title, edits, safe: false })
     }
 
-    /// True if a name in `definition` is also the name of a local name somewhere, which could
-    /// capture the name after an inlining.
+    /// True if a local name somewhere equals a name in `definition`. After inlining, that local
+    /// name could replace the meant one.
     fn is_captured(&self, definition: Span) -> bool {
         let is_local = |kind| matches!(kind, DeclarationKind::Local | DeclarationKind::Parameter);
         let used = self.index.occurrences_in(definition.file).iter();
@@ -136,8 +136,8 @@ impl Analysis {
         })
     }
 
-    /// Returns the action that writes the routes of a file or table in the order in which they are
-    /// tried. `None` if they are in this order, or if two routes share a line.
+    /// Returns the action that sorts the routes of a file or table by the order in which they are
+    /// tried. `None` if they are sorted already, or if two routes share a line.
     fn sort_routes(&self, selection: Span) -> Option<CodeAction> {
         let (file, text) = (selection.file, self.text(selection.file));
         let routes = routes_around(self.index.outline(file), selection)?;
@@ -145,7 +145,7 @@ impl Analysis {
             |span: Span| self.facts.order.iter().find(|(route, _)| *route == span).map(|(_, number)| *number);
         let slot = |route: &&OutlineEntry| Some((order(route.span)?, whole_lines(text, route.span)));
         let slots: Vec<(usize, Span)> = routes.iter().filter_map(slot).collect();
-        // A route moves with its lines, so no other statement may be in them.
+        // Whole lines are moved, so the lines of a route must not contain another statement.
         let has_own_lines = |span: Span| {
             let before = &text[start_of_line(text, span.start)..span.start as usize];
             before.trim().is_empty() && text[..span.end as usize].ends_with('\n')
@@ -173,7 +173,7 @@ fn is_within(inner: Span, outer: Span) -> bool {
     inner.file == outer.file && outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns the routes of the file or table that contains a route at the selection.
+/// Returns all routes of the file or table in which a route contains the selection.
 fn routes_around(entries: &[OutlineEntry], selection: Span) -> Option<Vec<&OutlineEntry>> {
     let entry = entries
         .iter()
@@ -191,7 +191,8 @@ fn start_of_line(text: &str, offset: u32) -> usize {
     text[..offset as usize].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns the start of the line of `offset`, or of the comments in the lines directly before it.
+/// Returns the start of the line that contains `offset`, or of the comment lines directly before
+/// that line.
 fn start_with_comments(text: &str, offset: u32) -> u32 {
     let mut start = start_of_line(text, offset);
     while start > 0 {
@@ -204,8 +205,8 @@ fn start_with_comments(text: &str, offset: u32) -> u32 {
     start as u32
 }
 
-/// Returns the span of a statement with the comments before it and a comment after it, up to the
-/// start of the next line.
+/// Returns the span of a statement in whole lines, with the comments before it and a comment in its
+/// last line. The span ends at the start of the next line.
 fn whole_lines(text: &str, statement: Span) -> Span {
     let start = start_with_comments(text, statement.start);
     let rest = &text[statement.end as usize..];

@@ -78,8 +78,8 @@ impl Analysis {
     }
 }
 
-/// True if two symbols of these kinds must have different names, because a use of the name could
-/// mean either symbol.
+/// True if two symbols of these kinds must not have the same name, because a use of the name would
+/// be ambiguous.
 fn may_collide(a: DeclarationKind, b: DeclarationKind) -> bool {
     let is_value = |kind| {
         matches!(

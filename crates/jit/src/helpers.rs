@@ -57,14 +57,14 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
-    /// Returns the VM, which does the work for which there is no machine code. `None` if no VM was
-    /// needed so far.
+    /// Returns the VM, which evaluates the parts that have no machine code. `None` if no part has
+    /// needed the VM so far.
     pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
         self.vm.if_created()
     }
 
-    /// Returns the VM, which does the work for which there is no machine code. Creates the VM if
-    /// needed. `None` only if an earlier attempt to create it panicked.
+    /// Returns the VM, which evaluates the parts that have no machine code. Creates it on first
+    /// use. `None` only if an earlier attempt to create it panicked.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)

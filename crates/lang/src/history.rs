@@ -1,8 +1,7 @@
-//! What happened before: parts of a history, and the values that quantifiers compute from lists.
+//! Values that rules compute from a history: parts of it, and sums.
 //!
-//! A history is a list of elements, oldest first. An element is a dict: the kept fields of an
-//! earlier message, the time [`AT_FIELD`] at which it was observed, and its position
-//! [`POSITION_FIELD`].
+//! A history is a list of elements, oldest first. An element is a dict: the kept fields of a
+//! recorded message, its time [`AT_FIELD`], and its position [`POSITION_FIELD`].
 
 use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
@@ -14,25 +13,26 @@ use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, RandomState};
 use time::OffsetDateTime;
 
-/// The field of an element with the time at which its message was observed, as RFC 3339 text.
+/// The field of an element with the time at which its message was recorded, as RFC 3339 text.
 pub const AT_FIELD: &str = "at";
 /// The field of an element with the decision about its message. Missing if the message was only
-/// observed.
+/// observed, not decided.
 pub const DECISION_FIELD: &str = "decision";
-/// The field of an element with its position, an int. The positions of a list are consecutive, so
-/// an element that was read from the list can be found again. Authors cannot write this name.
+/// The field of an element with its position, an int. Consecutive elements have consecutive
+/// positions, so the index of an element follows from its position. Authors of rules cannot write
+/// this name.
 pub const POSITION_FIELD: &str = "#";
-/// The only field of the dict that replaces a private text: its hash, an int. So a hash is no value
-/// of a field whose declared type changed. Authors cannot write this name.
+/// The only field of the dict that replaces a private text: the hash of the text, an int. The dict
+/// cannot be confused with another value of the field. Authors of rules cannot write this name.
 pub const HASH_FIELD: &str = "#hash";
 
-/// The key of the hashes that replace private texts in a history. A store creates one, and keeps it
-/// as long as the messages.
+/// The secret key for the hashes that replace private texts in a history. A store creates one key,
+/// and keeps it as long as the messages.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct HashKey([u8; 16]);
 
 impl HashKey {
-    /// Creates a key that cannot be guessed.
+    /// Creates a random key.
     pub fn random() -> HashKey {
         let random = || RandomState::new().hash_one(0_u64).to_le_bytes();
         let mut bytes = [0; 16];
@@ -41,17 +41,18 @@ impl HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key with these bytes, which [`HashKey::to_bytes`] returned.
+    /// Returns the key with these bytes, which come from [`HashKey::to_bytes`].
     pub fn from_bytes(bytes: [u8; 16]) -> HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key as bytes, so that a store can keep it.
+    /// Returns the key as bytes, for a store to save.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }
 
-    /// Returns the hash of a text: the first 8 bytes of the SHA-256 hash of the key and the text.
+    /// Returns the hash of a text: the first 8 bytes of the SHA-256 hash of the key followed by the
+    /// text.
     pub fn hash(self, text: &str) -> i64 {
         let hash = Sha256::new().chain_update(self.0).chain_update(text).finalize();
         hash.iter().take(8).fold(0_i64, |bits, byte| (bits << 8) | i64::from(*byte))
@@ -64,17 +65,17 @@ impl std::fmt::Debug for HashKey {
     }
 }
 
-/// Why a decision may have read less than what happened.
+/// The reason why a history may lack messages that the rules could have read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistoryGap {
     /// The message has no key, so its history is empty.
     NoKey,
-    /// `at most` removed messages that the rules could have read.
+    /// The bound `at most` has removed messages that the rules could have read.
     Dropped,
 }
 
 impl HistoryGap {
-    /// Returns the word for the gap in JSON: `no_key` or `dropped`.
+    /// Returns the name of the reason in JSON: `no_key` or `dropped`.
     pub fn as_str(self) -> &'static str {
         match self {
             HistoryGap::NoKey => "no_key",
@@ -82,7 +83,7 @@ impl HistoryGap {
         }
     }
 
-    /// Returns the gap and its remedy as a localized message.
+    /// Returns the reason and a remedy as a localized message.
     pub fn to_message(self) -> Message {
         match self {
             HistoryGap::NoKey => {
@@ -95,18 +96,18 @@ impl HistoryGap {
     }
 }
 
-/// What an evaluation reads of the earlier messages.
+/// The recorded messages of one key, in the form that an evaluator reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastView<'a> {
-    /// The earlier messages, oldest first.
+    /// The recorded messages, oldest first.
     pub elements: &'a [Json],
-    /// The key of the hashes in the elements.
+    /// The key of the hashes in these messages.
     pub hash_key: HashKey,
 }
 
 impl<'a> PastView<'a> {
-    /// Returns the part of the history that a bound selects, or the hash of the operand; see
-    /// [`window`].
+    /// Returns the part of `list`, a history, that a bound selects. For the bound `Hashed`, returns
+    /// the hash of `operand`. See [`window`].
     pub fn window(self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         match (bound, operand) {
             (WindowBound::Hashed, Value::Str(text)) => Value::Int(self.hash_key.hash(text)),
@@ -115,19 +116,19 @@ impl<'a> PastView<'a> {
     }
 }
 
-/// The earlier messages of one key, sorted by the time at which they were observed.
+/// The recorded messages (elements) of one key, sorted by their times.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
     times: Vec<OffsetDateTime>,
-    /// The time of the newest message that was removed because there were too many.
+    /// The time of the newest element that was removed because there were more than `at most`.
     dropped: Option<OffsetDateTime>,
     hash_key: HashKey,
 }
 
 impl Timeline {
-    /// Creates a timeline of sorted elements that have times and positions. Drops elements after
-    /// one without a time.
+    /// Creates a timeline from elements that are sorted and have times and positions. Drops the
+    /// first element without a valid time, and all elements after it.
     pub fn from_elements(mut elements: Vec<Json>) -> Timeline {
         let times = elements.iter().map_while(|element| time_of(Value::from_json(element)));
         let times: Vec<OffsetDateTime> = times.collect();
@@ -135,26 +136,26 @@ impl Timeline {
         Timeline { elements, times, ..Timeline::default() }
     }
 
-    /// Returns this timeline with the key of the hashes in its elements.
+    /// Returns this timeline with the key for the hashes in its elements.
     #[must_use]
     pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
         Timeline { hash_key, ..self }
     }
 
-    /// Returns this timeline with the time of the newest message that was removed because there
-    /// were too many.
+    /// Returns this timeline with the time of the newest element that was removed because there
+    /// were more than `at most`.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
         Timeline { dropped, ..self }
     }
 
-    /// Returns the key of the hashes in the elements.
+    /// Returns the key for the hashes in the elements.
     pub fn hash_key(&self) -> HashKey {
         self.hash_key
     }
 
-    /// Returns the time of the newest message that was removed because there were too many. `None`
-    /// if none was.
+    /// Returns the time of the newest element that was removed because there were more than `at
+    /// most`. `None` if none was removed.
     pub fn dropped(&self) -> Option<OffsetDateTime> {
         self.dropped
     }
@@ -164,23 +165,23 @@ impl Timeline {
         &self.elements
     }
 
-    /// Returns the time of the newest element.
+    /// Returns the time of the newest element; `None` if there is no element.
     pub fn newest_time(&self) -> Option<OffsetDateTime> {
         self.times.last().copied()
     }
 
-    /// Returns the position of the first element; 0 if there is none.
+    /// Returns the position of the oldest element; 0 if there is no element.
     pub fn first_position(&self) -> i64 {
         self.elements.first().and_then(|first| position_of(Value::from_json(first))).unwrap_or(0)
     }
 
-    /// Returns the index of the first element whose time is not before `since`.
+    /// Returns the index of the first element whose time is `since` or later.
     pub fn first_since(&self, since: OffsetDateTime) -> usize {
         self.times.partition_point(|at| *at < since)
     }
 
-    /// Inserts an element by its time, after others of the same time. Returns its position, from
-    /// which on all positions changed.
+    /// Inserts an element in the order of time, after other elements with the same time. Returns
+    /// its position. The positions of all later elements grow by 1.
     pub fn insert(&mut self, at: OffsetDateTime, mut element: Map<String, Json>) -> i64 {
         let index = self.times.partition_point(|time| *time <= at);
         let offset = i64::try_from(index).unwrap_or(i64::MAX);
@@ -195,13 +196,14 @@ impl Timeline {
         position
     }
 
-    /// Removes the oldest elements, because they are no longer kept.
+    /// Removes the `count` oldest elements, which have expired.
     pub fn remove_first(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
     }
 
-    /// Removes the oldest elements until at most `max` are left. Returns how many were removed.
+    /// Removes the oldest elements until at most `max` remain. Returns the number of removed
+    /// elements.
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {
@@ -212,24 +214,24 @@ impl Timeline {
     }
 }
 
-/// A value that is computed from a history and an operand: mostly a part of the history.
+/// Selects a part of a history with the help of an operand. One variant computes a hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
-    /// `within D`: elements whose time is not before the operand.
+    /// `within D`: the elements whose time is the operand or later.
     Since,
-    /// `after q`: elements after the element that is the operand.
+    /// `after q`: the elements after the element `q`, which is the operand.
     After,
-    /// `before q`: elements before the element that is the operand.
+    /// `before q`: the elements before the element `q`, which is the operand.
     Before,
-    /// No part of the history, but the hash of the operand, a text, by the history's key. The
-    /// checker compares it with private texts of elements, which are kept hashed.
+    /// Not a part of the history: the hash of the operand, a text. Rules that compare a private
+    /// text of an element are compiled to compare this hash, because only the hash is kept.
     Hashed,
 }
 
 impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
-/// Returns the part of a history that a bound selects. Missing if `list` is no list, or if the
-/// operand is not what the bound needs.
+/// Returns the part of a history that a bound selects. Missing if `list` is not a list, or if the
+/// operand does not have the type that the bound needs.
 pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {
@@ -241,7 +243,7 @@ pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Va
             let (Some(first), Some(position)) = (position_of(element(list, 0)), position_of(operand)) else {
                 return if length == 0 { list } else { Value::Missing };
             };
-            // An element outside this part of the history has an index below 0 or past the end.
+            // An element outside of `list` gives an index that is clamped to 0 or to the length.
             let index = |offset: i64| {
                 let index = position.saturating_sub(first).saturating_add(offset);
                 usize::try_from(index).unwrap_or(0).min(length)
@@ -274,7 +276,8 @@ fn position_of(element: Value<'_>) -> Option<i64> {
     }
 }
 
-/// Returns the elements of a list from index `start` to before index `end`.
+/// Returns the elements of a list from index `start` up to index `end`, without the element at
+/// `end`.
 fn sublist(list: Value<'_>, start: usize, end: usize) -> Value<'_> {
     match list {
         Value::JsonList(items) => items.get(start..end).map_or(Value::Missing, Value::JsonList),
@@ -283,8 +286,8 @@ fn sublist(list: Value<'_>, start: usize, end: usize) -> Value<'_> {
     }
 }
 
-/// Returns the first index below `length` for which `is_before` is false, or `length`. The function
-/// is true for the indices up to some index, and false from there on.
+/// Returns the first index below `length` for which `is_before` is false, by binary search. Returns
+/// `length` if there is none. `is_before` must be true up to some index, and false after it.
 fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, length);
     while low < high {
@@ -298,22 +301,22 @@ fn partition_point(length: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// The sum of numbers, exact until [`Sum::total`] rounds it once. So the order of the terms does
-/// not matter. A sum over a part of a list can be computed from the sums over other parts.
+/// A sum of numbers that stays exact until [`Sum::total`] rounds it once. So the result does not
+/// depend on the order of the terms.
 #[derive(Clone, Debug, Default)]
 pub struct Sum {
     ints: i128,
-    /// The sum of the floats, as a list of floats that do not overlap, smallest first. Shewchuk,
-    /// "Adaptive Precision Floating-Point Arithmetic", 1997.
+    /// The exact sum of the floats, as a list of floats whose bits do not overlap, smallest first.
+    /// See Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997.
     floats: Vec<f64>,
     has_floats: bool,
     decimals: Option<Decimal>,
-    /// Whether a term was no number, or the decimals were too large.
+    /// Whether a term was not a number, or the ints or decimals were too large to add.
     is_missing: bool,
 }
 
 impl Sum {
-    /// Adds a term.
+    /// Adds a term to the sum.
     pub fn add(&mut self, term: Value<'_>) {
         match term {
             Value::Int(int) => self.add_int(int.into()),
@@ -354,8 +357,9 @@ impl Sum {
         self.floats.push(rest);
     }
 
-    /// Returns the sum: an int, a float if a term was a float, or a decimal if a term was a
-    /// decimal. Missing if a term was no number, if decimals and floats are mixed, or on overflow.
+    /// Returns the sum as an int, as a float if a term was a float, or as a decimal if a term was a
+    /// decimal. Missing if a term was not a number, if floats and decimals were mixed, or on
+    /// overflow.
     pub fn total(mut self) -> Value<'static> {
         if self.is_missing || (self.has_floats && self.decimals.is_some()) {
             return Value::Missing;
@@ -368,7 +372,8 @@ impl Sum {
         if !self.has_floats {
             return Value::from_integer(self.ints);
         }
-        // An int of 128 bits is the exact sum of three floats.
+        // A 128-bit int is the exact sum of at most three floats, so each float is added
+        // separately.
         let mut rest = self.ints;
         while rest != 0 {
             let high = rest as f64;
@@ -380,8 +385,7 @@ impl Sum {
     }
 }
 
-/// Returns the sum of floats that do not overlap, smallest first, rounded once to the nearest
-/// float.
+/// Adds floats whose bits do not overlap, smallest first. Rounds the sum once to the nearest float.
 fn round_expansion(parts: &[f64]) -> f64 {
     let Some((last, rest)) = parts.split_last() else { return 0.0 };
     let (mut high, mut rest) = (*last, rest);
@@ -394,7 +398,7 @@ fn round_expansion(parts: &[f64]) -> f64 {
             break;
         }
     }
-    // Half-way cases: the remaining parts decide the direction.
+    // If the sum lies half-way between two floats, the sign of the next part decides the direction.
     if let Some(next) = rest.last()
         && ((low < 0.0 && *next < 0.0) || (low > 0.0 && *next > 0.0))
     {

@@ -61,9 +61,10 @@ impl InputContract {
         InputContract(contract_fields)
     }
 
-    /// Checks a message fast. True if the message certainly satisfies the contract. False is no
-    /// proof of a violation: a message with many extra keys, or with unsorted keys, may satisfy the
-    /// contract too. If the result is false, [`find_input_violations`] decides.
+    /// Checks a message fast, without finding the violations. True means that the message satisfies
+    /// the contract. False means that it may violate the contract; then [`find_input_violations`]
+    /// decides. Messages with many extra keys, or with unsorted keys, may give false although they
+    /// satisfy the contract.
     pub fn is_certainly_satisfied(&self, message: &Json) -> bool {
         matches!(message, Json::Object(map) if self.is_satisfied_by(map))
     }

@@ -73,7 +73,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
             CompletionKind::Handler => CompletionItemKind::METHOD,
             CompletionKind::Statement => CompletionItemKind::CLASS,
         }),
-        // An editor sorts by this text. The likeliest items are first.
+        // Editors sort the items by this text, so that it keeps the order: most likely first.
         sort_text: Some(format!("{index:05}")),
         text_edit: Some(CompletionTextEdit::Edit(TextEdit { range, new_text: item.label.clone() })),
         label: item.label,

@@ -1,5 +1,5 @@
-//! Handlers for requests about places and calls around a position: declarations, named files,
-//! growing selections, signatures of calls, and formatting of a range.
+//! Answers requests about a position or a range: declarations of types, links to files, growing
+//! selections, signatures of calls, and formatting of a range.
 
 use super::answers::{Answer, RequestRefusal, find_file, resolve_position, symbol_at, to_location};
 use super::workspace::{AnalyzedFile, Workspace, uri_of};
@@ -7,7 +7,7 @@ use ls_types::*;
 use rulec::{FileId, Span};
 use rulec_ide::navigate::FileLink;
 
-/// Returns the address of a file that rules name; `None` if it does not exist.
+/// Returns the URI of the file to which a link leads; `None` if the file does not exist.
 fn linked_uri(analyzed_file: &AnalyzedFile, link: &FileLink) -> Option<Uri> {
     match analyzed_file.analysis.file(&link.path) {
         Some(file) => analyzed_file.uri(file),
@@ -46,7 +46,8 @@ pub fn definition(
     Ok(location.map(GotoDefinitionResponse::Scalar))
 }
 
-/// Returns the start of the file whose path is at a position.
+/// Returns the beginning of the file to which the path at a position leads. `None` if there is no
+/// path.
 fn linked_file(analyzed_file: &AnalyzedFile, file: FileId, offset: u32) -> Option<Location> {
     let links = analyzed_file.analysis.file_links(file);
     let link = links.iter().find(|link| link.span.start <= offset && offset <= link.span.end)?;
@@ -109,7 +110,7 @@ pub fn signature_help(workspace: &Workspace, params: SignatureHelpParams) -> Ans
     }))
 }
 
-/// Formats the statements that a range touches. The rest of the file keeps its layout.
+/// Formats the statements that overlap a range. The rest of the file is not changed.
 pub fn format_range(
     workspace: &Workspace,
     params: DocumentRangeFormattingParams,

@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 /// Maximum number of rule files in a workspace whose imports are read.
 const MAX_FILES: usize = 2_000;
-/// Maximum number of folders in which rule files are searched. An editor may have opened the root
-/// of a file system.
+/// Maximum number of folders that are searched for rule files. Limits the search if the editor has
+/// opened the root of a file system.
 const MAX_FOLDERS: usize = 20_000;
 
 /// A document that is open in the editor.
@@ -88,7 +88,7 @@ impl AnalyzedFile {
         self.absolute_path(self.analysis.sources.get(file).map_or("", |file| &file.name))
     }
 
-    /// Returns the absolute path of a file, whose name is relative to the root folder.
+    /// Returns the absolute path of a file. `name` is its path relative to the root folder.
     pub fn absolute_path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
@@ -316,8 +316,8 @@ struct FileSearch {
 }
 
 impl FileSearch {
-    /// Adds the rule files below a folder. Hidden folders and other file systems are skipped, and
-    /// links to folders are not followed.
+    /// Searches a folder and its subfolders for rule files. Skips hidden folders, other file
+    /// systems, and symbolic links to folders.
     fn collect(&mut self, folder: &Path, file_system: Option<u64>) {
         let Ok(entries) = std::fs::read_dir(folder) else { return };
         self.folders += 1;
@@ -339,8 +339,8 @@ impl FileSearch {
     }
 }
 
-/// Returns the number of the file system that contains a folder; `None` where the operating system
-/// has no such number.
+/// Returns the number of the file system that contains a folder. `None` if the operating system has
+/// no such number.
 fn device(folder: &Path) -> Option<u64> {
     #[cfg(unix)]
     return std::fs::metadata(folder).ok().map(|metadata| std::os::unix::fs::MetadataExt::dev(&metadata));

@@ -22,13 +22,14 @@ create_exception!(
     "Columns that the rules cannot read, with all that is wrong."
 );
 
-/// A function that decides or checks the rows of one batch. Two threads never use the same worker
-/// at the same time.
+/// A function that answers one record batch: it decides or checks each row. Only one thread at a
+/// time uses a worker.
 type Worker = Box<dyn FnMut(&RecordBatch) -> Result<RecordBatch, ColumnsError> + Send>;
 
 struct Workers {
     create_worker: Box<dyn Fn() -> Worker + Send + Sync>,
-    /// Workers that no thread uses now; the next call takes one of them.
+    /// Workers that no thread uses at the moment. A call takes one, or creates one if there is
+    /// none.
     idle: Mutex<Vec<Worker>>,
 }
 
@@ -46,8 +47,8 @@ impl Workers {
     }
 }
 
-/// A rule set or a payload checker, prepared for record batches with one schema: each field that it
-/// reads is assigned to a column.
+/// Rules or a payload checker that are bound to the columns of one Arrow schema: each field that
+/// they read is assigned to a column.
 #[pyclass(frozen, module = "rulec")]
 pub struct Columns {
     workers: Arc<Workers>,
@@ -110,20 +111,21 @@ impl Columns {
         Columns { workers: Arc::new(Workers::new(create_worker)), schema }
     }
 
-    /// The schema of the answers.
+    /// The Arrow schema of the answers.
     #[getter]
     fn schema(&self) -> PyArrowType<Schema> {
         PyArrowType((*self.schema).clone())
     }
 
-    /// Decides or checks each row of a batch. Returns the answers in row order.
+    /// Decides or checks each row of a record batch. Returns a batch with one answer per row, in
+    /// the same order.
     fn answer(&self, py: Python<'_>, batch: PyArrowType<RecordBatch>) -> PyResult<PyArrowType<RecordBatch>> {
         let answers = without_gil(py, || self.workers.answer(&batch.0));
         answers.map(PyArrowType).map_err(|error| columns_error(&error))
     }
 
-    /// Returns a stream of answers. Each batch of `stream` is read and answered when its answers
-    /// are requested.
+    /// Returns a stream of answers. Reads and answers a batch of `stream` only when its answers are
+    /// requested.
     fn answer_stream(
         &self,
         stream: PyArrowType<ArrowArrayStreamReader>,
@@ -141,8 +143,8 @@ impl Columns {
     }
 }
 
-/// Returns the answers as JSON lines, equal to the output of `rulec run` for the same messages.
-/// `first` is the number of the first line.
+/// Converts a batch of answers to JSON lines, equal to the output of `rulec run` for the same
+/// messages. `first` is the line number of the first answer.
 #[pyfunction]
 #[pyo3(signature = (answers, first = 1))]
 pub fn json_lines<'py>(

@@ -14,10 +14,10 @@ use rulec_runtime::payload::DecisionEvent;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// A Python event on its way through a bus.
+/// A Python event of any class, which a bus delivers.
 type Object = Arc<Py<PyAny>>;
 
-/// A type of events: Python objects, or decisions of a coordinator.
+/// A type of events that a bus can carry: any Python object, or the decisions of a coordinator.
 pub trait Event: Clone + Send + Sync + 'static {
     fn from_python(event: &Bound<'_, PyAny>) -> PyResult<Self>;
     fn into_python(self, py: Python<'_>) -> PyResult<Py<PyAny>>;
@@ -46,7 +46,7 @@ impl Event for DecisionEvent {
     }
 }
 
-/// What a middleware returns to stop an event.
+/// The value that a middleware returns to stop an event, with the reason.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Stop {
     pub reason: String,
@@ -64,7 +64,8 @@ impl Stop {
     }
 }
 
-/// Calls a Python middleware with an event. If the result is None, the event passes unchanged.
+/// Calls a Python middleware with an event. The event that the function returns replaces the event.
+/// None leaves the event unchanged, and `Stop` stops it.
 pub async fn call_middleware<E: Event>(
     caller: CallerLoop,
     function: Arc<Py<PyAny>>,
@@ -84,7 +85,7 @@ pub async fn call_middleware<E: Event>(
     })
 }
 
-/// Adds Python middleware, by name, to a bus that is being built.
+/// Adds Python middleware to a bus that is being built. `middleware` maps names to functions.
 pub fn with_middleware<E: Event>(
     mut builder: bus::BusBuilder<E>,
     middleware: Option<&Bound<'_, PyMapping>>,
@@ -143,7 +144,7 @@ pub struct Bus {
 }
 
 impl Bus {
-    /// Creates the Python object of a coordinator's bus.
+    /// Creates the Python object for the bus of a coordinator.
     pub fn of_decisions(bus: bus::Bus<DecisionEvent>, caller: CallerLoop) -> Bus {
         Bus { bus: AnyBus::Decisions(bus), caller }
     }
@@ -192,9 +193,9 @@ impl Bus {
         }
     }
 
-    /// Subscribes to the events that are published from now on, or to events of the given classes.
-    /// `policy` says what happens when `capacity` events are queued: `wait` lets the publisher
-    /// wait, `drop_oldest` and `drop_newest` drop an event.
+    /// Subscribes to the events that are published from now on. `classes` selects events of these
+    /// classes; empty selects all events. `policy` applies when `capacity` events are queued:
+    /// `wait` makes the publisher wait, `drop_oldest` and `drop_newest` drop an event.
     #[pyo3(signature = (*classes, capacity = 1024, policy = "wait"))]
     fn subscribe(
         &self,
@@ -257,7 +258,7 @@ impl AnySubscription {
 /// A subscriber's queue: an async iterator of events.
 #[pyclass(frozen, module = "rulec")]
 pub struct Subscription {
-    /// `None` after `close`.
+    /// The subscription of the runtime; `None` after `close`.
     queue: Arc<Mutex<Option<AnySubscription>>>,
     /// The classes of the wanted events; `None` for all events.
     classes: Arc<Option<Py<PyTuple>>>,
@@ -269,8 +270,8 @@ impl Subscription {
         slf
     }
 
-    /// Waits for the next event. The iteration ends when the bus is gone. Where events were
-    /// dropped, raises `RulecError` once; the next event follows.
+    /// Waits for the next event. The iteration ends when the bus no longer exists. If the queue has
+    /// dropped events, raises `RulecError` once; the next call returns the next event.
     fn __anext__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let (queue, classes) = (self.queue.clone(), self.classes.clone());
         start_future(py, async move {

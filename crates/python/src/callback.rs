@@ -1,7 +1,7 @@
 //! Calls of Python functions from tokio tasks. An async function runs on the event loop of the
-//! caller that waits for its result. Functions that only read a message run where they are called:
-//! one returns the permissions of the message's sender, the other the scope of the message, in
-//! which handler errors are counted.
+//! caller that waits for its result. Two kinds of functions only read a message, and run on the
+//! calling thread. One kind returns the permissions of the message's sender. The other kind returns
+//! the scope of the message, in which handler errors are counted.
 
 use super::error::{exception_class, exception_text};
 use super::shutdown::with_gil;
@@ -21,7 +21,8 @@ struct CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         let Some(call) = self.call.take() else { return };
-        // If the interpreter or the loop has ended, the task has ended too.
+        // The call can fail only if the interpreter or the event loop has ended. The task has then
+        // ended too.
         Python::try_attach(|py| {
             if let Err(error) = call.call_method0(py, "cancel")
                 && !error.is_instance_of::<PyRuntimeError>(py)
@@ -58,20 +59,20 @@ pub fn typed_error(py: Python<'_>, error: &PyErr) -> TypedError {
     TypedError::new(exception_class(py, error), exception_text(py, error))
 }
 
-/// The event loop of the latest caller of a long-lived object, such as a coordinator. The object's
-/// Python functions run on this loop.
+/// The event loop of the last caller of a long-lived object, such as a coordinator. The Python
+/// functions of the object run on this loop.
 #[derive(Clone, Default)]
 pub struct CallerLoop(Arc<Mutex<Option<TaskLocals>>>);
 
 impl CallerLoop {
-    /// Remembers the running event loop.
+    /// Stores the running event loop of the calling thread.
     pub fn remember(&self, py: Python<'_>) -> PyResult<()> {
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(locals);
         Ok(())
     }
 
-    /// Calls a Python function on the remembered loop; see [`call_on_loop`].
+    /// Calls a Python function on the stored event loop; see [`call_on_loop`].
     pub async fn call(
         &self,
         function: &Py<PyAny>,
@@ -104,9 +105,9 @@ pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permiss
     })
 }
 
-/// Returns the scope of a message, such as its conversation, in which handler errors are counted.
-/// If the function raises, the scope is the empty text, and `sys.unraisablehook` receives the
-/// exception.
+/// Returns the scope of a message, for example its conversation. Handler errors are counted by
+/// scope. If the function raises, the scope is the empty text, and `sys.unraisablehook` receives
+/// the exception.
 pub fn call_scope_function(function: &Py<PyAny>, message: &Json) -> String {
     with_gil(|py| {
         let scope = call_with_message(py, function, message)

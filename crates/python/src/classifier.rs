@@ -1,26 +1,27 @@
-//! The built-in classifier of intents, for texts of the program's own.
+//! Python class for the intent classifier, which a program can train with its own examples.
 
 use super::error::library_error;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use rulec_nlu::{Intent, Options};
 
-/// A trained classifier of intents. It abstains where it is not sure.
+/// A trained classifier of intents. It abstains when its scores are not clear enough.
 ///
-/// It is boxed because its vectors need an alignment that objects of Python do not have.
+/// The classifier is boxed, because its vectors need a larger memory alignment than Python gives to
+/// its objects.
 #[pyclass(frozen, module = "rulec")]
 pub struct Classifier(Box<rulec_nlu::Classifier>);
 
-// Python aligns its objects to 16 bytes.
+// Python aligns its objects to 16 bytes, so a class must not need more.
 const _: () = assert!(align_of::<Classifier>() <= 16 && align_of::<super::decide::Session>() <= 16);
 
-/// An intent with its score.
+/// The id of an intent, and its score.
 type Ranked = (String, f64);
 
 #[pymethods]
 impl Classifier {
-    /// Trains a classifier. `intents` maps ids to example sentences. It abstains below the score
-    /// `threshold`, and if the best intent leads by less than `margin`.
+    /// Trains a classifier. `intents` maps ids to example sentences. The classifier abstains if the
+    /// best score is below `threshold`, or exceeds the second best by less than `margin`.
     #[staticmethod]
     #[pyo3(signature = (intents, *, threshold = None, margin = None))]
     fn train(

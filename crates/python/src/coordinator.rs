@@ -41,7 +41,8 @@ impl Function {
     }
 }
 
-/// Checks decisions by the payload rules, publishes the results, and executes accepted decisions.
+/// Checks decisions by the payload rules, publishes the results on a bus, and executes accepted
+/// decisions.
 #[pyclass(frozen, module = "rulec")]
 pub struct Coordinator {
     coordinator: payload::Coordinator,
@@ -49,7 +50,7 @@ pub struct Coordinator {
     settings: JudgeSettings,
 }
 
-/// How the judges of a coordinator are made.
+/// The settings with which a coordinator creates its judges.
 struct JudgeSettings {
     options: Option<Json>,
     strict: bool,
@@ -70,7 +71,8 @@ impl JudgeSettings {
     }
 }
 
-/// Converts what an agent function returns: a decision, a list of decisions, or None.
+/// Converts the result of an agent function to proposals. The result is a decision, a list of
+/// decisions, or None.
 fn proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
     if result.is_none() {
         return Ok(Vec::new());
@@ -89,7 +91,7 @@ fn proposals(result: &Bound<'_, PyAny>) -> PyResult<Vec<Proposal>> {
     Ok(decisions)
 }
 
-/// Reads the keyword arguments of a coordinator one by one.
+/// Reads the keyword arguments of a coordinator, and applies them to its builder.
 struct Settings<'a, 'py> {
     builder: CoordinatorBuilder,
     caller: &'a CallerLoop,
@@ -98,7 +100,7 @@ struct Settings<'a, 'py> {
 }
 
 impl<'a, 'py> Settings<'a, 'py> {
-    /// Applies a setting if it is given and not None.
+    /// Reads the keyword argument `name` and applies it, if it is given and not None.
     fn set<T>(
         mut self,
         name: &'static str,
@@ -113,7 +115,8 @@ impl<'a, 'py> Settings<'a, 'py> {
         Ok(self)
     }
 
-    /// Returns the builder. A setting that no call of `set` has named is an error.
+    /// Returns the builder. Fails if a keyword argument is given whose name no call of `set` has
+    /// read.
     fn finish(self) -> PyResult<CoordinatorBuilder> {
         for name in self.given.into_iter().flat_map(|given| given.keys()) {
             let name: String = name.extract()?;
@@ -196,7 +199,8 @@ fn with_functions<'a, 'py>(
     })
 }
 
-/// Sets the synchronous functions: what a fallback proposes, and who sees attempts and saved runs.
+/// Applies the functions that are called synchronously: the one that proposes a fallback, and the
+/// observers of attempts and saved runs.
 fn with_observers<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'py>> {
     let object = |function: &Bound<'py, PyAny>| Ok(function.clone().unbind());
     let settings = settings.set("fallback", object, |builder, function| {
@@ -254,9 +258,9 @@ fn with_limits<'a, 'py>(settings: Settings<'a, 'py>) -> PyResult<Settings<'a, 'p
 
 #[pymethods]
 impl Coordinator {
-    /// Creates a coordinator for the payload rules. `context` and `options` are the values of the
-    /// rules' inputs of these names. `middleware` are the functions of the bus by name, each with
-    /// at most `middleware_limit` seconds.
+    /// Creates a coordinator for the payload rules. `context` and `options` are the values that the
+    /// rules read under these names. `middleware` maps names to functions of the bus. Each call of
+    /// one may take at most `middleware_limit` seconds.
     #[new]
     #[pyo3(signature = (rules, *, context = None, options = None, strict = false, middleware = None,
         middleware_limit = None, recovery_kind = "error_recovery", **settings))]
@@ -284,7 +288,7 @@ impl Coordinator {
         Ok(Coordinator { coordinator, caller, settings: judge_settings })
     }
 
-    /// The bus on which the results are published.
+    /// The bus on which the coordinator publishes its results.
     #[getter]
     fn bus(&self) -> Bus {
         Bus::of_decisions(self.coordinator.bus().clone(), self.caller.clone())
@@ -297,8 +301,8 @@ impl Coordinator {
         events::to_python(decision.py(), event)
     }
 
-    /// Returns a middleware for any `Bus`: it replaces a `DecisionMade` by the result of its check,
-    /// stops decisions of internal kinds, and passes other events on.
+    /// Returns a middleware for any `Bus`. It replaces a `DecisionMade` by the result of its check,
+    /// stops decisions of internal kinds, and passes other events through unchanged.
     fn as_middleware(&self) -> Middleware {
         Middleware(self.coordinator.clone())
     }
@@ -332,17 +336,18 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Returns a workflow and the progress of its run, for `restore`; None if it is unknown.
+    /// Returns a workflow with the progress of its run, in a form for `restore`. None if the id is
+    /// unknown.
     fn saved<'py>(&self, py: Python<'py>, workflow: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.coordinator.saved(workflow).map(|saved| pythonize(py, &saved)).transpose()?)
     }
 
-    /// Restores a saved workflow and returns its id.
+    /// Restores a workflow from a result of `saved`. Returns its id.
     fn restore(&self, saved: &Bound<'_, PyAny>) -> PyResult<String> {
         self.coordinator.restore(&tree(saved, "the saved workflow")?).map_err(library_error)
     }
 
-    /// Continues a workflow where its latest run stopped. Returns the report of the run.
+    /// Continues a workflow at the point where its last run stopped. Returns the report of the run.
     fn resume<'py>(&self, py: Python<'py>, workflow: String) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let coordinator = self.coordinator.clone();
@@ -357,7 +362,7 @@ impl Coordinator {
     }
 }
 
-/// The middleware of a coordinator, for any bus.
+/// The middleware of a coordinator, which any bus can use.
 #[pyclass(frozen, module = "rulec")]
 pub struct Middleware(payload::Coordinator);
 

@@ -1,4 +1,5 @@
-//! How rules decide messages: one, many, prepared ones, and the messages of a session.
+//! Methods that decide messages: one message, many messages, prepared messages, and the messages of
+//! a session.
 
 use super::decision::Decision;
 use super::error::{is_message_error, message_error};
@@ -16,8 +17,8 @@ use rulec_base::json::JsonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
-/// Decides one message, given as any supported Python value. The message is read with the GIL and
-/// decided without the GIL if that takes long; see [`Pace`].
+/// Decides one message, given as any supported Python value. Reads the message with the GIL.
+/// Decides it without the GIL if the decision is slow; see [`Pace`].
 fn decide_one(
     py: Python<'_>,
     entry: &Entry<'_>,
@@ -84,9 +85,8 @@ impl Rules {
         messages.try_iter()?.enumerate().map(decide).collect()
     }
 
-    /// Decides a sequence of messages given as JSON text, on `threads` threads, which do not hold
-    /// the interpreter lock. The error for an invalid message contains the index
-    /// of the message.
+    /// Decides a sequence of messages given as JSON text, on `threads` threads. These threads run
+    /// without the GIL. The error for an invalid message contains the index of the message.
     #[pyo3(signature = (texts, *, entry = None, threads = 1))]
     fn decide_json_many(
         &self,
@@ -101,8 +101,8 @@ impl Rules {
         decide_lines(py, entry, &lines, threads)
     }
 
-    /// Returns a session: the fastest way to decide many messages, one after another, in one
-    /// thread. `history` is a store of earlier messages, which the session reads and extends.
+    /// Returns a session, which decides many messages in one thread as fast as possible. `history`
+    /// is a store of recorded messages, which the session reads and extends.
     #[pyo3(signature = (*, entry = None, history = None))]
     fn session(&self, entry: Option<&str>, history: Option<&Bound<'_, PyAny>>) -> PyResult<Session> {
         let session = self.entry(entry)?.session();
@@ -122,12 +122,12 @@ impl Rules {
     }
 }
 
-/// The number of texts that a thread decides at a time. It is large enough that passing the GIL on
-/// costs little, and small enough that the decisions of a block fit into the cache.
+/// The number of texts that a thread decides before it passes the results on. Large enough that
+/// passing results costs little. Small enough that the decisions of a block fit into the CPU cache.
 const BLOCK: usize = 512;
 
-/// Decides JSON texts on `threads` threads. The calling thread converts the decisions of the blocks
-/// that are ready to Python objects.
+/// Decides JSON texts on `threads` threads. The calling thread converts finished blocks of
+/// decisions to Python objects.
 fn decide_lines(
     py: Python<'_>,
     entry: Entry<'_>,
@@ -151,7 +151,7 @@ fn decide_lines(
     let (next, blocks, decide) = (AtomicUsize::new(0), &blocks, &decide);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(2 * threads);
-        // The lock allows `without_gil` to borrow the receiver; no other thread takes it.
+        // `without_gil` can borrow the receiver only through a lock. No other thread uses the lock.
         let receiver = Mutex::new(receiver);
         let receive = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         for _ in 0..threads.min(blocks.len()) {
@@ -190,18 +190,18 @@ fn convert_block(py: Python<'_>, start: usize, decided: DecidedBlock) -> PyResul
     decided.collect()
 }
 
-/// Rules with their own working memory, for the decisions of one thread.
+/// Rules with a working memory of their own, which one thread reuses for each decision.
 #[pyclass(frozen, module = "rulec")]
 pub struct Session {
     pub session: Mutex<rulec::Session>,
     pub rules: rulec::Rules,
-    /// Whether the session has a store of earlier messages.
+    /// Whether the session has a store of recorded messages.
     pub has_store: bool,
 }
 
 #[pymethods]
 impl Session {
-    /// Decides a message. The interpreter lock is not released.
+    /// Decides a message. Holds the GIL during the decision.
     fn decide(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(message.py()).unwrap_or_else(PoisonError::into_inner);
         if message.cast::<PyDict>().is_ok()
@@ -213,7 +213,7 @@ impl Session {
         Ok(Decision::new(session.decide(&message)))
     }
 
-    /// Decides a message given as JSON text. The interpreter lock is not released.
+    /// Decides a message given as JSON text. Holds the GIL during the decision.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
         let decision = session.decide_line(text_bytes(text)?);

@@ -16,14 +16,14 @@ use std::hash::{Hash, Hasher};
 #[pyclass(frozen, module = "rulec")]
 pub struct Decision(Source);
 
-/// Where the parts of a decision come from.
+/// The source of a decision's attributes: the library, or a pickle.
 enum Source {
     Made(rulec::Decision),
-    /// The values of all attributes by name, as a pickled decision has them.
+    /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
 }
 
-/// The attributes of a decision, which pickling stores, and the JSON text as `to_json`.
+/// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
 const ATTRIBUTES: [&str; 20] = [
     "entry",
     "chosen",
@@ -55,7 +55,7 @@ impl Decision {
         Decision(Source::Made(decision))
     }
 
-    /// Returns the decision of the library; an error if the decision was pickled.
+    /// Returns the library's decision. Fails for a decision that was restored from a pickle.
     pub fn made(&self) -> PyResult<&rulec::Decision> {
         match &self.0 {
             Source::Made(decision) => Ok(decision),
@@ -65,7 +65,7 @@ impl Decision {
         }
     }
 
-    /// Returns an attribute: what `read` returns for a decision, or the pickled value.
+    /// Returns an attribute of the decision: the result of `read`, or the value from the pickle.
     fn read<'d, 'py, T: IntoPyObject<'py>>(
         &'d self,
         py: Python<'py>,
@@ -200,7 +200,7 @@ impl Decision {
         self.read_any(py, "exceeded", |decision| Ok(pythonize(py, decision.exceeded())?))
     }
 
-    /// Host functions that failed, as pairs of the function's name and the exception's text.
+    /// The host functions that failed, as pairs of the function's name and the exception's text.
     #[getter]
     fn failures<'py>(&self, py: Python<'py>) -> Value<'py> {
         self.read(py, "failures", |decision| {
@@ -255,7 +255,7 @@ impl Decision {
     }
 }
 
-/// Creates a decision from the attributes that pickling has stored.
+/// Restores a decision from the attributes that pickling has stored.
 #[pyfunction]
 pub fn unpickled_decision(attributes: Bound<'_, PyDict>) -> Decision {
     Decision(Source::Pickled(attributes.unbind()))

@@ -1,5 +1,4 @@
-//! Rules that are loaded from other systems' JSON documents, and the report on the items of such a
-//! document.
+//! Loading rules from JSON documents of other systems, with a report on the items of the document.
 
 use super::error::{library_error, unknown_name_error};
 use super::message::tree;
@@ -9,7 +8,7 @@ use pyo3::types::{PyBytes, PyString};
 use pythonize::pythonize;
 use rulec_import::{Imported, Options, System};
 
-/// One item of a JSON document, and what loading did with it.
+/// One item of a JSON document, and the result of loading it.
 #[pyclass(frozen, skip_from_py_object, module = "rulec")]
 #[derive(Clone)]
 pub struct ReportItem(rulec_import::ReportItem);
@@ -27,7 +26,7 @@ impl ReportItem {
         &self.0.name
     }
 
-    /// `loaded`, `adapted` or `skipped`.
+    /// The result of loading the item: `loaded`, `adapted` or `skipped`.
     #[getter]
     fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.outcome)?)
@@ -45,7 +44,7 @@ impl ReportItem {
         self.0.warnings.iter().map(|(code, message)| (code.to_string(), message.to_string())).collect()
     }
 
-    /// The JSON pointer of the item; for a skipped item, of the part that is wrong.
+    /// The JSON pointer of the item. For a skipped item, the pointer of the part that is wrong.
     #[getter]
     fn pointer(&self) -> &str {
         &self.0.pointer
@@ -74,12 +73,13 @@ impl ReportItem {
     }
 }
 
-/// Returns the import options. With `strict`, an item that cannot be translated is an error.
+/// Returns the import options. With `strict`, an item that cannot be translated makes the import
+/// fail.
 pub fn options(strict: bool) -> Options {
     if strict { Options::default().strict() } else { Options::default() }
 }
 
-/// Loads the rules of a document, given as JSON text or as Python values.
+/// Loads rules from the document of another system, given as JSON text or as Python values.
 pub fn load_document(
     py: Python<'_>,
     system: System,
@@ -99,14 +99,15 @@ pub fn load_document(
     imported.map_err(library_error)
 }
 
-/// Returns the items of the report on the document from which rules were loaded. Empty if the rules
-/// come from no document.
+/// Returns the report on the document from which rules were loaded. Empty if the rules were not
+/// loaded from a document.
 pub fn report_items(imported: Option<&Imported>) -> Vec<ReportItem> {
     let items = imported.map(|imported| imported.report.items()).unwrap_or_default();
     items.iter().cloned().map(ReportItem).collect()
 }
 
-/// Writes rules as a JSON document. Returns the document and the report on the rules.
+/// Writes rules as the JSON document of another system. Returns the document, and a report on the
+/// rules.
 pub fn export_document<'py>(
     py: Python<'py>,
     rules: &rulec::Rules,

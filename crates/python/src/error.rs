@@ -28,8 +28,8 @@ create_exception!(
     "A router that cannot be built, or rules that it cannot take."
 );
 
-/// An exception class with two base classes: [`RulecError`], and the built-in class that programs
-/// catch for this kind of error. `create_exception!` allows only one base class.
+/// An exception class with two base classes: [`RulecError`], and a built-in class that programs may
+/// catch. `create_exception!` supports only one base class.
 struct ErrorClass {
     class: PyOnceLock<Py<PyType>>,
     name: &'static str,
@@ -142,8 +142,8 @@ pub struct Diagnostic {
     fixes: Vec<Fix>,
 }
 
-/// Returns the advice about a diagnostic where this package needs other words than Rust; otherwise
-/// `None`.
+/// Returns the help for a diagnostic, if Python programs need another text than Rust programs.
+/// Otherwise returns `None`.
 fn python_help(diagnostic: &rulec::Diagnostic, sources: &SourceMap) -> Option<Message> {
     let span = diagnostic.span().filter(|_| diagnostic.code == Code::HostFunction)?;
     diagnostic.help.as_ref().filter(|help| help.to_string().contains("Compiler::new()"))?;

@@ -47,7 +47,7 @@ impl DecisionMade {
         self.0.confidence
     }
 
-    /// The kinds of the decisions that were rejected before, and that this decision replaces.
+    /// The kinds of the earlier decisions that were rejected and that this decision replaces.
     #[getter]
     fn instead_of(&self) -> Vec<String> {
         self.0.instead_of.clone()
@@ -232,7 +232,7 @@ impl NodeExecutionFailed {
         self.0.error_code.as_deref()
     }
 
-    /// Facts about the run before the failure, such as the outputs of earlier nodes.
+    /// Data about the run before the failure, such as the outputs of earlier nodes.
     #[getter]
     fn execution_context<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &self.0.execution_context)?)
@@ -260,7 +260,7 @@ pub fn fields(value: Option<&Bound<'_, PyAny>>, name: &str) -> PyResult<Map<Stri
     }
 }
 
-/// Returns an event as the Python object of its class.
+/// Converts an event to an object of its Python class.
 pub fn to_python(py: Python<'_>, event: payload::DecisionEvent) -> PyResult<Py<PyAny>> {
     Ok(match event {
         payload::DecisionEvent::Proposal(decision) => Py::new(py, DecisionMade(decision))?.into_any(),
@@ -273,7 +273,7 @@ pub fn to_python(py: Python<'_>, event: payload::DecisionEvent) -> PyResult<Py<P
     })
 }
 
-/// Returns the event that a Python object is; `None` if it is an object of another class.
+/// Converts a Python object to the event that it holds; `None` if the object is not an event.
 pub fn from_python(event: &Bound<'_, PyAny>) -> Option<payload::DecisionEvent> {
     if let Ok(made) = event.cast::<DecisionMade>() {
         return Some(made.get().0.clone().into());

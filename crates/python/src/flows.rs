@@ -11,15 +11,15 @@ use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
 use rulec_base::json::DecimalPaths;
 use rulec_http::FlowExecutor;
 
-/// Finds the flow for a message: by patterns, then by the built-in classifier.
+/// Finds the flow that a message starts: first by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
 pub struct Flows {
     matcher: FlowMatcher,
-    /// What executes flows; `None` without an HTTP client.
+    /// The executor that runs flows by HTTP; `None` if no HTTP client was given.
     executor: Option<FlowExecutor>,
 }
 
-/// A flow that was found for a text, by a pattern or by the classifier.
+/// A flow that a pattern or the classifier found for a text.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct FlowHit {
     id: String,
@@ -49,7 +49,7 @@ impl Flows {
         Ok(Flows { matcher: FlowMatcher::offline(rules)?, executor: None })
     }
 
-    /// Adds the client that calls the endpoint of the rules.
+    /// Adds the HTTP client that calls the endpoint which the rules declare.
     pub fn with_client(self, client: &HttpClient) -> PyResult<Flows> {
         let executor = FlowExecutor::of_rules(client.0.clone(), &self.matcher).map_err(http_error)?;
         Ok(Flows { executor: Some(executor), ..self })
@@ -76,8 +76,8 @@ impl Flows {
         })
     }
 
-    /// Returns the intent flows (flows found by meaning) most similar to a text, best first. Empty
-    /// if `find` returns a flow for the text.
+    /// Returns the intent flows (flows found by the meaning of a text) that are most similar to a
+    /// text, best first. Empty if `find` returns a flow for the text.
     fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
         without_gil(py, || match self.matcher.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
@@ -99,14 +99,16 @@ impl Flows {
         Ok(pythonize(py, &self.matcher.tool().to_json())?)
     }
 
-    /// The request that executes a flow, as the rules declare it; None if they do not.
+    /// The HTTP request that executes a flow, as the rules declare it. None if the rules declare
+    /// none.
     #[getter]
     fn endpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.matcher.endpoint().map(|endpoint| pythonize(py, endpoint)).transpose()?)
     }
 
-    /// Executes a flow, given by its hit or its id: sends the request of `endpoint`. `{name}` in it
-    /// is one of the `arguments`, and `#name#` a field of the `context`.
+    /// Executes a flow by sending the request of `endpoint`. `flow` is a hit or an id. In the
+    /// request, `{name}` is replaced by one of the `arguments`, and `#name#` by a field of the
+    /// `context`.
     #[pyo3(signature = (flow, context = None, *, arguments = None))]
     fn execute<'py>(
         &self,
@@ -134,7 +136,7 @@ impl Flows {
     }
 }
 
-/// The question that a language model answers to make a choice.
+/// The question that a language model must answer to make a choice.
 #[pyclass(frozen, module = "rulec")]
 pub struct Question(pub choice::Question);
 
@@ -181,7 +183,7 @@ impl Question {
         Ok(pythonize(py, &self.0.tool().to_json())?)
     }
 
-    /// Returns what a model receives to answer the question for a message.
+    /// Returns the prompt and the tool that a model needs to answer the question for a message.
     fn request(&self, message: &Bound<'_, PyAny>) -> PyResult<ModelRequest> {
         Ok(ModelRequest(self.0.request(&object(message, DecimalPaths::none())?)))
     }

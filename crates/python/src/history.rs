@@ -1,4 +1,4 @@
-//! Stores of the earlier messages that rules read as `history`.
+//! Stores of recorded messages, which rules read as `history`.
 
 use super::error::{exception_text, library_error};
 use super::message::tree;
@@ -11,8 +11,8 @@ use rulec::history::{self, Events, RecordError, Store, StoreError};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// Keeps the earlier messages of each key in memory. Threads and sessions may share a store. If
-/// there are more than `max_keys` keys, the key that was used least recently is removed.
+/// Keeps the recorded messages of each key in memory. Threads and sessions can share a store. If
+/// there are more than `max_keys` keys, removes the messages of the least recently used key.
 #[pyclass(frozen, module = "rulec")]
 pub struct MemoryStore(Arc<history::MemoryStore>);
 
@@ -25,7 +25,7 @@ impl MemoryStore {
         MemoryStore(Arc::new(history::MemoryStore::new(max_keys)))
     }
 
-    /// The number of keys with messages.
+    /// The number of keys that have messages.
     #[getter]
     fn key_count(&self) -> usize {
         self.0.key_count()
@@ -36,8 +36,9 @@ impl MemoryStore {
     }
 }
 
-/// A store in Python. Its method `with_key` returns a context manager, which gives the list of the
-/// earlier messages of a key. The store keeps the list that the `with` block leaves.
+/// A store that is a Python object. Its method `with_key` returns a context manager. The context
+/// manager provides the list of a key's recorded messages, and keeps the list as it is at the end
+/// of the `with` block.
 struct PythonStore(Py<PyAny>);
 
 impl PythonStore {
@@ -55,7 +56,7 @@ impl PythonStore {
     }
 }
 
-/// Calls `work` with the messages in a Python list, and writes its changes into the list.
+/// Calls `work` with the messages in a Python list, and applies the changes of `work` to the list.
 fn change_messages(messages: &Bound<'_, PyAny>, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
     let Json::Array(elements) = tree(messages, "the history")? else {
         return Err(library_error("the context manager of `with_key` gives a list of dicts"));
@@ -72,7 +73,8 @@ impl Store for PythonStore {
     }
 }
 
-/// Returns the store that a program gives for sessions of these rules.
+/// Converts the store that a program passes for sessions of these rules. Fails if the rules have no
+/// `history` statement, or the object is not a store.
 pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<dyn Store>> {
     if !rules.has_history() {
         return Err(library_error(RecordError::NoHistory));

@@ -40,7 +40,7 @@ fn call(py: Python<'_>, function: &Py<PyAny>, args: &[Json]) -> PyResult<Json> {
     tree(&function.bind(py).call1(PyTuple::new(py, args)?)?, "the result")
 }
 
-/// Returns the number of arguments that a function takes, if the number is fixed.
+/// Returns the number of arguments that a function takes; `None` if the number is not fixed.
 fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     let py = function.py();
     let inspect = py.import(intern!(py, "inspect")).ok()?;
@@ -60,7 +60,7 @@ fn arity(function: &Bound<'_, PyAny>) -> Option<usize> {
     Some(count)
 }
 
-/// Checks that the rules declare each function that the program gives.
+/// Checks that the rules declare each function that the program has passed.
 pub fn check_functions_declared(
     rules: &rulec::Rules,
     functions: Option<&Bound<'_, PyMapping>>,

@@ -1,4 +1,4 @@
-//! HTTP calls to hosts that the program allows, and language models that are asked by such calls.
+//! HTTP calls to hosts that the program allows, and language models at HTTP endpoints.
 
 use super::error::{RulecError, library_error};
 use super::events::fields;
@@ -22,7 +22,7 @@ create_exception!(
     "A call that failed, or that the list of hosts does not allow."
 );
 
-/// The environment variable that has the API key of a language model.
+/// The environment variable with the API key of a language model.
 const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
 pub fn http_error(error: impl ToString) -> PyErr {
@@ -84,17 +84,18 @@ impl HttpClient {
         self.send(py, rulec_http::Request::post(url, &tree(body, "the body")?), headers, key)
     }
 
-    /// The worker of `HTTP` nodes in plans: their config has `url`, `method`, `headers` and a body.
+    /// The worker for `HTTP` nodes in plans. The config of such a node has `url`, `method`,
+    /// `headers` and a body.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::node(self.0.clone())))
     }
 
-    /// The worker of workflow nodes whose config is an endpoint.
+    /// The worker for workflow nodes whose config describes an HTTP endpoint to call.
     fn endpoint_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::endpoint_node(self.0.clone())))
     }
 
-    /// The worker of workflow nodes that ask several endpoints at once.
+    /// The worker for workflow nodes that call several endpoints at the same time.
     fn council_node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
     }
@@ -166,9 +167,9 @@ impl Response {
 #[pyclass(frozen, module = "rulec")]
 pub struct HttpHandler(Arc<dyn Fn(rulec_runtime::route::Request) -> HandlerReply + Send + Sync>);
 
-/// Returns a handler for a `Router`: it sends the request that `endpoint` describes, and replies
-/// with the response's body. `{name}` in the endpoint is an argument of the route, and `#name#` a
-/// field of the message's `ctx`.
+/// Returns a handler for a `Router`. The handler sends the request that `endpoint` describes, and
+/// replies with the body of the response. In `endpoint`, `{name}` is replaced by an argument of the
+/// route, and `#name#` by a field of the message's `ctx`.
 #[pyfunction]
 pub fn http_handler(client: &Bound<'_, HttpClient>, endpoint: &Bound<'_, PyAny>) -> PyResult<HttpHandler> {
     let template = Template::parse(&tree(endpoint, "the endpoint")?).map_err(http_error)?;
@@ -226,7 +227,7 @@ impl ChatModel {
         Ok(ChatModel(chat_model))
     }
 
-    /// The worker of `LLM` nodes in plans.
+    /// The worker for `LLM` nodes in plans.
     fn node(&self) -> NodeFactory {
         NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
     }
@@ -236,13 +237,13 @@ impl ChatModel {
     }
 }
 
-/// What a model receives to choose one of several ids: a flow, or a branch of a choice.
+/// A request that lets a model choose one of several ids: a flow, or a branch of a choice.
 #[pyclass(frozen, module = "rulec")]
 pub struct ModelRequest(pub rulec::prompt::ModelRequest);
 
 #[pymethods]
 impl ModelRequest {
-    /// The name of the choice, or `flows`.
+    /// The name of the choice; `flows` if the model chooses a flow.
     #[getter]
     fn name(&self) -> &str {
         &self.0.name
@@ -254,7 +255,7 @@ impl ModelRequest {
         &self.0.system
     }
 
-    /// The fields of the message as JSON text; None if there are none.
+    /// Further fields of the message as JSON text, for the model; None if there are none.
     #[getter]
     fn known(&self) -> Option<&str> {
         self.0.known.as_deref()
@@ -266,7 +267,7 @@ impl ModelRequest {
         &self.0.text
     }
 
-    /// The ids among which the model chooses.
+    /// The ids from which the model chooses.
     #[getter]
     fn ids(&self) -> Vec<&str> {
         self.0.tool.ids().iter().map(String::as_str).collect()
@@ -278,7 +279,7 @@ impl ModelRequest {
         Ok(pythonize(py, &self.0.tool.to_json())?)
     }
 
-    /// The messages for a chat API.
+    /// The messages to send to a chat API, as dicts with `role` and `content`.
     #[getter]
     fn messages<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let message = |role: &str, text: &str| serde_json::json!({"role": role, "content": text});
@@ -289,8 +290,8 @@ impl ModelRequest {
         Ok(pythonize(py, &messages)?)
     }
 
-    /// Reads what a model answered: an id, or the arguments of its tool call as a dict or as JSON
-    /// text. Returns the id and the reason; None if the model called no tool.
+    /// Reads the answer of a model: an id, or the arguments of its tool call as a dict or JSON
+    /// text. Returns the chosen id and the reason. None if the model called no tool.
     fn picked(&self, answer: &Bound<'_, PyAny>) -> PyResult<Option<(String, Option<String>)>> {
         let tool = &self.0.tool;
         let answer = match tree(answer, "the answer")? {
@@ -313,7 +314,7 @@ impl ModelRequest {
     }
 }
 
-/// Converts the arguments and the context of a call.
+/// Converts the keyword arguments `arguments` and `context` of a call to JSON objects.
 pub fn call_values(
     arguments: Option<&Bound<'_, PyAny>>,
     context: Option<&Bound<'_, PyAny>>,

@@ -1,4 +1,5 @@
-//! Python classes that check payloads by rules. A payload is a proposal of a language model.
+//! Python classes that check payloads by rules. A payload is a decision that a language model
+//! proposes.
 
 use super::decision::json_text;
 use super::error::message_error;
@@ -31,7 +32,8 @@ impl Judge {
         Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
     }
 
-    /// Explains each violated rule, with the values that its condition read; warnings come last.
+    /// Explains each violated rule, with the values that its condition read. Errors come first,
+    /// then warnings.
     fn why<'py>(&self, py: Python<'py>, payload: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let payload = tree(payload, "the payload")?;
         Ok(pythonize(py, &without_gil(py, || self.0.why(&payload)))?)
@@ -120,14 +122,14 @@ impl Judgement {
         all(self.0.warnings())
     }
 
-    /// The corrections that were applied: the kind (`default`, `clamp` or `remove`) and the path of
-    /// each.
+    /// The applied corrections, as pairs of the correction's kind (`default`, `clamp` or `remove`)
+    /// and the path of the corrected value.
     #[getter]
     fn corrections(&self) -> Vec<(&str, &str)> {
         self.0.corrections().iter().map(|applied| (applied.kind, &*applied.path)).collect()
     }
 
-    /// The rules that could not be checked: the rule, the path and the reason of each.
+    /// The rules that could not be checked, as tuples of the rule's name, the path and the reason.
     #[getter]
     fn unchecked(&self) -> Vec<(String, String, String)> {
         let to_tuple = |unchecked: &payload::Unchecked| {
@@ -142,7 +144,7 @@ impl Judgement {
         Ok(self.0.corrected().map(|corrected| pythonize(py, corrected)).transpose()?)
     }
 
-    /// The payload kind that replaces a rejected payload; None if there is no fallback kind.
+    /// The payload kind to propose instead of a rejected payload. None if the rules name none.
     #[getter]
     fn fallback(&self) -> Option<&str> {
         self.0.fallback()

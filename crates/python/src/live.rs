@@ -76,11 +76,11 @@ impl Edit {
     }
 }
 
-/// Rules that can be edited while other threads decide with them.
+/// Rules that can be edited while threads decide with them.
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
     rules: rulec::LiveRules,
-    /// The Python functions that the rules call, by name. Kept for the snapshots.
+    /// The Python functions that the rules call, by name. Kept for `snapshot`.
     functions: Option<Py<PyMapping>>,
 }
 
@@ -90,7 +90,7 @@ impl LiveRules {
         LiveRules { rules, functions }
     }
 
-    /// Registers the Python functions that the rules call, then runs `compile` without the GIL.
+    /// Runs `compile` without the GIL, with a compiler that knows the Python functions.
     fn compile(
         py: Python<'_>,
         functions: Option<Bound<'_, PyMapping>>,
@@ -186,31 +186,32 @@ impl LiveRules {
         self.apply(py, &[Edit::replace(statement, table, file).0])
     }
 
-    /// Removes a statement by keyword and name; a bare name means a route. Returns the new
-    /// generation (version number of the rules).
+    /// Removes a statement, given by its keyword and name. A bare name means a route. Returns the
+    /// new generation (version number of the rules).
     #[pyo3(signature = (name, *, table = None, file = None))]
     fn remove(&self, py: Python<'_>, name: &str, table: Option<&str>, file: Option<&str>) -> PyResult<u64> {
         self.apply(py, &[Edit::remove(name, table, file).0])
     }
 
-    /// Applies edits at once: a decision sees all of them or none. Returns the new generation
-    /// (version number of the rules).
+    /// Applies a list of edits as one change: a decision sees all of the edits or none. Returns the
+    /// new generation (version number of the rules).
     fn edit(&self, py: Python<'_>, edits: Vec<Bound<'_, Edit>>) -> PyResult<u64> {
         self.apply(py, &edits.iter().map(|edit| edit.get().0.clone()).collect::<Vec<_>>())
     }
 
-    /// True if a table has a route of this name.
+    /// True if the table `table` has a route named `route`.
     #[pyo3(signature = (route, *, table = "routes"))]
     fn contains(&self, py: Python<'_>, route: &str, table: &str) -> PyResult<bool> {
         without_gil(py, || self.rules.contains(table, route)).map_err(|error| edit_error(py, &error))
     }
 
-    /// Compiles the pending edits into the rule set, which otherwise happens in the background.
+    /// Compiles the pending edits into the rule set now. Otherwise a background thread does this
+    /// later.
     fn merge(&self, py: Python<'_>) -> PyResult<()> {
         without_gil(py, || self.rules.merge()).map_err(|error| compile_error(py, &error))
     }
 
-    /// Returns a snapshot of the rules, with all edits.
+    /// Returns an unchanging copy of the rules, with all edits.
     fn snapshot(&self, py: Python<'_>) -> PyResult<Rules> {
         self.merge(py)?;
         let functions = self.functions.as_ref().map(|functions| functions.clone_ref(py));
@@ -239,8 +240,7 @@ impl LiveRules {
     }
 }
 
-/// Returns the rules that an argument gives: `Rules`, or `LiveRules` if they are edited while they
-/// serve.
+/// Returns the live rules in an argument, which is `Rules` or `LiveRules`.
 pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
     match rules.cast::<LiveRules>() {
         Ok(live) => Ok(live.get().rules.clone()),
@@ -260,7 +260,7 @@ pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
 #[pyclass(frozen, eq, module = "rulec")]
 #[derive(PartialEq)]
 pub struct WatchStatus {
-    /// The generation of the rules that became active last.
+    /// The generation of the rules that became active most recently.
     #[pyo3(get)]
     generation: u64,
     /// The number of versions that became active, including the first.
@@ -290,13 +290,14 @@ impl WatchStatus {
     }
 }
 
-/// Rules that follow a file: a rule file with its imports, or an artifact. A version that cannot be
-/// loaded is refused, and the last good version stays active.
+/// Rules that follow a file: a rule file with its imports, or an artifact. When the file changes,
+/// its new version becomes active. A version that cannot be loaded is refused, and the last good
+/// version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     rules: route::WatchedRules,
-    /// A second handle to the same rules. Only `changed` locks it, and waits through it for the
-    /// next status, so that no other method has to wait.
+    /// A second handle to the same watched file. Only `changed` locks it, while it waits for the
+    /// next status. So no other method waits for that lock.
     changes: Arc<Mutex<route::WatchedRules>>,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
@@ -304,8 +305,9 @@ pub struct WatchedRules {
 
 #[pymethods]
 impl WatchedRules {
-    /// Loads the file and watches it. `functions` are the Python functions that the rules may call,
-    /// by name. `log` is a `DecisionLog`, or the path or function of one.
+    /// Loads the file and watches it. `functions` maps names to Python functions that the rules may
+    /// call. `log` is a `DecisionLog`, the path of a log file, or a function that receives each
+    /// line.
     #[new]
     #[pyo3(signature = (path, *, functions = None, log = None))]
     fn new(
@@ -324,8 +326,8 @@ impl WatchedRules {
         Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules, functions })
     }
 
-    /// Decides a message by the active version of the file, counts the decision and logs it.
-    /// `entry` names the table, choice or router that decides.
+    /// Decides a message by the active version of the file. Counts the decision, and writes it to
+    /// the log. `entry` names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;

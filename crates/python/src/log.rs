@@ -14,9 +14,10 @@ pub struct DecisionLog(route::DecisionLog);
 
 #[pymethods]
 impl DecisionLog {
-    /// Creates a log. `target` is the path of a file to append to, or a function that receives each
-    /// line as text, on a thread of its own. `message`, `explanation` and `analysis` say what a
-    /// line contains. At most `capacity` lines wait; further lines are dropped and counted.
+    /// Creates a log. `target` is the path of a file to append to, or a function. The function
+    /// receives each line as text, on a separate thread. `message`, `explanation` and `analysis`
+    /// select what a line contains. At most `capacity` lines wait; further lines are dropped and
+    /// counted.
     #[new]
     #[pyo3(signature = (target, *, message = true, explanation = false, analysis = false, capacity = 1024))]
     fn new(
@@ -35,12 +36,13 @@ impl DecisionLog {
         Ok(DecisionLog(log?))
     }
 
-    /// Returns the numbers of lines that were written, dropped and failed, and the latest error.
+    /// Returns the numbers of lines that were written, were dropped, and could not be written, and
+    /// the last error.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         stats_to_python(py, &self.0.stats())
     }
 
-    /// Waits until the lines of all earlier decisions are written, and returns `stats()`.
+    /// Waits until the lines of all earlier decisions are written. Returns the same as `stats()`.
     fn flush<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let log = self.0.clone();
         start_future(py, async move {
@@ -49,7 +51,7 @@ impl DecisionLog {
         })
     }
 
-    /// Like `flush`, and closes the log. Later decisions are counted as dropped.
+    /// Waits like `flush`, then closes the log. Later decisions are counted as dropped.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let log = self.0.clone();
         start_future(py, async move {
@@ -75,8 +77,8 @@ fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bo
     Ok(pythonize(py, &stats)?)
 }
 
-/// Returns the log that the argument `log` describes: a `DecisionLog`, or what it is made of. For a
-/// log that is made here, `analysis` says whether lines contain the analysis of the text.
+/// Returns the log in an argument `log`: a `DecisionLog`, or its target. If the log is created
+/// here, `analysis` selects whether its lines contain the analysis of the text.
 pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
     match log.cast::<DecisionLog>() {
         Ok(log) => Ok(log.get().0.clone()),
@@ -84,7 +86,7 @@ pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::D
     }
 }
 
-/// Passes each line of a log to a Python function.
+/// A writer that passes each line of a log to a Python function.
 struct FunctionWriter {
     function: Py<PyAny>,
 }

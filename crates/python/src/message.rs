@@ -1,6 +1,7 @@
 //! Converts Python values to messages. Dicts, lists and scalars are read directly into the engine's
-//! slots (its variables for message fields). This needs no JSON tree and runs no Python code. Other
-//! values that represent JSON (models, dataclasses, times, enumerations) become a tree first.
+//! slots (its variables for message fields). This needs no JSON tree, and runs no Python code.
+//! Other values, such as models, dataclasses, times and enumeration members, are converted to JSON
+//! first.
 
 use super::error::message_error;
 use pyo3::exceptions::PyTypeError;
@@ -27,8 +28,8 @@ impl<'a, 'py> DirectValue<'a, 'py> {
     }
 }
 
-/// Returns the error for a value that cannot be read directly. The caller then converts the value
-/// to JSON, and that conversion reports an error if the value is invalid.
+/// Returns the error for a value that cannot be read directly. The caller ignores the error and
+/// converts the value to JSON. That conversion reports the error if the value is invalid.
 fn not_direct_error<E: Error>() -> E {
     E::custom("not plain")
 }
@@ -58,7 +59,7 @@ impl Serialize for DirectValue<'_, '_> {
             }
             return match int.extract::<u64>() {
                 Ok(int) => serializer.serialize_u64(int),
-                // The JSON reader also converts larger integers to floats.
+                // A larger integer becomes a float, as in the JSON reader.
                 Err(_) => serializer.serialize_f64(int.extract::<f64>().map_err(|_| not_direct_error())?),
             };
         }
@@ -98,8 +99,8 @@ impl DirectValue<'_, '_> {
     }
 }
 
-/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict unchanged, without
-/// looking for the method of a model in it, which saves time for every message.
+/// Converts a pydantic model to a dict, like `dump_model`. Returns a dict at once: searching it for
+/// a model's method would cost time for every message.
 pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if message.cast::<PyDict>().is_ok() { Ok(message.clone()) } else { dump_model(message) }
 }
@@ -107,7 +108,7 @@ pub fn as_dict<'py>(message: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> 
 /// Converts a pydantic model to a dict of JSON types; other values are returned unchanged.
 fn dump_model<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let name = intern!(value.py(), "model_dump");
-    // A model class has the method too, but is not a model.
+    // The class of a model has the method `model_dump` too, but is not a model itself.
     match value.getattr_opt(name)? {
         Some(model_dump) if value.cast::<pyo3::types::PyType>().is_err() => {
             let options = PyDict::new(value.py());
@@ -132,14 +133,13 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
     }
 }
 
-/// Converts a Python value to JSON (a `serde_json` value); `value_name` names the Python value in
-/// error messages.
+/// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     TreeConverter { what: value_name, path: Vec::new(), places: DecimalPaths::none() }.value(value)
 }
 
-/// Converts a message to JSON; a value that is not an object is an error. At the given paths, a
-/// `decimal.Decimal` keeps its digits; elsewhere it becomes the nearest float.
+/// Converts a message to JSON. Fails if the message is not an object. At the paths `places`, a
+/// `decimal.Decimal` keeps all its digits. Elsewhere it becomes the nearest float.
 pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     let converted = TreeConverter { what: "the message", path: Vec::new(), places }.value(value);
     match converted? {
@@ -190,7 +190,8 @@ fn exact_to_python<'py>(py: Python<'py>, value: &Json, places: &DecimalPaths) ->
     }
 }
 
-/// Returns the entries of a Python mapping from names to values; none if there is no mapping.
+/// Returns the entries of a Python mapping, as pairs of name and value. Empty if there is no
+/// mapping.
 pub fn mapping_entries<'py>(
     mapping: Option<&Bound<'py, PyMapping>>,
 ) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
@@ -204,12 +205,12 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().qualname().map_or_else(|_| "?".to_owned(), |name| name.to_string())
 }
 
-/// Converts Python values to JSON. Keeps the path of the current value for error messages.
+/// Converts Python values to JSON. Tracks the path of the current value, for error messages.
 struct TreeConverter<'w> {
     what: &'w str,
     path: Vec<String>,
-    /// The paths, at or inside the current value, where the rules read decimals, so that numbers
-    /// keep their digits.
+    /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
+    /// paths keep all their digits.
     places: &'w DecimalPaths,
 }
 
@@ -303,7 +304,7 @@ impl TreeConverter<'_> {
         Ok(Json::Array(list))
     }
 
-    /// Converts a value whose type JSON does not have, such as a time or a dataclass.
+    /// Converts a value of a Python type that JSON lacks, such as a time or a dataclass.
     fn convert_other_type(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         let py = value.py();
         let dumped = dump_model(value)?;
@@ -356,7 +357,7 @@ impl TreeConverter<'_> {
     }
 }
 
-/// The conversion of a Python value whose type JSON does not have.
+/// How to convert a value of a Python type that JSON lacks.
 #[derive(Clone, Copy)]
 enum Conversion {
     /// A member of a Python enumeration, converted by its value.
@@ -365,7 +366,8 @@ enum Conversion {
     Date,
     Text,
     Number,
-    /// A decimal number: its text where the rules read decimals, elsewhere the nearest float.
+    /// A decimal number. It becomes its text at paths where rules read decimals, and elsewhere the
+    /// nearest float.
     Decimal,
     /// A NumPy scalar, converted as the equal Python scalar.
     Scalar,
@@ -373,8 +375,8 @@ enum Conversion {
     List,
 }
 
-/// Classes whose instances are converted to JSON: the module, the class name and the conversion.
-/// For each value, the first matching entry applies.
+/// The classes whose instances can be converted to JSON, as tuples of module, class name and
+/// conversion. The first entry that matches a value applies.
 const CLASSES: [(&str, &str, Conversion); 12] = [
     ("enum", "Enum", Conversion::EnumMember),
     ("datetime", "datetime", Conversion::DateTime),

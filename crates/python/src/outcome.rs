@@ -1,4 +1,4 @@
-//! What a router's handlers and hooks receive, and what the router returns.
+//! Python classes for the values that a router passes to handlers and hooks, and for its results.
 
 use super::decision::json_text;
 use super::message::{args_to_python, tree};
@@ -7,7 +7,7 @@ use pythonize::pythonize;
 use rulec_runtime::route::{self, HandlerOutcome};
 use serde_json::{Map, Value as Json};
 
-/// The request that a handler receives.
+/// The request that a router passes to a handler.
 #[pyclass(frozen, module = "rulec")]
 pub struct Request {
     pub message: Py<PyAny>,
@@ -16,7 +16,7 @@ pub struct Request {
 
 #[pymethods]
 impl Request {
-    /// The Python object that the caller passed to the router, or a changed copy.
+    /// The Python object that the caller passed to the router, or a copy that a hook has changed.
     #[getter]
     fn message(&self, py: Python<'_>) -> Py<PyAny> {
         self.message.clone_ref(py)
@@ -68,22 +68,22 @@ impl Request {
 #[pyclass(frozen, module = "rulec")]
 pub struct Outcome {
     outcome: route::Outcome,
-    /// The object that the handler returned, or that a hook put in its place. The library's own
-    /// outcome only says that there is a reply.
+    /// The object that the handler returned, or that a hook returned instead. The library's own
+    /// outcome records only that there is a reply.
     reply: Option<Py<PyAny>>,
     raised: Option<Py<PyAny>>,
 }
 
 impl Outcome {
-    /// Creates an outcome. `reply` and `raised` are what the Python functions returned and raised
-    /// last; only one of them belongs to the outcome.
+    /// Creates an outcome. `reply` and `raised` are the last results of the Python functions. The
+    /// one that does not belong to the outcome is dropped.
     pub fn new(outcome: route::Outcome, reply: Option<Py<PyAny>>, raised: Option<Py<PyAny>>) -> Outcome {
         let handled = outcome.reply().is_some();
         Outcome { outcome, reply: reply.filter(|_| handled), raised: raised.filter(|_| !handled) }
     }
 
-    /// Returns the library's outcome with the reply as JSON. A reply that has no JSON form is
-    /// written as its `repr`.
+    /// Returns the library's outcome, with the reply converted to JSON. A reply that cannot be
+    /// converted becomes the text of its `repr`.
     fn with_reply(&self, py: Python<'_>) -> PyResult<route::Outcome> {
         let mut outcome = self.outcome.clone();
         if let Some(reply) = &self.reply {

@@ -1,20 +1,20 @@
-//! Whether a decision releases the interpreter lock. Two threads that pass the lock to each other
-//! for each short decision are slower than one, so only long decisions release it.
+//! Selects whether a decision releases the GIL. If two threads release the GIL for each short
+//! decision, they are slower than one thread. So only long decisions release it.
 
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The size in bytes from which the decision of a text releases the lock.
+/// The minimum size of a text, in bytes, for which a decision releases the GIL.
 const LONG_TEXT: usize = 4096;
-/// The duration from which decisions of the same rules release the lock. It is far below the 5 ms
-/// after which Python itself passes the lock on.
+/// If one decision takes longer than this, later decisions of the same rules release the GIL. The
+/// value is far below 5 ms, after which Python itself passes the GIL to another thread.
 const LONG_DECISION: Duration = Duration::from_micros(200);
-/// The number of decisions of which one is timed.
+/// One of this number of decisions is timed.
 const TIMED: u32 = 64;
 
-/// How long the decisions of some rules take.
+/// Whether the decisions of a rule set are slow, as far as measured.
 #[derive(Default)]
 pub struct Pace {
     decisions: AtomicU32,
@@ -22,7 +22,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Runs a decision about a message of `bytes` bytes, 0 if the size is unknown.
+    /// Runs a decision, with or without the GIL. `bytes` is the size of the message, or 0 if it is
+    /// unknown.
     pub fn run<T: Send>(&self, py: Python<'_>, bytes: usize, decide: impl FnOnce() -> T + Send) -> T {
         if bytes >= LONG_TEXT || self.is_slow.load(Ordering::Relaxed) {
             return without_gil(py, decide);

@@ -1,4 +1,4 @@
-//! Messages whose fields have been read for one rule set.
+//! Prepared messages: their fields were read once for a rule set, and can be decided several times.
 
 use super::message::{as_dict, object};
 use pyo3::prelude::*;
@@ -25,7 +25,7 @@ self_cell! {
     }
 }
 
-/// A message whose fields have been read for one rule set. Other rule sets read the message again.
+/// A message whose fields were read once for a rule set. Other rule sets read the message again.
 #[pyclass(frozen, module = "rulec")]
 pub struct Prepared(pub Resolved);
 

@@ -1,5 +1,5 @@
-//! What the command line reports about rules, as methods of the Python class `Rules`: analysis,
-//! costs, tests, differences between versions, and changes that lead to a route.
+//! Methods of the Python class `Rules` that report about rules, like the commands of `rulec`. They
+//! analyse, measure and test rules, compare versions, and find changes that lead to a route.
 
 use super::decision::Explanation;
 use super::error::{Diagnostic, TextRange, library_error, unknown_name_error};
@@ -12,7 +12,7 @@ use rulec::{AnalysisOptions, TestOutcome, run_tests_with};
 use rulec::{condition, payload};
 use serde::Serialize;
 
-/// A finding of the analysis: a diagnostic, with a message that demonstrates it.
+/// A finding of the analysis: a diagnostic, and an example message that shows the problem.
 #[pyclass(frozen, module = "rulec")]
 pub struct Finding {
     #[pyo3(get)]
@@ -22,8 +22,8 @@ pub struct Finding {
 
 #[pymethods]
 impl Finding {
-    /// A message that demonstrates the finding. None if the finding is about every message, or
-    /// about something that no message can show.
+    /// An example message that shows the problem. None if the problem concerns every message, or
+    /// cannot be shown by a message.
     #[getter]
     fn witness<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.witness.as_ref().map(|witness| pythonize(py, witness)).transpose()?)
@@ -114,13 +114,13 @@ impl Rules {
         findings.into_iter().map(to_finding).collect()
     }
 
-    /// Returns the cost of each table's routes, as `rulec check --cost` prints it.
+    /// Returns the estimated cost of each table's routes, as `rulec check --cost` prints it.
     fn cost<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let costs = without_gil(py, || self.rules.cost());
         to_python(py, &costs)
     }
 
-    /// Returns the pairs of routes of a table that match the same messages.
+    /// Returns the pairs of routes of a table that can match the same message.
     #[pyo3(signature = (table = "routes"))]
     fn overlaps<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyAny>> {
         let overlaps = without_gil(py, || self.rules.overlaps(table)).map_err(unknown_name_error)?;
@@ -139,9 +139,9 @@ impl Rules {
         outcomes.into_iter().map(to_result).collect()
     }
 
-    /// Compares these rules with a newer version, as `rulec diff` does, and returns the messages
-    /// that the versions decide differently.
-    /// `verdict` of the returned dict is `same`, `different` or `unknown`.
+    /// Compares these rules with a newer version, as `rulec diff` does. Returns a dict with the
+    /// messages that the versions decide differently. Its key `verdict` is `same`, `different` or
+    /// `unknown`.
     fn diff<'py>(&self, py: Python<'py>, new: &Bound<'py, Rules>) -> PyResult<Bound<'py, PyAny>> {
         let new = &new.get().rules;
         let diff = without_gil(py, || self.rules.diff(new));
@@ -165,7 +165,7 @@ impl Rules {
         to_python(py, &if show_private { result } else { result.masked() })
     }
 
-    /// Returns the conditions of a choice that were ignored, because a value that they read is
+    /// Returns the conditions of a choice that were skipped, because a value that they read is
     /// missing.
     fn skipped<'py>(
         &self,
@@ -178,8 +178,8 @@ impl Rules {
         to_python(py, &without_gil(py, || entry.skipped(&message)))
     }
 
-    /// Says which of several proposed decisions runs first, and which of the others wait or are
-    /// dropped. `decisions` are pairs of an id and a payload kind, in order of arrival.
+    /// Ranks proposed decisions: which one runs first, which wait, and which are dropped.
+    /// `decisions` are pairs of an id and a payload kind, in order of arrival.
     fn arbitrate<'py>(
         &self,
         py: Python<'py>,
@@ -188,8 +188,8 @@ impl Rules {
         to_python(py, &payload::arbitrate(&self.rules, &decisions).map_err(unknown_name_error)?)
     }
 
-    /// Draws a workflow, table, choice or router, as `rulec graph` does; without a name, all of
-    /// them. `format` is `mermaid`, `dot` or `svg`.
+    /// Draws a workflow, table, choice or router, as `rulec graph` does. Without a name, draws all
+    /// of them. `format` is `mermaid`, `dot` or `svg`.
     #[pyo3(signature = (name = None, *, format = "mermaid"))]
     fn draw(&self, py: Python<'_>, name: Option<&str>, format: &str) -> PyResult<String> {
         without_gil(py, || rulec_cli::draw(&self.rules, name, format)).map_err(library_error)
@@ -208,7 +208,8 @@ impl Rules {
     }
 }
 
-/// A condition that is given as text at run time, such as the condition on an edge of a plan.
+/// A condition that is compiled from a text at run time, such as the condition on an edge of a
+/// plan.
 #[pyclass(frozen, module = "rulec")]
 pub struct Condition {
     text: String,
@@ -217,7 +218,7 @@ pub struct Condition {
 
 #[pymethods]
 impl Condition {
-    /// Compiles a condition. A name is a field of the values; `${a.b}` is the path `a.b`.
+    /// Compiles a condition. A name in it is a field of the values; `${a.b}` is the path `a.b`.
     #[staticmethod]
     fn compile(text: String) -> PyResult<Condition> {
         let condition = condition::Condition::compile(&text).map_err(|error| match &error.help {

@@ -1,4 +1,4 @@
-//! Sessions that decide with earlier messages, and record messages.
+//! Sessions that decide with recorded messages, and that record messages in a store.
 
 use super::decide::Session;
 use super::decision::Decision;
@@ -18,8 +18,8 @@ fn record_error(error: &RecordError) -> PyErr {
 }
 
 impl Session {
-    /// Calls `work` with the session and a message, without the GIL: another thread that needs the
-    /// GIL may hold the messages of the same key.
+    /// Calls `work` with the session and a message, without the GIL. `work` may wait for another
+    /// thread that uses the same key and needs the GIL.
     fn with_store<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,
@@ -40,13 +40,13 @@ impl Session {
 
 #[pymethods]
 impl Session {
-    /// Decides a message with the earlier messages of its key, and records it with the decision.
-    /// No other message of the key is recorded in between.
+    /// Decides a message with the recorded messages of its key, and records it with the decision.
+    /// No other message with this key is recorded in between.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         self.with_store(message, |session, message| session.decide_and_record(message)).map(Decision::new)
     }
 
-    /// Decides a message with the earlier messages of its key. Records nothing.
+    /// Decides a message with the recorded messages of its key, without recording it.
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
         decision.map(Decision::new)
@@ -58,7 +58,7 @@ impl Session {
         self.with_store(message, |session, message| session.record(message, decision))
     }
 
-    /// Records a message that is not decided, such as the result of a tool.
+    /// Records a message without deciding it, such as the result of a tool.
     fn observe(&self, message: &Bound<'_, PyAny>) -> PyResult<()> {
         self.with_store(message, |session, message| session.observe(message))
     }

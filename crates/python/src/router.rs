@@ -1,7 +1,7 @@
-//! The router of `rulec-runtime` with Python handlers. A handler without a policy is awaited by the
-//! caller itself. Otherwise the router runs on tokio, and the handler on the caller's event loop.
-//! An exception in a handler becomes an outcome. A handler whose caller no longer waits is
-//! cancelled.
+//! The router of `rulec-runtime` with Python handlers. If the handler has no policy, such as a time
+//! limit, the caller itself awaits the handler. Otherwise the router runs on tokio, and the handler
+//! runs on the event loop of the caller. An exception in a handler becomes an outcome. A handler is
+//! cancelled when its caller stops waiting.
 
 use super::callback::{call_on_loop, call_permission_function, call_scope_function, typed_error};
 use super::error::RouterError;
@@ -25,7 +25,7 @@ pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
 }
 
-/// The async function of Python that routes a message.
+/// The Python async function that routes a message.
 static ROUTE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 /// A message that is being routed: the original Python object, and the event loop on which its
@@ -36,7 +36,8 @@ struct RoutedMessage {
     last: Mutex<LastResult>,
 }
 
-/// What the Python functions of a message returned and raised last; `None` if none did.
+/// The last values that the Python functions for a message returned and raised; `None` if there is
+/// none.
 #[derive(Default)]
 struct LastResult {
     reply: Option<Py<PyAny>>,
@@ -48,31 +49,32 @@ impl RoutedMessage {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the reply of a handler, which the router passes on as an object.
+    /// Stores the reply of a handler, so that the router returns the same Python object.
     fn keep_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
         self.last().reply = Some(reply.clone().unbind());
         Ok(Json::Null)
     }
 
-    /// Stores the reply that a hook puts in place of the handler's; `None` keeps the handler's.
+    /// Stores the reply of a hook, which replaces the handler's reply. A reply `None` keeps the
+    /// handler's reply.
     fn replace_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
         if reply.is_none() {
             return Ok(Json::Null);
         }
         self.keep_reply(reply)?;
-        // Any value but null means that the hook made a reply.
+        // Any JSON value except null reports to the router that the hook has replied.
         Ok(Json::Bool(true))
     }
 
-    /// Adds the reply or the exception of the Python functions to an outcome.
+    /// Adds the stored reply or exception to an outcome.
     fn outcome(&self, py: Python<'_>, outcome: route::Outcome) -> Outcome {
         let last = self.last();
         let clone = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
         Outcome::new(outcome, clone(&last.reply), clone(&last.raised))
     }
 
-    /// Returns the message as a Python object: the caller's own object, unless a hook or the router
-    /// changed the message.
+    /// Returns a message as a Python object. This is the caller's own object, unless a hook or the
+    /// router has changed the message.
     fn message_object(
         &self,
         py: Python<'_>,
@@ -86,8 +88,8 @@ impl RoutedMessage {
     }
 }
 
-/// The messages that are being routed. A message's key is the address of the parsed JSON message
-/// that the router passes to handlers.
+/// The messages that are being routed. The key of a message is the address of its parsed JSON,
+/// which the router passes to handlers.
 #[derive(Clone, Default)]
 struct RoutedMessages(Arc<Mutex<HashMap<usize, Arc<RoutedMessage>>>>);
 
@@ -105,11 +107,11 @@ fn address(message: &Arc<Json>) -> usize {
     Arc::as_ptr(message) as usize
 }
 
-/// Removes a message from [`RoutedMessages`] when it is dropped, even if the caller has stopped
+/// Removes a message from [`RoutedMessages`] when the routing ends, even if the caller has stopped
 /// waiting.
 struct RoutingGuard {
     calls: RoutedMessages,
-    /// The parsed JSON message. Kept alive because its address is the key of the message.
+    /// The parsed JSON message. Kept alive, because its address is the key.
     message: Arc<Json>,
 }
 
@@ -192,10 +194,10 @@ async fn call_after(
     .await
 }
 
-/// A message that is decided, and whose handler the caller awaits itself.
+/// A decided message whose handler the caller itself awaits.
 #[pyclass(frozen, module = "rulec")]
 pub struct Started {
-    /// `None` after the message has ended.
+    /// The state of the message in the router; `None` after the message has ended.
     begun: Mutex<Option<Begun>>,
     handler: Py<PyAny>,
     request: Py<Request>,
@@ -214,20 +216,21 @@ impl Started {
         self.handler.bind(py).call1((&self.request,))
     }
 
-    /// Ends the message with the handler's reply. None if the message has ended before.
+    /// Ends the message with the handler's reply. Returns None if the message has already ended.
     fn finish(&self, reply: Py<PyAny>) -> Option<Outcome> {
         let outcome = self.end()?.finish(Ok(Json::Null));
         Some(Outcome::new(outcome, Some(reply), None))
     }
 
-    /// Ends the message with the exception that the handler raised.
+    /// Ends the message with the exception that the handler raised. Returns None if it has already
+    /// ended.
     fn fail(&self, exception: &Bound<'_, PyAny>) -> Option<Outcome> {
         let error = typed_error(exception.py(), &PyErr::from_value(exception.clone()));
         let outcome = self.end()?.finish(Err(error.into()));
         Some(Outcome::new(outcome, None, Some(exception.clone().unbind())))
     }
 
-    /// Ends a message for whose handler the caller no longer waits.
+    /// Ends the message without a result, because the caller stopped waiting for the handler.
     fn cancel(&self) {
         drop(self.end());
     }
@@ -242,7 +245,7 @@ pub struct Router {
 }
 
 impl Router {
-    /// Routes a message on tokio. `run` decides it and runs its handler.
+    /// Routes a message on the tokio runtime. `run` decides the message and runs its handler.
     fn route_on_tokio<'py, F>(
         &self,
         message: &Bound<'py, PyAny>,
@@ -339,8 +342,9 @@ impl Router {
         ROUTE.import(slf.py(), "rulec._call", "route")?.call1((slf, message, permissions))
     }
 
-    /// Decides a message. Returns its outcome if no handler is called, or a `Started` whose handler
-    /// the caller awaits. If the message needs tokio, returns a future of the outcome.
+    /// Decides a message. Returns its outcome if there is no handler to call. Otherwise returns a
+    /// `Started`, whose handler the caller awaits. If the message needs tokio, returns a future of
+    /// the outcome.
     #[pyo3(name = "_begin")]
     fn begin<'py>(
         &self,

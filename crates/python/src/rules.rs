@@ -21,7 +21,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// File name that diagnostics show for a text that has no file.
+/// The file name that diagnostics show for rules that were not read from a file.
 const UNNAMED_TEXT: &str = "<text>";
 
 /// A compiled rule set. It is cheap to copy and can be shared between threads. Pickling stores it
@@ -29,19 +29,19 @@ const UNNAMED_TEXT: &str = "<text>";
 #[pyclass(frozen, module = "rulec")]
 pub struct Rules {
     pub rules: rulec::Rules,
-    /// The Python functions that the rules call, by name; `None` if the program gave none. Kept so
-    /// that pickled rules can include them.
+    /// The Python functions that the rules call, by name. `None` if the program gave none. Pickling
+    /// stores them with the rules.
     functions: Option<Py<PyMapping>>,
-    /// The JSON document from which the rules were loaded, with the report on it; `None` for other
-    /// rules.
+    /// The JSON document from which the rules were loaded, with the report on it. `None` if they
+    /// were not loaded from such a document.
     imported: Option<Imported>,
-    /// The findings of the analysis, which runs when `warnings` is read first.
+    /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
-    /// Whether decisions release the interpreter lock.
+    /// Measures whether decisions should release the GIL.
     pub pace: Pace,
 }
 
-/// The names of the engine and of the indexing, which a program may choose.
+/// The names of the engine and of the indexing that the program has chosen.
 #[derive(Default)]
 struct EngineNames<'a> {
     tier: Option<&'a str>,
@@ -68,13 +68,13 @@ impl EngineNames<'_> {
     }
 }
 
-/// Result of `__reduce__`: a function that loads the rules, and the arguments of that function. The
-/// arguments are the compiled rules as bytes, the Python functions that they call, and the value of
-/// the input `context` as JSON text.
+/// The result of `__reduce__`: a function that loads rules, and its arguments. The arguments are
+/// the compiled rules as bytes, the Python functions that the rules call, and the payload context
+/// as JSON text.
 type Pickled<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, Option<Py<PyMapping>>, Option<String>));
 
-/// Runs `compile` without the GIL. The compiler that it receives knows the Python functions in
-/// `functions`, which the rules may call by name.
+/// Runs `compile` without the GIL. Passes it a compiler that knows the Python functions in
+/// `functions`, by name.
 fn compile_rules(
     py: Python<'_>,
     functions: Option<Bound<'_, PyMapping>>,
@@ -217,14 +217,15 @@ impl Rules {
         load_document(py, System::Context, document, options(strict)).map(Rules::from_imported)
     }
 
-    /// What loading did with each item of the JSON document; empty for other rules.
+    /// The result of loading each item of the JSON document. Empty if the rules were not loaded
+    /// from a document.
     #[getter]
     fn report(&self) -> Vec<ReportItem> {
         report_items(self.imported.as_ref())
     }
 
     /// Writes the rules as a document of another system: `routes`, `choice` or `flows`. Returns the
-    /// document and the report, which names the rules that the document cannot express.
+    /// document, and a report on the rules that the document cannot express.
     fn export<'py>(&self, py: Python<'py>, system: &str) -> PyResult<(Bound<'py, PyAny>, Vec<ReportItem>)> {
         export_document(py, &self.rules, system)
     }
@@ -302,8 +303,8 @@ impl Rules {
         self.rules.targets().into_iter().collect()
     }
 
-    /// The warnings that `rulec check` prints: the compiler's warnings, and the findings of the
-    /// analysis, which runs when this attribute is read first.
+    /// The warnings that `rulec check` prints: warnings of the compiler, and findings of the
+    /// analysis. The analysis runs when this attribute is first read.
     #[getter]
     fn warnings(&self, py: Python<'_>) -> Vec<Diagnostic> {
         let findings = without_gil(py, || self.findings.get_or_init(|| self.rules.analyse()));
@@ -328,8 +329,8 @@ impl Rules {
         self.rules.required_permissions(handler).iter().map(|permission| &**permission).collect()
     }
 
-    /// Returns the ids of the nodes that receive the output of a workflow node, as the router
-    /// selects them. `all_next_ids` lists the node's next nodes in order.
+    /// Returns the ids of the nodes that receive the output of a workflow node. The router `router`
+    /// selects them. `all_next_ids` lists all next nodes of the node, in order.
     fn next_nodes(
         &self,
         router: &str,
@@ -369,7 +370,7 @@ impl Rules {
         Ok(Judge(if strict { judge.strict() } else { judge }))
     }
 
-    /// Returns models of pydantic: of the message, of the payloads and of the handlers' arguments.
+    /// Returns pydantic model classes for the message, the payloads and the handlers' arguments.
     fn models<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("rulec.models")?.call_method1("of", (slf,))
     }

@@ -1,4 +1,5 @@
-//! Flows that are found and executed in one call, and choices that a model at an endpoint makes.
+//! Python class that finds and executes flows in one call, and a function that lets a model make a
+//! choice.
 
 use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
@@ -10,7 +11,7 @@ use pyo3::prelude::*;
 use rulec::flow::{FlowMatcher, FlowSelection};
 use rulec_http::{FlowEnding, FoundBy, Role};
 
-/// Finds and executes flows: by pattern, by the classifier, or by a model.
+/// Finds flows by pattern, by the classifier or by a model, and executes them.
 #[pyclass(frozen, module = "rulec")]
 pub struct FlowRunner(rulec_http::FlowRunner);
 
@@ -77,8 +78,8 @@ impl FlowRunner {
         start_future(py, async move { Ok(FlowOutcome(runner.execute(&flow, &arguments, &context).await)) })
     }
 
-    /// Returns what a model receives to choose an intent flow for a text; None if a pattern or the
-    /// classifier finds a flow, or if there are no intent flows.
+    /// Returns the prompt and the tool with which a model chooses an intent flow for a text. None
+    /// if a pattern or the classifier finds a flow, or if there are no intent flows.
     fn question(&self, text: &str) -> Option<ModelRequest> {
         let matcher = self.0.matcher();
         let open = matches!(matcher.find(text), FlowSelection::Nothing { .. });
@@ -86,13 +87,13 @@ impl FlowRunner {
     }
 }
 
-/// What became of a message that may start a flow.
+/// The result of handling a message that may start a flow.
 #[pyclass(frozen, module = "rulec")]
 pub struct FlowOutcome(rulec_http::FlowOutcome);
 
 #[pymethods]
 impl FlowOutcome {
-    /// How it ended: `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
+    /// The kind of the result: `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
     #[getter]
     fn kind(&self) -> &str {
         self.0.result.kind()
@@ -109,7 +110,7 @@ impl FlowOutcome {
         self.0.name.as_deref()
     }
 
-    /// What found the flow: `keyword`, `classifier` or `model`.
+    /// The method that found the flow: `keyword`, `classifier` or `model`.
     #[getter]
     fn found_by(&self) -> Option<&str> {
         self.0.found_by.as_ref().map(FoundBy::kind)
@@ -136,7 +137,8 @@ impl FlowOutcome {
         self.0.response().cloned().map(Response)
     }
 
-    /// The text of the model if it chose no flow; None if it was not asked or chose one.
+    /// The text that the model replied when it chose no flow. None if the model was not asked, or
+    /// chose a flow.
     #[getter]
     fn said(&self) -> Option<&str> {
         match &self.0.result {
@@ -145,7 +147,8 @@ impl FlowOutcome {
         }
     }
 
-    /// The reason why no flow was executed; None if one was, or if there is none for the text.
+    /// The reason why no flow was executed. None if a flow was executed, or if no flow fits the
+    /// text.
     #[getter]
     fn error(&self) -> Option<String> {
         match &self.0.result {
@@ -165,10 +168,10 @@ impl FlowOutcome {
     }
 }
 
-/// What a model answers to a choice, as the fields of `ChoiceAnswer`.
+/// The answer of a model to a choice, as the fields of the Python class `ChoiceAnswer`.
 type Answer = (String, bool, Option<String>, Option<String>, Vec<String>);
 
-/// Lets a model at an endpoint make a choice. On any failure the default branch is taken.
+/// Asks a model at an endpoint to make a choice. After any failure, takes the default branch.
 #[pyfunction]
 pub fn ask_choice<'py>(
     py: Python<'py>,

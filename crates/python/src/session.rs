@@ -11,7 +11,8 @@ use rulec_runtime::payload::{self, Coordinator};
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// What the agent function receives: a rejected decision, for which it proposes others.
+/// The argument of the agent function: a rejected decision, for which the agent proposes other
+/// decisions.
 #[pyclass(frozen, module = "rulec")]
 pub struct RetryRequest(pub payload::RetryRequest);
 
@@ -22,7 +23,7 @@ impl RetryRequest {
         DecisionRejected(self.0.rejected.clone())
     }
 
-    /// The number of this request for the decision, from 1.
+    /// Counts the requests about this decision, from 1.
     #[getter]
     fn attempt(&self) -> u32 {
         self.0.attempt
@@ -33,7 +34,7 @@ impl RetryRequest {
     }
 }
 
-/// One conversation with an agent, and its decisions.
+/// The decisions of one conversation with an agent. They are executed one after another.
 #[pyclass(frozen, module = "rulec")]
 pub struct AgentSession {
     session: Arc<Mutex<payload::Session>>,
@@ -71,7 +72,8 @@ impl AgentSession {
         })
     }
 
-    /// Gives the user's answer to the decision that waits for it, and executes what waited.
+    /// Passes the user's answer to the decision that waits for it. Then executes the decisions that
+    /// waited for the answer.
     fn answer<'py>(&self, py: Python<'py>, answer: &Bound<'_, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.caller.remember(py)?;
         let (session, answer) = (self.session.clone(), tree(answer, "the answer")?);
@@ -81,8 +83,8 @@ impl AgentSession {
         })
     }
 
-    /// Sends a decision while others are being executed. If its kind interrupts other decisions,
-    /// they are cancelled.
+    /// Sends a decision while other decisions are being executed. If its kind interrupts other
+    /// decisions, they are cancelled.
     fn send(&self, decision: &Bound<'_, DecisionMade>) -> bool {
         self.inbox.send(decision.get().0.clone())
     }
@@ -99,7 +101,7 @@ pub struct Turn {
     interrupted: Vec<Py<DecisionMade>>,
     /// The decision that waits for the user's answer; None if no decision does.
     question: Option<Py<DecisionValidated>>,
-    /// The number of accepted decisions that wait for the answer.
+    /// The number of accepted decisions that wait until the question is answered.
     waiting: usize,
 }
 
@@ -138,7 +140,8 @@ impl Done {
         DecisionValidated(self.0.decision.clone())
     }
 
-    /// The result of the execution; None if it failed, or if nothing was to be executed.
+    /// The result of the execution. None if the execution failed, or if there was nothing to
+    /// execute.
     #[getter]
     fn result<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.0.result.as_ref().ok().map(|result| pythonize(py, result)).transpose()?)

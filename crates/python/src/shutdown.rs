@@ -1,6 +1,7 @@
-//! Work without the GIL, and safe interpreter shutdown. Before Python 3.14, a thread that requests
-//! the GIL during shutdown is unwound by force, and Rust then aborts the process. So shutdown waits
-//! for the calls that run in this module, and blocks threads that call later.
+//! Releasing the GIL, and a safe shutdown of the interpreter. Before Python 3.14, a thread that
+//! requests the GIL during shutdown is ended by force, and Rust then aborts the process. So
+//! shutdown waits for the running calls of this module's functions, and blocks threads that call
+//! them later.
 
 use pyo3::prelude::*;
 use pyo3_async_runtimes::tokio::{future_into_py, get_runtime};
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// Id of the thread that ends the interpreter; unset before shutdown.
+/// The id of the thread that shuts the interpreter down; unset before shutdown.
 static SHUTDOWN_THREAD: OnceLock<ThreadId> = OnceLock::new();
 /// Number of running calls of this module's functions. The number changes only while the GIL is
 /// held or while shutdown waits.
@@ -21,8 +22,8 @@ const MAX_CALL_WAIT: Duration = Duration::from_secs(5);
 /// Maximum time that shutdown waits for tokio tasks, after the wait for running calls. Some tasks,
 /// such as the writer of a log, may never end.
 const MAX_TASK_WAIT: Duration = Duration::from_millis(250);
-/// Time that shutdown gives to threads that have just delivered a result. Such a thread must still
-/// acquire the GIL once. The tokio runtime does not report the thread as a task.
+/// Time that shutdown leaves to threads that have just delivered a result. Such a thread must
+/// acquire the GIL once more, although its tokio task has ended.
 const RESULT_DELIVERY_TIME: Duration = Duration::from_millis(50);
 
 /// Counts a running call: dropping the guard decrements [`RUNNING_CALLS`].

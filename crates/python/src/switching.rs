@@ -1,4 +1,5 @@
-//! How a router takes other rules while it serves: swaps, edits, shadow rules and watched files.
+//! Methods of the Python class `Router` that change its rules while it serves: swaps, edits, shadow
+//! rules and watched files.
 
 use super::host::register_functions;
 use super::live::{Edit, LiveRules, WatchStatus, edit_error, live_rules};
@@ -29,8 +30,8 @@ impl Router {
         Ok(self.router.rules().generation())
     }
 
-    /// Lets rules decide every message in addition, only to compare the decisions. Returns their
-    /// generation, for `promote`.
+    /// Sets shadow rules: they decide every message too, only to compare the decisions. Returns the
+    /// generation of the shadow rules, for `promote`.
     fn shadow(&self, py: Python<'_>, rules: &Bound<'_, PyAny>) -> PyResult<u64> {
         let rules = live_rules(rules)?;
         let generation = rules.generation();
@@ -38,12 +39,13 @@ impl Router {
         Ok(generation)
     }
 
-    /// Returns what the shadow rules decided differently; None if there are none.
+    /// Returns how the decisions of the shadow rules differ; None if there are no shadow rules.
     fn shadow_stats<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         Ok(self.router.shadow_stats().map(|stats| pythonize(py, &stats)).transpose()?)
     }
 
-    /// Removes the shadow rules, and returns what they decided differently.
+    /// Removes the shadow rules. Returns how their decisions differed; None if there were no shadow
+    /// rules.
     fn end_shadow<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         let stats = without_gil(py, || self.router.end_shadow());
         Ok(stats.map(|stats| pythonize(py, &stats)).transpose()?)
@@ -66,8 +68,8 @@ impl Router {
         Ok(pythonize(py, &self.router.generations())?)
     }
 
-    /// Takes the versions of a rule file or artifact as they are written, the first one at once. A
-    /// version that cannot be loaded is refused, and the last good version stays active.
+    /// Watches a rule file or artifact, and makes each written version active, the current one at
+    /// once. A version that cannot be loaded is refused, and the last good version stays active.
     #[pyo3(signature = (path, *, functions = None))]
     fn watch<'py>(
         &self,
@@ -86,18 +88,18 @@ impl Router {
         })
     }
 
-    /// The active rules. After `swap`, they are others.
+    /// The active rules. After `swap`, this attribute returns other rules.
     #[getter]
     fn rules(&self) -> LiveRules {
         LiveRules::new(self.router.rules(), None)
     }
 }
 
-/// A file whose versions a router takes while it serves.
+/// A watched file whose versions become the active rules of a router.
 #[pyclass(frozen, module = "rulec")]
 pub struct Watch {
     watch: Arc<Mutex<route::Watch>>,
-    /// The latest status that was read.
+    /// The last known status. `status` returns it while `changed` holds the lock of the watch.
     status: Arc<std::sync::Mutex<route::WatchStatus>>,
 }
 
@@ -106,7 +108,8 @@ impl Watch {
     #[getter]
     fn status(&self) -> WatchStatus {
         let mut status = self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // While `changed` waits, it holds the watch, and the status is the one that it waits on.
+        // While `changed` waits, it holds the lock, and the status cannot change. So the last known
+        // status is current.
         if let Ok(watch) = self.watch.try_lock() {
             *status = watch.status();
         }

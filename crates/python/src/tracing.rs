@@ -1,5 +1,5 @@
-//! Passes what the library reports by `tracing` to Python's `logging`. A thread of its own calls
-//! Python, so a report never waits for the interpreter lock.
+//! Passes `tracing` events of the library to Python's `logging`. A separate thread calls Python, so
+//! that the library never waits for the GIL.
 
 use super::error::library_error;
 use super::shutdown::with_gil;
@@ -15,9 +15,9 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
-/// How many reports may wait for Python; further ones are dropped.
+/// Maximum number of events that wait for Python; further events are dropped.
 const CAPACITY: usize = 4096;
-/// The targets whose events are passed on.
+/// The prefix of the targets whose events are passed on.
 const TARGET: &str = "rulec";
 
 /// The most detailed level that is passed on, as an index into [`LEVELS`].
@@ -31,7 +31,7 @@ const LEVELS: [(&str, Level, i32); 5] = [
 ];
 static QUEUE: OnceLock<SyncSender<Report>> = OnceLock::new();
 
-/// An event of the library, ready for `logging`.
+/// An event of the library, converted for Python's `logging`.
 struct Report {
     logger: String,
     level: i32,
@@ -75,7 +75,8 @@ impl Subscriber for LoggingSubscriber {
             fields: fields.others,
         };
         if let Some(queue) = QUEUE.get() {
-            // A full queue drops the report: the library must not wait for Python.
+            // If the queue is full, the event is dropped, because the library must not wait for
+            // Python.
             let _ = queue.try_send(report);
         }
     }
@@ -106,8 +107,8 @@ impl Visit for Fields {
     }
 }
 
-/// Passes a report to the logger of its target. The fields follow the message, and are also the
-/// attribute `rulec` of the record.
+/// Passes an event to the Python logger of its target. The text of the record is the message
+/// followed by the fields. The attribute `rulec` of the record also holds the fields.
 fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", (&report.logger,))?;
     if !logger.call_method1("isEnabledFor", (report.level,))?.is_truthy()? {
@@ -126,8 +127,8 @@ fn log(py: Python<'_>, report: &Report) -> PyResult<()> {
     Ok(())
 }
 
-/// Starts to pass reports on. A program that embeds Python may have its own subscriber, which then
-/// receives them instead.
+/// Starts passing events to Python. If the embedding program has its own `tracing` subscriber, that
+/// one receives the events instead.
 pub fn start() {
     if tracing::subscriber::set_global_default(LoggingSubscriber).is_err() {
         return;

@@ -1,4 +1,4 @@
-//! Python functions that do the work of workflow nodes and of nodes in plans.
+//! Python functions that run the nodes of workflows and plans.
 
 use super::callback::{CallerLoop, typed_error};
 use super::message::tree;
@@ -9,7 +9,7 @@ use rulec_runtime::workflow::{BoxFuture, Call, Node, ProcessError, ProcessResult
 use serde_json::Value as Json;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a worker receives: its node and the node's input.
+/// The argument of a worker function: the node and its input.
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeCall {
     node: Arc<Node>,
@@ -68,7 +68,7 @@ pub struct PythonProcessor {
 }
 
 impl PythonProcessor {
-    /// Creates a processor for a node; `function` is called with each [`NodeCall`].
+    /// Creates a processor for a node. It calls `function` with a [`NodeCall`] for each input.
     pub fn shared(function: &Arc<Py<PyAny>>, node: &Node, caller: &CallerLoop) -> Arc<dyn Processor> {
         let (function, node) = (function.clone(), Arc::new(node.clone()));
         Arc::new(PythonProcessor { function, node, caller: caller.clone() })
@@ -94,8 +94,8 @@ impl Processor for PythonProcessor {
     }
 }
 
-/// Calls a Python factory with a node as a dict. The factory returns the function that does the
-/// work of this node.
+/// Calls a Python factory with a node, given as a dict. The factory returns the function that runs
+/// this node.
 pub fn call_factory(
     factory: &Py<PyAny>,
     node: &Node,
@@ -110,15 +110,15 @@ pub fn call_factory(
     })
 }
 
-/// Creates the processor of a node.
+/// A function that creates the processor of a node.
 type ProcessorFactory = dyn Fn(&Node) -> Result<Arc<dyn Processor>, ProcessError> + Send + Sync;
 
-/// A worker of the library, for the argument `workers` of a coordinator or workflow.
+/// A worker that the library provides, for the argument `workers` of a coordinator or workflow.
 #[pyclass(frozen, module = "rulec")]
 pub struct NodeFactory(pub Arc<ProcessorFactory>);
 
-/// Returns the factory of nodes whose work an argument does: a function, or a worker of the
-/// library.
+/// Converts an argument to a factory of processors. The argument is a Python function that runs
+/// nodes, or a worker that the library provides.
 pub fn node_factory(
     worker: &Bound<'_, PyAny>,
     caller: &CallerLoop,

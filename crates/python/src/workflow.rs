@@ -31,8 +31,8 @@ fn workflow_error(error: impl ToString) -> PyErr {
     WorkflowError::new_err(error.to_string())
 }
 
-/// A merge strategy that is a Python function of the node and the inputs. Each input is a pair of
-/// the node that it came from and the value.
+/// A merge strategy that calls a Python function with the node and its inputs. Each input is a
+/// pair: the id of the node that sent the value, and the value.
 struct PythonMerge(Py<PyAny>);
 
 impl MergeStrategy for PythonMerge {
@@ -51,7 +51,7 @@ impl MergeStrategy for PythonMerge {
     }
 }
 
-/// What an argument names as a merge strategy: a word, or a function.
+/// The merge strategy in an argument: a name, or a function.
 enum Merge {
     First,
     Latest,
@@ -77,7 +77,7 @@ impl Merge {
         }
     }
 
-    /// Sets the strategy of one node, or of all nodes.
+    /// Sets the merge strategy of one node, or of all nodes if `node` is `None`.
     fn set(self, builder: WorkflowBuilder, node: Option<&str>) -> WorkflowBuilder {
         fn set(
             builder: WorkflowBuilder,
@@ -99,15 +99,15 @@ impl Merge {
     }
 }
 
-/// A graph of nodes that runs. The output of a node goes to its next nodes; a `router` of the rules
-/// may choose among them.
+/// A graph of nodes that can run. The output of a node goes to its next nodes. A `router` of the
+/// rules can choose among them.
 #[pyclass(frozen, module = "rulec")]
 pub struct Workflow {
     workflow: workflow::Workflow,
     caller: CallerLoop,
 }
 
-/// The parts of a workflow that the program provides.
+/// The parts of a workflow that the program passes as keyword arguments.
 #[derive(Default)]
 struct Parts<'py> {
     workers: Option<Bound<'py, PyMapping>>,
@@ -121,7 +121,7 @@ struct Parts<'py> {
 }
 
 impl<'py> Parts<'py> {
-    /// Reads the keyword arguments of a workflow.
+    /// Reads the keyword arguments of a workflow. Fails if a name is unknown.
     fn new(given: Option<&Bound<'py, PyDict>>) -> PyResult<Parts<'py>> {
         let mut parts = Parts::default();
         for (name, value) in given.into_iter().flat_map(|given| given.iter()) {
@@ -176,7 +176,8 @@ impl<'py> Parts<'py> {
     }
 }
 
-/// Registers what works on nodes of a kind: a function, or one of the built-in processors.
+/// Registers the worker for nodes of a kind: a Python function, or a worker that the library
+/// provides.
 fn with_worker(
     builder: WorkflowBuilder,
     kind: String,
@@ -224,7 +225,7 @@ impl Workflow {
         Parts::new(parts)?.build(builder)
     }
 
-    /// Builds a `workflow` statement of the rules.
+    /// Builds the workflow that the `workflow` statement `name` of the rules describes.
     #[staticmethod]
     #[pyo3(signature = (rules, name, **parts))]
     fn from_rules(
@@ -236,7 +237,7 @@ impl Workflow {
         Parts::new(parts)?.build(builder)
     }
 
-    /// Likely mistakes in the graph.
+    /// Likely mistakes in the graph, as texts.
     #[getter]
     fn findings(&self) -> Vec<String> {
         self.workflow.findings().iter().map(|finding| finding.to_message().to_string()).collect()
@@ -252,7 +253,7 @@ impl Workflow {
         })
     }
 
-    /// Starts a run that proceeds node by node.
+    /// Starts a run that the program advances node by node.
     fn begin(&self, input: &Bound<'_, PyAny>) -> PyResult<WorkflowRun> {
         Ok(WorkflowRun::new(self.workflow.begin(tree(input, "the input")?), &self.caller))
     }
@@ -277,10 +278,10 @@ fn report_to_python<'py>(py: Python<'py>, report: &workflow::Report) -> PyResult
     Ok(pythonize(py, &fields)?)
 }
 
-/// One run of a workflow, which proceeds node by node.
+/// One run of a workflow, which the program advances node by node.
 #[pyclass(frozen, module = "rulec")]
 pub struct WorkflowRun {
-    /// `None` after `to_end`, and after a step whose caller stopped waiting.
+    /// The run. `None` after `to_end`, and if the caller of a step stopped waiting.
     run: Arc<Mutex<Option<workflow::Run>>>,
     caller: CallerLoop,
 }

@@ -1,5 +1,5 @@
-//! The answer to one message as data: the decision with the parts that a caller asked for. The
-//! program `rulec run` prints it, and the decision service sends it.
+//! The answer to one message as data: the decision, and the optional parts that a caller has
+//! requested. `rulec run` prints it, and the decision service sends it.
 
 use rulec::choice::{Question, reasons};
 use rulec::flow::{FlowMatcher, FlowSelection, IntentHit};
@@ -11,12 +11,12 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-/// An answer with the number of the line of its message.
+/// An answer, with the number of the line that contains its message.
 #[derive(Serialize)]
 pub struct AnswerLine<'a, A> {
     /// The number of the line, from 1.
     pub line: u64,
-    /// The answer, whose fields follow.
+    /// The answer. Its fields are written next to `line`, not inside an object of their own.
     #[serde(flatten)]
     pub answer: &'a A,
 }
@@ -26,7 +26,7 @@ pub struct AnswerLine<'a, A> {
 pub struct RejectedLine<'a> {
     /// The number of the line, from 1.
     pub line: u64,
-    /// Why the line has no answer.
+    /// The reason why the line has no answer.
     pub error: LineError<'a>,
 }
 
@@ -35,7 +35,7 @@ pub struct RejectedLine<'a> {
 pub struct LineError<'a> {
     /// The code of the error.
     pub code: Code,
-    /// The error in words.
+    /// The text of the error.
     pub message: Cow<'a, str>,
     /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,20 +60,20 @@ impl<'a> From<&'a JsonError> for LineError<'a> {
     }
 }
 
-/// The optional parts of an answer, and the language of its texts.
+/// The optional parts of an answer that a caller requests, and the language of its texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnswerOptions {
-    /// Whether to list all routes that hold.
+    /// Whether the answer lists all routes whose conditions hold.
     pub matched: bool,
-    /// Whether to explain the decision.
+    /// Whether the answer contains an explanation of the decision.
     pub explanation: bool,
-    /// Whether to analyse the text of the message.
+    /// Whether the answer contains an analysis of the message's text.
     pub analysis: bool,
-    /// The language of reasons and failures.
+    /// The language of reasons and failures in the answer.
     pub language: Language,
 }
 
-/// A decision with its optional parts.
+/// The answer to a message: the decision, and the optional parts that the caller has requested.
 #[derive(Serialize)]
 pub struct Answer<'a> {
     #[serde(flatten)]
@@ -85,16 +85,16 @@ pub struct Answer<'a> {
     /// The conditions of a choice that were skipped, because values that they read are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<SkippedCondition>,
-    /// The reason for the decision; `None` unless the rules say that the user should see the
-    /// reason.
+    /// The reason for the decision, as text for the user. `None` unless the rules mark the choice
+    /// with `to_user`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<Vec<&'a str>>,
-    /// The explanation, if the caller asked for it.
+    /// The explanation, if the caller has requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// The analysis of the message's text, if the caller asked for it.
+    /// The analysis of the message's text, if the caller has requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<RequestAnalysis>,
 }
@@ -135,17 +135,19 @@ impl<'a> Answer<'a> {
 #[derive(Serialize)]
 pub struct IntentAnswer<'a> {
     entry: &'a str,
-    /// The id that the flow returns to the caller; `None` if no flow was chosen.
+    /// The id of the flow; `None` if no flow was chosen.
     pub flow: Option<String>,
     /// The name of the flow in the rules.
     pub name: Option<String>,
     pattern: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
-    /// `model` if a language model selected the flow.
+    /// `model` if a language model selected the flow; `None` if the classifier did, or if no flow
+    /// was chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found_by: Option<&'static str>,
-    /// Why the answer of the language model could not be used.
+    /// The reason why the language model's answer could not be used; `None` if there was no such
+    /// failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// If no flow was chosen: the intent flows (flows chosen by meaning) that are most similar to
@@ -158,16 +160,16 @@ pub struct IntentAnswer<'a> {
     exceeded: Vec<Exceeded>,
     #[serde(skip_serializing_if = "Option::is_none")]
     matched: Option<Vec<&'a str>>,
-    /// The explanation, if the caller asked for it.
+    /// The explanation, if the caller has requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-    /// The analysis of the message's text, if the caller asked for it.
+    /// The analysis of the message's text, if the caller has requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysis: Option<RequestAnalysis>,
 }
 
 impl<'a> IntentAnswer<'a> {
-    /// Asks the classifier for the intent flow (a flow chosen by meaning) that fits a message.
+    /// Lets the classifier choose the intent flow (a flow chosen by meaning) for a message.
     /// `decision` is the result of the keyword patterns, which chose no flow.
     pub fn find(matcher: &FlowMatcher, message: &Json, decision: &'a Decision) -> IntentAnswer<'a> {
         let (selection, classifier_exceeded) = matcher.search_intent(message_text(message));
@@ -199,7 +201,7 @@ impl<'a> IntentAnswer<'a> {
         }
     }
 
-    /// Adds the optional parts that `options` asks for.
+    /// Adds the optional parts that `options` requests.
     pub fn add_parts(&mut self, matcher: &FlowMatcher, message: &Json, options: AnswerOptions) {
         self.matched = options.matched.then(Vec::new);
         self.explanation = options.explanation.then(|| matcher.explain(message, false)).flatten();
@@ -219,17 +221,17 @@ pub fn has_intent_flows(rules: &Rules, entry: Entry<'_>) -> bool {
     entry.kind() == TableKind::Flows && rules.program().has_intents()
 }
 
-/// Returns the entry that decides if the caller names none: the routes outside all tables. If there
-/// are no such routes, returns the only choice, router or set of flows.
+/// Returns the entry that decides if the caller names none. This is the entry of the routes outside
+/// all tables. If there are no such routes, it is the only choice, router or set of flows.
 ///
 /// # Errors
-/// If there is no such entry or there are several. The error holds the names to choose from.
+/// If there is no such entry, or if there are several. The error holds their names.
 pub fn default_entry(rules: &Rules) -> Result<Entry<'_>, Vec<&str>> {
     if !rules.main().is_empty() {
         return Ok(rules.main());
     }
     let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-    // A choice that asks a language model is chosen only if there is no other entry.
+    // A choice that a language model makes counts only if there is no other entry.
     let asks_model = |name: &&str| Question::new(rules, name).is_ok();
     if !entries.iter().all(asks_model) {
         entries.retain(|name| !asks_model(name));

@@ -1,9 +1,9 @@
-//! The hash chain of a decision log. Each line has a number and a hash of itself and all lines
-//! before it. So a line that was changed, dropped or moved is found. Checkpoints are lines with a
-//! signature of the chain so far, so that the whole chain cannot be computed again without the key.
+//! The hash chain of a decision log, which detects changed, dropped and moved lines. Each line has
+//! a number, and a hash over itself and all lines before it. Checkpoints are lines with a signature
+//! of the chain so far. So the chain cannot be recomputed without the key.
 //!
-//! A line ends with `,"seq":N,"chain":"HASH"}`. `HASH` is the SHA-256 hash, in hexadecimal, of the
-//! previous hash and the text of the line before `,"chain"`.
+//! A line ends with `,"seq":N,"chain":"HASH"}`. `HASH` is the SHA-256 hash, in hexadecimal, of two
+//! parts. They are the hash of the previous line, and the text of the line up to `,"chain"`.
 
 use rulec::artifact::hexadecimal;
 use rulec::{Message, SigningKey, VerifyingKey};
@@ -12,14 +12,14 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 const HASH_BYTES: usize = 32;
-/// The text before the hash of a line.
+/// The text between the hashed part of a line and its hash.
 const CHAIN_FIELD: &[u8] = b",\"chain\":\"";
-/// The number of bytes of a line from the start of the chain's field: the hash and the end.
+/// The number of bytes from [`CHAIN_FIELD`] to the end of a line, without the line feed.
 const TAIL_BYTES: usize = CHAIN_FIELD.len() + 2 * HASH_BYTES + 2;
 
 type Hash = [u8; HASH_BYTES];
 
-/// The end of a chain, to which further lines are added.
+/// The end of a chain: the number of the next line, and the hash of the lines so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     /// The number of the next line, from 1.
@@ -34,7 +34,8 @@ impl Default for Chain {
 }
 
 impl Chain {
-    /// Continues the chain after its last line. `None` if the line has no chain.
+    /// Creates the end of the chain after `line`, the last line of a log. `None` if the line has no
+    /// hash.
     pub fn after(line: &[u8]) -> Option<Chain> {
         let parts = LineParts::split(line)?;
         Some(Chain { next: parts.number + 1, head: parts.hash })
@@ -45,21 +46,22 @@ impl Chain {
         self.next
     }
 
-    /// Returns the hash of all lines so far, in hexadecimal. A person who notes it can find out
-    /// later whether the end of the log was cut off.
+    /// Returns the hash of the last line, in hexadecimal; it covers all lines so far. A person who
+    /// notes it can detect later whether lines at the end were removed.
     pub fn head(&self) -> String {
         hexadecimal(&self.head)
     }
 
-    /// True if `bytes` can be the first bytes of a log: of [`Chain::file_header`].
+    /// True if `bytes` may be the incomplete first line of a log. The first line of each log is a
+    /// file header ([`Chain::file_header`]).
     pub fn is_start_of_log(bytes: &[u8]) -> bool {
         let start = b"{\"continues\":\"";
         let length = bytes.len().min(start.len());
         bytes[..length] == start[..length]
     }
 
-    /// Adds a line to the chain: `object`, the text of a JSON object. Completes it with its number,
-    /// its hash and a line feed.
+    /// Appends a line to the chain. `object` is the text of a JSON object. Adds the number, the
+    /// hash and a line feed to it.
     pub fn add(&mut self, object: &mut Vec<u8>) {
         object.pop_if(|last| *last == b'\n');
         object.pop_if(|last| *last == b'}');
@@ -72,12 +74,13 @@ impl Chain {
         object.extend_from_slice(b"\"}\n");
     }
 
-    /// Returns the first line of a file that continues this chain, for [`Chain::add`].
+    /// Returns the first line of a file that continues this chain. Pass it to [`Chain::add`].
     pub fn file_header(&self) -> Vec<u8> {
         json!({ "log": "rulec", "continues": hexadecimal(&self.head) }).to_string().into_bytes()
     }
 
-    /// Returns a line with a signature of the chain so far, for [`Chain::add`].
+    /// Returns a checkpoint: a line with a signature of the chain so far. Pass it to
+    /// [`Chain::add`].
     pub fn checkpoint(&self, key: &SigningKey) -> Vec<u8> {
         let signature = hexadecimal(&key.sign_record(&self.signed_record()));
         let key = key.verifying_key().to_string();
@@ -93,7 +96,7 @@ fn hash_line(head: &Hash, line: &[u8]) -> Hash {
     Sha256::new().chain_update(head).chain_update(line).finalize().into()
 }
 
-/// A line of a chained log, split at its chain.
+/// A line of a chained log, split into the hashed text, the number and the hash.
 struct LineParts<'l> {
     /// The text that the hash covers.
     hashed: &'l [u8],
@@ -123,21 +126,21 @@ fn parse_hexadecimal<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// A fault of a chained log.
+/// A fault that [`ChainVerifier`] finds in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChainFault {
-    /// The line has no chain, or is incomplete.
+    /// The line has no number and hash, or is incomplete.
     NoChain,
-    /// The line was changed, or a line before it with the same number.
+    /// The hash does not fit: the line was changed, or the previous line was replaced.
     Changed,
-    /// The lines with these numbers are missing before the line.
+    /// Lines before this line are missing: those with these numbers, first and last.
     Missing(u64, u64),
-    /// The line has a number that an earlier line has, so that it was moved or repeated.
+    /// The line has this number, which an earlier line has already. It was moved or repeated.
     Moved(u64),
     /// The signature of a checkpoint is wrong.
     Forged,
-    /// A checkpoint was signed with another key, which the text names.
+    /// A checkpoint was signed with another key. The text is that public key.
     OtherKey(String),
 }
 
@@ -168,30 +171,31 @@ impl ChainFault {
 #[derive(Debug, Default)]
 pub struct ChainVerifier {
     key: Option<VerifyingKey>,
-    /// The end of the chain; `None` before the first line.
+    /// The end of the chain after the lines that were checked; `None` before the first line.
     chain: Option<Chain>,
     lines: u64,
     checkpoints: u64,
-    /// Number of lines since the last signed checkpoint.
+    /// Number of lines since the last valid checkpoint.
     unsigned: u64,
-    /// A hash that a line must have, and whether a line has had it.
+    /// A hash that one of the lines must have, and whether a line with it was found.
     wanted: Option<(Hash, bool)>,
 }
 
 impl ChainVerifier {
-    /// Creates a verifier. With a key, the checkpoints must be signed with it.
+    /// Creates a verifier. With a key, the checkpoints must be signed with this key.
     pub fn new(key: Option<VerifyingKey>) -> ChainVerifier {
         ChainVerifier { key, ..ChainVerifier::default() }
     }
 
-    /// Notes that a line must have this hash, which [`Chain::head`] returned when the log had fewer
-    /// lines or as many. `None` if the text is not a hash.
+    /// Requires that one line has this hash: a value of [`Chain::head`] that was noted earlier.
+    /// `None` if the text is not a hash.
     pub fn want(mut self, hash: &str) -> Option<ChainVerifier> {
         self.wanted = Some((parse_hexadecimal(hash.trim().as_bytes())?, false));
         Some(self)
     }
 
-    /// True if a line was wanted that the log does not have. The end of the log is missing then.
+    /// True if no line has the hash of [`ChainVerifier::want`]. The end of the log was then cut
+    /// off.
     pub fn lacks_wanted_line(&self) -> bool {
         self.wanted.is_some_and(|(_, found)| !found)
     }
@@ -204,7 +208,7 @@ impl ChainVerifier {
     /// Checks the next line.
     ///
     /// # Errors
-    /// The fault of the line. The lines after it can still be checked.
+    /// If the line has a fault. The lines after it can still be checked.
     pub fn check(&mut self, line: &[u8]) -> Result<(), ChainFault> {
         self.lines += 1;
         self.unsigned += 1;
@@ -247,24 +251,25 @@ impl ChainVerifier {
         Ok(())
     }
 
-    /// Returns the number of lines so far.
+    /// Returns the number of lines that were checked.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Returns the number of good checkpoints so far.
+    /// Returns the number of valid checkpoints among the checked lines.
     pub fn checkpoints(&self) -> u64 {
         self.checkpoints
     }
 
-    /// Returns the number of lines after the last good checkpoint. The chain alone protects them.
+    /// Returns the number of lines after the last valid checkpoint. No signature protects them,
+    /// only the hashes.
     pub fn unsigned_lines(&self) -> u64 {
         self.unsigned
     }
 }
 
-/// Returns the chain before the first line that is checked: the one that the header of a file
-/// continues, else the start of a log.
+/// Returns the chain before the first line that is checked. If the line is the header of a file,
+/// this is the chain that the header names. Otherwise it is an empty chain.
 fn first_chain(parts: &LineParts<'_>) -> Chain {
     let mut header = parts.hashed.to_vec();
     header.push(b'}');

@@ -1,5 +1,6 @@
-//! The files of a decision log: the file that is being written, and the full files before it. A
-//! full file `PATH` is renamed to `PATH.NUMBER`, with the number of the line that follows it.
+//! The files of a decision log: the current file, and the full files before it. When the file
+//! `PATH` is full, it is renamed to `PATH.NUMBER`. `NUMBER` is the number of the line that comes
+//! after it.
 
 use crate::chain::Chain;
 use std::collections::BTreeMap;
@@ -7,21 +8,21 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Number of digits of the number in a name, so that names sort like their numbers.
+/// Number of digits in the name of a full file, so that the names sort in the order of the numbers.
 const DIGITS: usize = 12;
 /// Maximum number of bytes of a line.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// Returns the name of a full file of the log at `path`. `next` is the number of the line that
-/// follows the file.
+/// Returns the path of a full file of the log at `path`. `next` is the number of the first line in
+/// the next file.
 pub fn full_file(path: &Path, next: u64) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{next:0DIGITS$}"));
     PathBuf::from(name)
 }
 
-/// Returns the log that a file belongs to, and the number in its name; `None` if the file is not
-/// a full one.
+/// Splits the path of a full file into the path of its log and its number. `None` if the file does
+/// not have the name of a full file.
 fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
     let number = path.extension()?.to_str()?;
     let is_number = number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -51,9 +52,9 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the logs in a folder, each as its files, oldest first. A log is found by a file that
-/// begins with the hash chain of a log. All files with the names of this log then belong to it, so
-/// that a file with a wrong first line is not left out.
+/// Returns the logs in a folder, each as the list of its files, oldest first. A log is recognized
+/// by a file whose first line belongs to a hash chain. All files with names of this log are then
+/// returned, even those with a wrong first line.
 ///
 /// # Errors
 /// If the folder or a file in it cannot be read.
@@ -73,7 +74,7 @@ pub fn logs_in(folder: &Path) -> io::Result<Vec<Vec<PathBuf>>> {
     Ok(found.map(|(_, files)| files.into_values().collect()).collect())
 }
 
-/// Returns the first line of a file, without its line feed; `None` if the file has no whole line.
+/// Returns the first line of a file without its line feed; `None` if the file has no complete line.
 fn first_line(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     BufReader::new(File::open(path)?.take(MAX_LINE_BYTES)).read_until(b'\n', &mut line)?;

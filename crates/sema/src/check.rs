@@ -80,7 +80,8 @@ pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     (program, diagnostics)
 }
 
-/// Like [`check`]. Also returns the message's fields with counts of uses, and each route's uses.
+/// Checks like [`check`]. Also returns the fields of the message with counts of their uses, and the
+/// fields that each route uses.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
@@ -186,7 +187,7 @@ struct Checker<'a> {
     types: HashMap<&'a str, Option<Ty>>,
     settings: HashMap<FileId, FileSettings>,
     setting_uses: SettingUses<'a>,
-    /// The version that an author gives to a file and its payloads by the setting `version`.
+    /// The version of each file's payload rules, from the setting `version`.
     versions: HashMap<FileId, Arc<str>>,
     definitions: HashMap<&'a str, Option<CheckedDefinition>>,
     used: HashSet<&'a str>,
@@ -204,10 +205,11 @@ struct Checker<'a> {
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
     is_in_choice: bool,
-    /// A router's name for its node's output, and the message field with it; `None` elsewhere.
+    /// For a router: the name that its author gave to the node's output, and the message field that
+    /// holds the output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
     analysis_state: request::AnalysisState<'a>,
-    /// The type of the elements of the history; `None` if the rules keep no history.
+    /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
     /// Type tests of names that the current payload rule uses, to be added to its condition.
     pending_type_tests: Vec<hir::Cond>,
@@ -302,7 +304,8 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic)
     }
 
-    /// Returns the most similar candidate. `None` if none is similar or too many were compared.
+    /// Returns the candidate that is most similar to `name`. `None` if none is similar, or if the
+    /// limit of comparisons is reached.
     fn nearest<'n>(&self, name: &str, candidates: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
         let budget = &self.remaining_comparisons;
         let affordable = candidates.into_iter().take_while(|_| {
@@ -343,7 +346,8 @@ impl<'a> Checker<'a> {
         unique
     }
 
-    /// Adds a value outside conditions, such as an argument, to the program. Returns its id.
+    /// Adds an expression that is not part of a condition, such as an argument, to the program.
+    /// Returns its id.
     fn add_value(&mut self, value: hir::Expr) -> hir::ValueId {
         let id = hir::ValueId(self.program.values.len() as u32);
         self.program.values.push(value);

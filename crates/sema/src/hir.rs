@@ -119,7 +119,7 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// Which earlier messages are kept; `None` if the rules keep no history.
+    /// The kept messages; `None` if the rules have no `history` statement.
     pub history: Option<History>,
     /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,
@@ -381,7 +381,8 @@ pub struct Question {
 }
 
 impl Outcome {
-    /// True if values of the outcome, such as arguments, must be computed after the selection.
+    /// True if the outcome has values, such as arguments, that must be computed after the rule is
+    /// selected.
     pub fn has_values(&self) -> bool {
         match self {
             Outcome::Handler { args, .. } => !args.is_empty(),

@@ -155,7 +155,7 @@ pub enum NExpr {
     Const(NConst),
     /// A field of the message or of a named value in payload rules, converted to certain kinds.
     Slot(SlotId),
-    /// The list of earlier messages, with the slot that reads it in the typed program.
+    /// The list of recorded messages. The id is the slot that reads it in the typed program.
     History(SlotId),
     /// The element of the quantifier at this level; the outermost level is 0.
     Var(u32),
@@ -211,18 +211,18 @@ pub enum NExpr {
     },
 }
 
-/// What an [`NExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
+/// The value that an [`NExpr::Fold`] computes; see [`Fold`](crate::hir::Fold).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NFold {
     Count,
-    /// The sum of this value, which may read the element.
+    /// The sum of this expression over the elements.
     Sum(ExprId),
     First,
     Last,
 }
 
 impl NFold {
-    /// Returns the value that a sum adds for each element; `None` if the fold is no sum.
+    /// Returns the expression that a sum adds for each element; `None` for other folds.
     pub fn summed(self) -> Option<ExprId> {
         match self {
             NFold::Sum(value) => Some(value),

@@ -1,6 +1,6 @@
-//! Requests a second of the service, next to a bare axum server that reads JSON and sends it back.
-//! Both run in this process, in turn, under the same clients. With `RULEC` set to the program, a
-//! stream of lines is also compared with `rulec run`.
+//! Measures the requests per second of the service, and of a bare axum server that reads JSON and
+//! sends it back. Both run alternately in this process, with the same clients. If the variable
+//! `RULEC` has the path of the program, also compares a stream of lines with `rulec run`.
 //!
 //! `RULEC=target/release/rulec cargo bench -p rulec-serve`
 
@@ -81,7 +81,7 @@ async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io:
     }
 }
 
-/// Returns the requests a second of one round.
+/// Returns the requests per second of one round.
 async fn measure(address: SocketAddr, requests: &Arc<Vec<Vec<u8>>>) -> f64 {
     let (answered, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
     let start = Instant::now();
@@ -121,7 +121,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
     figures[figures.len() / 2]
 }
 
-/// Returns the lines a second of a stream to the service.
+/// Returns the lines per second of a stream to the service.
 async fn measure_stream(address: SocketAddr, lines: &str) -> f64 {
     let start = Instant::now();
     let mut stream = TcpStream::connect(address).await.expect("a connection");
@@ -143,7 +143,7 @@ async fn measure_stream(address: SocketAddr, lines: &str) -> f64 {
     LINES as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Returns the lines a second of `rulec run`.
+/// Returns the lines per second of `rulec run`.
 fn measure_run(program: &str, rules: &std::path::Path, lines: &std::path::Path) -> f64 {
     let start = Instant::now();
     let status = Command::new(program)

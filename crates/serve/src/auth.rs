@@ -1,5 +1,5 @@
-//! Bearer tokens. A file holds the hash of each token, never the token, so that a copy of the file
-//! gives no access.
+//! Bearer tokens. The token file holds the hash of each token, never the token itself. So a copy of
+//! the file gives no access.
 
 use crate::problem::Problem;
 use crate::rules::StartError;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::path::Path;
 use subtle::ConstantTimeEq;
 
-/// What a token allows. Each scope is apart: `admin` does not include `decide`.
+/// What a token permits. No scope includes another one: `admin` does not permit to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// To decide, to judge payloads, to run workflows and to analyse texts.
@@ -33,7 +33,7 @@ impl Scope {
     }
 }
 
-/// The scopes of a request, and the name of its token.
+/// The permissions of one request: the scopes of its token, and the name of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub name: String,
@@ -41,15 +41,16 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
-    /// What a request may do if the service has no tokens: everything except changing the rules.
+    /// Returns the permissions of a request to a service without tokens: everything except changing
+    /// the rules.
     pub fn without_tokens() -> Grant {
         Grant { name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
     }
 
-    /// Checks that the request may do what `scope` allows.
+    /// Checks that the request has the scope `scope`.
     ///
     /// # Errors
-    /// If the token has not this scope.
+    /// If the token of the request does not have this scope.
     pub fn need(&self, scope: Scope) -> Result<(), Problem> {
         if self.scopes.contains(&scope) {
             return Ok(());
@@ -62,7 +63,8 @@ impl Grant {
     }
 }
 
-/// The tokens that a service accepts.
+/// The tokens that a service accepts: pairs of the hash of a token, in lower-case hexadecimal, and
+/// its permissions.
 #[derive(Clone, Debug, Default)]
 pub struct Tokens(Vec<(Vec<u8>, Grant)>);
 
@@ -71,7 +73,7 @@ impl Tokens {
     /// in hexadecimal: `ci decide,explain 9f86d081884c…`. Lines that begin with `#` are comments.
     ///
     /// # Errors
-    /// If the file cannot be read, or a line has another form.
+    /// If the file cannot be read, or a line does not have this form.
     pub fn read(path: &Path) -> Result<Tokens, StartError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| StartError::File(path.to_owned(), Message::verbatim(error.to_string())))?;
@@ -90,8 +92,8 @@ impl Tokens {
         tokens.map(Tokens)
     }
 
-    /// Returns what the token of a request allows. The time does not depend on how much of the
-    /// token is right.
+    /// Returns the permissions of a token; `None` if the token is unknown. Compares in constant
+    /// time, so that the duration does not reveal how much of a token is right.
     pub(crate) fn grant(&self, token: &[u8]) -> Option<&Grant> {
         let hash = hash_of(token);
         let mut found = None;
@@ -118,7 +120,7 @@ fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
     is_hash.then(|| (hash.to_ascii_lowercase().into_bytes(), grant))
 }
 
-/// Returns the SHA-256 hash in hexadecimal.
+/// Returns the SHA-256 hash of a token in lower-case hexadecimal.
 fn hash_of(token: &[u8]) -> String {
     Sha256::digest(token).iter().fold(String::new(), |mut text, byte| {
         // Writing to a text cannot fail.

@@ -1,4 +1,4 @@
-//! Events of the service, such as rules that came into force, for the log of its operator.
+//! Events of the service for its operator, for example that a version of the rules came into force.
 
 use crate::receipt::Receipt;
 use rulec_lang::value::format_datetime;
@@ -6,11 +6,12 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use time::OffsetDateTime;
 
-/// Receives each event as a JSON object with its `time` and the kind of the `event`.
+/// Receives each event: a JSON object with the keys `time` and `event` (the kind of event), and
+/// further fields.
 pub type EventSink = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// Reports events to a sink, and those that change how messages are decided to the decision log.
-/// Cheap to clone.
+/// Reports events to a sink. Events that change how messages are decided also go to the decision
+/// log. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Events(Arc<Inner>);
 
@@ -18,7 +19,7 @@ type AddLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
 
 struct Inner {
     sink: EventSink,
-    /// Adds a line to the decision log.
+    /// Adds a line to the decision log. Empty if the service has no decision log.
     log: OnceLock<AddLine>,
 }
 
@@ -27,13 +28,14 @@ impl Events {
         Events(Arc::new(Inner { sink, log: OnceLock::new() }))
     }
 
-    /// Sets what adds a line to the decision log.
+    /// Sets the function that adds a line to the decision log.
     pub fn set_log(&self, add_line: AddLine) {
-        // It is set once, when the service starts.
+        // The service calls this once, when it starts.
         let _ = self.0.log.set(add_line);
     }
 
-    /// Reports an event of this kind. `fields` is an object.
+    /// Reports an event of this kind to the sink. `fields` is a JSON object with the further keys
+    /// of the event.
     pub fn report(&self, kind: &str, fields: Json) {
         let mut event = json!({ "time": format_datetime(OffsetDateTime::now_utc()), "event": kind });
         if let (Json::Object(event), Json::Object(fields)) = (&mut event, fields) {
@@ -42,8 +44,8 @@ impl Events {
         (self.0.sink)(&event);
     }
 
-    /// Reports an event, and adds it to the decision log. The receipt says when the line is on the
-    /// disk.
+    /// Reports an event to the sink, and adds it as a line to the decision log. The receipt says
+    /// when the line is on the disk.
     pub fn audit(&self, kind: &str, fields: Json) -> Receipt {
         let receipt = self.0.log.get().map(|add_line| add_line(&json!({ kind: fields })));
         self.report(kind, fields);

@@ -1,8 +1,8 @@
-//! The decision service: rules that programs in any language ask over HTTP.
+//! The decision service: programs in any language ask it over HTTP what the rules decide.
 //!
-//! [`Service`] is the core. It answers each question with plain functions on plain types, and its
-//! answers are the library's. A *door* is a thin adapter from one published protocol to the core.
-//! [`Server`] listens, and applies the limits.
+//! [`Service`] is the core: methods that take a request and return an answer, without any protocol.
+//! A *door* is an adapter: it translates one published protocol into calls of the core. [`Server`]
+//! accepts connections and applies the limits.
 //!
 //! | module | contents |
 //! |---|---|

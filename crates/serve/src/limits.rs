@@ -1,28 +1,31 @@
-//! The limits of the service. Each protects the other callers from one caller.
+//! The limits of the service. They keep one client from using up what the other clients need.
 
 use crate::problem::Problem;
 use std::time::{Duration, Instant};
 
-/// The limits of the service; [`Limits::default`] has the values that the program uses.
+/// The limits of the service. [`Limits::default`] returns the limits of `rulec serve` without
+/// options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of bytes of a request's body, and of a line of a stream.
     pub body: usize,
     /// Maximum number of open connections.
     pub connections: usize,
-    /// Maximum number of requests that are answered at the same time. Others get the status 503.
+    /// Maximum number of requests that are answered at the same time. Further requests get the
+    /// status 503.
     pub concurrency: usize,
-    /// Maximum time for a request, from its head to its answer. A stream of lines has this time for
-    /// each of its parts.
+    /// Maximum time from the arrival of a request's head to its answer. In a stream of lines, this
+    /// is the maximum time for each block of lines.
     pub deadline: Duration,
-    /// Maximum time that a connection may take for the head of a request. An HTTP/1 connection may
-    /// have no request for this time.
+    /// Maximum time in which a client must send the complete head of a request. An HTTP/1
+    /// connection without a request is closed after this time.
     pub head_time: Duration,
-    /// Maximum time that an HTTP/2 connection may have no open request.
+    /// Maximum time that an HTTP/2 connection may stay open without a request.
     pub idle_time: Duration,
-    /// Maximum time in which a client takes no part of an answer.
+    /// Maximum time in which a client must take the next part of an answer. Later, the connection
+    /// is closed.
     pub write_time: Duration,
-    /// Maximum time that open requests have to end after the service was asked to stop.
+    /// Maximum time for the requests that are still open when the service is asked to stop.
     pub drain: Duration,
 }
 
@@ -41,7 +44,8 @@ impl Default for Limits {
     }
 }
 
-/// The time at which a request must be answered. Work that may be long checks it between its steps.
+/// The time by which a request must be answered. Long work calls [`Deadline::check`] between its
+/// steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     end: Instant,
@@ -51,7 +55,7 @@ pub(crate) struct Deadline {
 impl Deadline {
     /// Returns the deadline of a request that arrives now.
     pub fn after(limit: Duration) -> Deadline {
-        // A limit that is longer than time can be is as long as a year.
+        // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
         Deadline { end: Instant::now() + limit.min(longest), limit }
     }
@@ -60,12 +64,13 @@ impl Deadline {
         self.end
     }
 
-    /// Returns the time at which work must stop so that its state can still be answered.
+    /// Returns when a workflow must stop: a tenth of the limit before the deadline. The rest is for
+    /// writing the answer.
     pub fn last_step(&self) -> Instant {
         self.end.checked_sub(self.limit / 10).unwrap_or(self.end)
     }
 
-    /// Checks that there is still time.
+    /// Checks that the deadline has not passed.
     ///
     /// # Errors
     /// If the deadline has passed.
@@ -76,18 +81,19 @@ impl Deadline {
         }
     }
 
-    /// Waits for `work` on this thread of the runtime, which may block.
+    /// Blocks this thread until `work` ends. Must run on a thread of the tokio runtime that may
+    /// block.
     ///
     /// # Errors
     /// If the deadline passes first.
     pub fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, Problem> {
         let runtime = tokio::runtime::Handle::current();
-        // The timer is created in the runtime.
+        // `timeout_at` must be called inside the runtime, because it creates a timer.
         let in_time = async { tokio::time::timeout_at(self.end.into(), work).await };
         runtime.block_on(in_time).map_err(|_| self.problem())
     }
 
-    /// Returns the error of a request that was not answered in time.
+    /// Returns the error for a request whose deadline has passed.
     pub fn problem(&self) -> Problem {
         let limit = self.limit.as_millis();
         Problem::too_slow(format!("the answer took longer than {limit} ms; see `--deadline`"))

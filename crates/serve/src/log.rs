@@ -1,5 +1,6 @@
-//! The decision log: one JSON line for each decision. A thread writes the lines, so that a decision
-//! does not wait for the disk, unless the mode is [`LogMode::Sync`].
+//! The decision log: one JSON line for each decision. A separate thread writes the lines, so that a
+//! decision does not wait for the disk. Only in the mode [`LogMode::Sync`] an answer waits for its
+//! line.
 
 mod file;
 mod output;
@@ -28,70 +29,72 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use writer::Writer;
 
-/// What happens to lines that come faster than they can be written.
+/// What the log does with lines that arrive faster than they can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogMode {
-    /// They are dropped and counted. The next line says how many were dropped before it.
+    /// Drops and counts these lines. The next line in the log holds the number of lines dropped
+    /// before it.
     #[default]
     Drop,
-    /// They wait in a file next to the log.
+    /// Keeps these lines in a file next to the log until they are written.
     Spill,
-    /// Each answer waits until its line is on the disk. Lines that come together are written
-    /// together. So no answered decision is lost, even if the machine stops.
+    /// Each answer waits until its line is on the disk, so no answered decision is lost, even if
+    /// the machine stops. Lines that arrive together are written together.
     Sync,
 }
 
 /// Where the lines of a decision log go.
 pub enum LogTarget {
-    /// To a file, which is continued if it exists.
+    /// A file. If it exists, new lines are appended.
     File(PathBuf),
-    /// To a writer, such as standard output.
+    /// A writer, such as standard output.
     Writer(Box<dyn Write + Send>),
 }
 
 /// The settings of a decision log.
 pub struct LogOptions {
-    /// Where the lines go.
+    /// The file or the writer that gets the lines.
     pub target: LogTarget,
-    /// What happens to lines that come too fast.
+    /// What the log does with lines that arrive faster than they can be written.
     pub mode: LogMode,
     /// Maximum number of lines that wait in memory, in the modes `drop` and `spill`.
     pub capacity: usize,
-    /// Maximum number of bytes of the messages that wait in memory. In the mode `sync`, further
-    /// requests get the status 503, and further lines of a stream wait.
+    /// Maximum number of bytes of the messages that wait in memory. Over it, in the mode `sync`,
+    /// new requests get the status 503, and new lines of a stream wait.
     pub capacity_bytes: usize,
-    /// Number of bytes after which a file is renamed, and a new file is begun.
+    /// Number of bytes after which the file is renamed and a new file is started.
     pub rotate_bytes: u64,
     /// The key that signs checkpoints; `None` for a log without checkpoints.
     pub key: Option<SigningKey>,
 }
 
-/// Receives the events of the log: the kind, and an object.
+/// Receives the events of the log: the kind of event, and a JSON object with further keys.
 pub(crate) type Report = Box<dyn Fn(&str, Json) + Send>;
 
-/// A decision that the log records.
+/// A decision to write to the log, with everything that its line needs.
 pub(crate) struct Record {
     pub rules_name: String,
     pub rules: LiveRules,
     pub decision: Decision,
     /// The message as JSON text.
     pub text: Vec<u8>,
-    /// The name of the flow that a classifier found.
+    /// The name of the flow, if a classifier chose it.
     pub flow: Option<String>,
     pub elapsed: Duration,
-    /// The trace of the caller.
+    /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
-    /// Held until the line is made.
+    /// Dropped after the line is made. This frees the reserved memory.
     pub _room: Room,
 }
 
-/// The place of a decision in the memory of a log, until its line is made.
+/// The memory that is reserved for a decision until its line is made. Reserves nothing outside the
+/// mode `sync`.
 #[derive(Default)]
 pub(crate) struct Room {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// The lines that wait in memory.
+/// The number of lines, and of their bytes, that wait in memory for the writer.
 #[derive(Default)]
 struct Waiting {
     lines: AtomicUsize,
@@ -99,8 +102,8 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Adds a line of this size. Returns false, and adds nothing, if that would be more than
-    /// `capacity` lines and bytes.
+    /// Counts a line of `bytes` bytes as waiting. If that exceeds the maximum numbers of lines or
+    /// bytes in `capacity`, counts nothing and returns false.
     fn try_add(&self, bytes: usize, capacity: (usize, usize)) -> bool {
         let lines_before = self.lines.fetch_add(1, Ordering::Relaxed);
         let bytes_before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -117,24 +120,25 @@ impl Waiting {
     }
 }
 
-/// Number of bytes that a decision takes in memory, about, without its message.
+/// Approximate number of bytes that a waiting decision takes in memory, without its message.
 const DECISION_BYTES: usize = 512;
 
-/// Maximum of the capacity in the mode `sync`, about 4 GB.
+/// Maximum of `capacity_bytes` in the mode `sync`, about 4 GB: the largest number of permits that
+/// one call can acquire.
 const MAX_FREE_BYTES: usize = u32::MAX as usize;
 
-/// What the writer's thread receives.
+/// A message to the thread that writes the log.
 enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
-    /// A line that is already JSON text, such as an audited change.
+    /// A complete JSON line, such as a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
-    /// Lines wait in the spill file.
+    /// The spill file has lines, which the thread must move to the log.
     Spilled,
     Close,
 }
 
 impl Task {
-    /// Number of bytes that the task takes in memory while it waits.
+    /// Approximate number of bytes that the waiting task takes in memory.
     fn bytes(&self) -> usize {
         match self {
             Task::Decision(record, _) => record.text.len() + DECISION_BYTES,
@@ -144,15 +148,15 @@ impl Task {
     }
 }
 
-/// A decision log that decisions are added to.
+/// A decision log: queues lines for the thread that writes them.
 pub(crate) struct DecisionLog {
     mode: LogMode,
-    /// Maximum number of lines, and of bytes, that wait in memory.
+    /// Maximum number of lines, and maximum number of bytes, that wait in memory.
     capacity: (usize, usize),
     tasks: Sender<Task>,
     waiting: Arc<Waiting>,
-    /// The bytes that are free for decisions in the mode `sync`. The requests themselves do not
-    /// limit them: a decision whose request is cancelled still waits for the disk.
+    /// One permit for each free byte of memory, in the mode `sync`. The limit of open requests does
+    /// not bound this memory: the decision of a cancelled request still waits for the disk.
     free_bytes: Arc<Semaphore>,
     end: LogEnd,
     /// Number of lines dropped since the last line that was queued.
@@ -163,10 +167,11 @@ pub(crate) struct DecisionLog {
 }
 
 impl DecisionLog {
-    /// Opens the log and starts its thread. An existing file is continued.
+    /// Opens the log and starts its thread. Appends to an existing file.
     ///
     /// # Errors
-    /// If the file cannot be opened, or the mode needs a file.
+    /// If the file or its spill file cannot be opened, the mode needs a file, or the thread cannot
+    /// start.
     pub fn open(options: LogOptions, metrics: LogMetrics, report: Report) -> Result<DecisionLog, StartError> {
         let LogOptions { target, mode, capacity, capacity_bytes, rotate_bytes, key } = options;
         let spilling = match (mode, &target) {
@@ -178,7 +183,7 @@ impl DecisionLog {
                 )));
             }
         };
-        // The lock of the log protects the spill files too.
+        // `Output::open` locks the log, so no other process uses the spill files either.
         let output = Output::open(target, rotate_bytes, key)?;
         let spill = spilling.map(|path| Spill::open(&path).map(Arc::new)).transpose()?;
         let end = output.end().clone();
@@ -209,15 +214,15 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the end of the log: the number of its last line, and the hash of all lines.
+    /// Returns the number of the last line on the disk, and the hash of the chain up to it.
     pub fn end(&self) -> Json {
         log_end_json(&self.end.get())
     }
 
-    /// Returns room for a decision about a message of this size.
+    /// Reserves memory for a decision about a message of `message_bytes` bytes.
     ///
     /// # Errors
-    /// If the decisions before it wait for the disk, and no more fit into the memory.
+    /// In the mode `sync`, if the decisions that wait for the disk leave too little memory.
     pub fn room(&self, message_bytes: usize) -> Result<Room, Problem> {
         if self.mode != LogMode::Sync {
             return Ok(Room::default());
@@ -228,30 +233,33 @@ impl DecisionLog {
         })
     }
 
-    /// Waits for room for a decision about a message of this size.
+    /// Waits until memory for a decision about a message of `message_bytes` bytes is reserved.
     pub async fn wait_for_room(&self, message_bytes: usize) -> Room {
         if self.mode != LogMode::Sync {
             return Room::default();
         }
         let needed = self.needed_bytes(message_bytes);
-        // The semaphore is never closed.
+        // Acquiring fails only if the semaphore is closed, which never happens.
         Room { _permit: self.free_bytes.clone().acquire_many_owned(needed).await.ok() }
     }
 
-    /// A message that is larger than the capacity waits alone.
+    /// Returns the number of bytes to reserve: at most the capacity. So a larger message can still
+    /// be logged, when no other decision waits.
     fn needed_bytes(&self, message_bytes: usize) -> u32 {
         let needed = message_bytes.saturating_add(DECISION_BYTES).min(self.capacity.1);
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
-    /// Adds a decision. Waits for nothing; the receipt says when the line is on the disk.
+    /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt says
+    /// when the line is on the disk.
     pub fn record(&self, record: Record) -> Receipt {
         if self.mode == LogMode::Sync {
             let (sender, written) = oneshot::channel();
             self.queue(Task::Decision(Box::new(record), Some(sender)));
             return Receipt::new(written);
         }
-        // Lines after a spilled line spill too, so that all lines keep their order.
+        // While lines wait in the spill file, new lines go there too, so that all lines keep their
+        // order.
         if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
             self.spill_line(spill, &record.to_line());
             return Receipt::NONE;
@@ -271,7 +279,8 @@ impl DecisionLog {
         Receipt::NONE
     }
 
-    /// Adds a change of the rules. Such a line is never dropped.
+    /// Queues a line about a change of the rules. The capacity does not apply: such a line is never
+    /// dropped.
     pub fn audit(&self, event: &Json) -> Receipt {
         let line = event.to_string().into_bytes();
         if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
@@ -283,7 +292,7 @@ impl DecisionLog {
         Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
     }
 
-    /// Sends a task, whether or not the lines fit into the capacity.
+    /// Sends a task to the thread, even if the waiting lines then exceed the capacity.
     fn queue(&self, task: Task) {
         self.waiting.try_add(task.bytes(), (usize::MAX, usize::MAX));
         self.send(task);
@@ -291,7 +300,7 @@ impl DecisionLog {
 
     fn send(&self, task: Task) {
         if self.tasks.send(task).is_err() {
-            // The thread has ended, which happens only at the end of the service.
+            // The thread has ended. That happens only while the service stops.
             self.metrics.failed.inc();
         }
     }
@@ -308,7 +317,7 @@ impl DecisionLog {
         }
     }
 
-    /// Adds a line that says how many lines were dropped, if there were any.
+    /// If lines were dropped, queues a line with their number.
     fn report_dropped(&self) {
         if self.dropped.load(Ordering::Relaxed) == 0 {
             return;
@@ -320,29 +329,31 @@ impl DecisionLog {
         }
     }
 
-    /// Writes all lines that wait, a last checkpoint, and ends the thread.
+    /// Writes all waiting lines and a last checkpoint, and ends the thread.
     pub fn close(&self) {
         self.report_dropped();
         let _ = self.tasks.send(Task::Close);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
-            // A panic of the thread has been counted as a failure of its lines.
+            // If the thread panicked, there is nothing left to do: the service is ending.
             let _ = thread.join();
         }
     }
 }
 
-/// Describes the end of a log: what a person notes to find out later whether it was cut off.
+/// Returns the end of the log as JSON: the number of the last line and the hash. With both, a
+/// person can detect later whether lines at the end were removed.
 fn log_end_json(chain: &Chain) -> Json {
     serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
 }
 
 impl Record {
-    /// Returns the line without its place in the chain. Values of `@private` fields are masked.
+    /// Returns the line as JSON text, without its place in the hash chain. Values of `@private`
+    /// fields are masked.
     fn to_line(&self) -> Vec<u8> {
         let message = self.rules.rules().parse_message(&self.text).map(Json::Object).unwrap_or_default();
         let decided = DecidedMessage::new(&self.decision, &message).elapsed(self.elapsed);
-        // A message that was read as JSON can be written as JSON.
+        // Writing cannot fail: the message was read as JSON.
         let mut line = decided.flow(self.flow.as_deref()).to_log_line().unwrap_or_default();
         line.pop_if(|last| *last == b'\n');
         line.pop_if(|last| *last == b'}');

@@ -1,5 +1,6 @@
-//! The counts of the service, in the text format of Prometheus. The number of series is bounded:
-//! names come from the rules, never from messages, and after a limit they count under one name.
+//! The counts of the service, in the text format of Prometheus. The number of series is bounded.
+//! Label values come from the rules, never from messages. Entries and routes over a maximum number
+//! share one label value.
 
 use crate::limits::Limits;
 use hashbrown::{Equivalent, HashMap};
@@ -14,9 +15,9 @@ use rulec::Decision;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
-/// Maximum number of pairs of an entry and a route that are counted apart, for a rule set.
+/// Maximum number of pairs of an entry and a route with counters of their own, for each rule set.
 const MAX_ROUTES: usize = 2000;
-/// The name under which further routes are counted.
+/// The label value for all further entries and routes.
 const OTHER: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS: [f64; 12] =
@@ -40,7 +41,7 @@ struct ShadowLabels {
     same: bool,
 }
 
-/// A limit of the service, as a label.
+/// A limit of the service. Its name is the label value of the series `limits_hit`.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
 pub(crate) enum LimitName {
@@ -62,7 +63,7 @@ struct RequestLabels {
     status: u16,
 }
 
-/// All counts of a service.
+/// All counts of a service, and the registry that writes them as text.
 pub(crate) struct Metrics {
     registry: Registry,
     decisions: Family<RouteLabels, Counter>,
@@ -124,7 +125,7 @@ impl Metrics {
         }
     }
 
-    /// Adds the limits of the service, as gauges.
+    /// Adds the values of the limits, as gauges in bytes, counts and milliseconds.
     pub fn add_limits(&mut self, limits: &Limits) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register(
@@ -147,7 +148,7 @@ impl Metrics {
         }
     }
 
-    /// Returns the counts of one rule set.
+    /// Returns the counters of one rule set. `name` is the name of the rule set.
     pub fn of_set(&self, name: &str) -> SetMetrics {
         let labels = SetLabels { rules: name.to_owned() };
         let shadow = |same| self.shadow.get_or_create_owned(&ShadowLabels { rules: name.to_owned(), same });
@@ -169,7 +170,7 @@ impl Metrics {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
 
-    /// Counts an answered request. `path` is the pattern of the path, not the path itself.
+    /// Counts an answered request. `path` is the pattern of its route, such as `/v1/judge/{kind}`.
     pub fn count_request(&self, path: &str, status: u16) {
         self.requests.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
     }
@@ -178,7 +179,7 @@ impl Metrics {
         &self.open_requests
     }
 
-    /// Adds the counts of the decision log.
+    /// Registers the counters of the decision log, and returns them.
     pub fn add_log(&mut self) -> LogMetrics {
         let log = LogMetrics::default();
         let LogMetrics { written, dropped, spilled, failed } = &log;
@@ -190,7 +191,7 @@ impl Metrics {
         log
     }
 
-    /// Returns all counts in the text format.
+    /// Returns all counts in the text format of Prometheus.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         // Writing to a text cannot fail.
@@ -213,8 +214,8 @@ struct ValueLabels {
     limit: &'static str,
 }
 
-/// The counts of one rule set. The counters of its routes are kept, so that a decision looks up
-/// none in the registry.
+/// The counters of one rule set. It keeps the counter of each route, so that a decision needs no
+/// lookup in the registry.
 pub(crate) struct SetMetrics {
     name: String,
     routes: RwLock<HashMap<RouteKey, Counter>>,
@@ -231,7 +232,8 @@ pub(crate) struct SetMetrics {
 #[derive(PartialEq, Eq, Hash)]
 struct RouteKey(String, String);
 
-/// The borrowed form of a [`RouteKey`]. A pair of texts has the same hash.
+/// The borrowed form of a [`RouteKey`], for lookups without allocation. Both forms have the same
+/// hash.
 #[derive(Hash)]
 struct RouteRef<'a>(&'a str, &'a str);
 
@@ -242,7 +244,8 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
 }
 
 impl SetMetrics {
-    /// Counts a decision. `route` is the name of the chosen statement.
+    /// Counts a decision, its violations of the input contract, and its time. `route` is the name
+    /// of the chosen statement; `None` counts as undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.latency.observe(elapsed.as_secs_f64());
         if !decision.breaches().is_empty() {

@@ -1,12 +1,12 @@
-//! The OpenAPI 3.1 document of the service. A test compares it with the routes and with the file in
-//! the repository.
+//! The OpenAPI 3.1 document of the service. Tests compare it with the routes of the doors, and with
+//! the file `openapi.json` in the repository.
 
 use crate::problem::KINDS;
 use crate::service::MAX_STEPS;
 use serde_json::{Map, Value as Json, json};
 
-/// An operation: its method, its path, a sentence, the scope and the schema of the body. Then the
-/// media type and the schema of the answer.
+/// An operation: method, path, one-sentence summary, scope, schema of the request's body, media
+/// type of the answer, and schema of the answer.
 type Operation = (
     &'static str,
     &'static str,
@@ -143,7 +143,7 @@ const OPERATIONS: &[Operation] = &[
     ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
 ];
 
-/// Returns the document.
+/// Returns the OpenAPI document.
 pub(crate) fn document() -> Json {
     let mut paths = Map::new();
     for operation in OPERATIONS {
@@ -227,7 +227,8 @@ fn operation_id(method: &str, path: &str) -> String {
     words.join("_") + named
 }
 
-/// Returns the parameters of a path, and the headers that operations of the scope read.
+/// Returns the parameters of an operation: the variable parts of its path, and the headers that
+/// operations with this scope read.
 fn parameters(path: &str, scope: &str) -> Vec<Json> {
     let text = json!({ "type": "string" });
     let names = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
@@ -249,7 +250,8 @@ fn parameters(path: &str, scope: &str) -> Vec<Json> {
     found
 }
 
-/// Returns the schema of an object with these fields. A name that ends with `!` is required.
+/// Returns the schema of an object with these fields. A field whose name ends with `!` is required.
+/// A closed object allows no other fields.
 fn object(fields: Json, is_closed: bool) -> Json {
     let mut properties = Map::new();
     let mut required = Vec::new();

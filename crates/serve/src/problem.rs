@@ -1,5 +1,5 @@
 //! Errors of requests, as `application/problem+json` (RFC 9457). An error of the library keeps its
-//! code, so that `rulec explain CODE` explains it.
+//! code, so that a user can run `rulec explain CODE`.
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -8,17 +8,17 @@ use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEn
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// An error that a request gets instead of an answer.
+/// The error that answers a request which cannot be answered otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct Problem {
     /// Identifies the kind of the error, such as `urn:rulec:unknown-entry`.
     #[serde(rename = "type")]
     kind: Box<str>,
-    /// The kind of the error in words.
+    /// A short description of the kind of error, the same for all errors of the kind.
     title: &'static str,
     /// The HTTP status.
     status: u16,
-    /// The mistake in this request, and the remedy.
+    /// A description of the mistake in this request, with the remedy.
     detail: Box<str>,
     /// The code of the error, such as `E0601`; only for errors of the library.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,10 +31,10 @@ pub struct Problem {
     /// The findings of the compiler, for rules that do not compile.
     #[serde(skip_serializing_if = "<[Json]>::is_empty")]
     findings: Box<[Json]>,
-    /// The generation of the rules that a change has put into force, although an error followed.
+    /// The new generation, if the request has changed the rules before the error occurred.
     #[serde(skip_serializing_if = "Option::is_none")]
     generation: Option<u64>,
-    /// After how many seconds the caller may try again; 0 for errors that a repetition cannot heal.
+    /// Number of seconds after which the caller may try again; 0 if trying again does not help.
     #[serde(skip)]
     retry_after: u32,
 }
@@ -50,7 +50,7 @@ macro_rules! problems {
             )*
         }
 
-        /// All kinds of errors: the last part of the type, and the status.
+        /// All kinds of errors: the last part of the `type`, and the HTTP status.
         pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
     };
 }

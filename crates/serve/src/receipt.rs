@@ -1,16 +1,18 @@
-//! The promise that a line of the decision log will be on the disk, for which an answer may wait.
+//! Receipts of the decision log. An answer can wait until the line of its decision is on the disk.
 
 use crate::problem::Problem;
 use tokio::sync::oneshot;
 
-/// The promise that a line will be on the disk.
+/// The promise that a line of the decision log will be written to the disk. Waiting on it returns
+/// whether that succeeded.
 pub(crate) struct Receipt(Option<oneshot::Receiver<bool>>);
 
 impl Receipt {
-    /// A receipt for a line that no answer waits for.
+    /// A receipt that is fulfilled at once, for a line that no answer waits for.
     pub const NONE: Receipt = Receipt(None);
 
-    /// Returns a receipt for a line whose writer sends whether the line is on the disk.
+    /// Creates a receipt. The log's thread sends true after the line is on the disk, or false if
+    /// writing failed.
     pub fn new(written: oneshot::Receiver<bool>) -> Receipt {
         Receipt(Some(written))
     }
@@ -18,7 +20,7 @@ impl Receipt {
     /// Waits until the line is on the disk.
     ///
     /// # Errors
-    /// If the line could not be written. The decision must not be answered then.
+    /// If the line could not be written. The caller must then not answer the decision.
     pub async fn wait(self) -> Result<(), Problem> {
         match self.was_written().await {
             true => Ok(()),
@@ -26,7 +28,7 @@ impl Receipt {
         }
     }
 
-    /// Waits until the line is on the disk. Returns false if it could not be written.
+    /// Waits until the line is on the disk. Returns false if the line could not be written.
     pub async fn was_written(self) -> bool {
         match self.0 {
             None => true,

@@ -1,6 +1,6 @@
 //! The rules in force. A *rule set* is the rules of one source, such as a file, under one name. A
-//! *version* is what the source held at one time. A version that cannot be loaded changes nothing:
-//! the last good version stays in force, and the status of the rule set says why.
+//! *version* is the content of a rule set between two changes. If a new version cannot be loaded,
+//! the last good version stays in force. The status of the rule set then holds the error.
 
 mod history;
 mod source;
@@ -23,15 +23,18 @@ use source::{Feed, SourceFiles};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// The rules of one source under one name.
+/// The rules of one source under one name: the version in force, the earlier versions and the
+/// shadow rules.
 pub struct RuleSet {
     name: String,
     active: ArcSwap<Version>,
-    /// Rules that decide for comparison only.
+    /// The shadow rules: they decide the same messages as the rules in force, only to compare the
+    /// decisions.
     shadow: ArcSwapOption<Shadow>,
-    /// The earlier messages, for rules that read a history. They outlive the versions.
+    /// The recorded messages, for rules that read a history. All versions of the rules share them.
     store: MemoryStore,
-    /// The earlier versions. The lock also serializes changes of the active version.
+    /// The earlier versions. A change of the active version holds this lock, so that changes happen
+    /// one after another.
     history: Mutex<History>,
     status: Mutex<SourceStatus>,
     metrics: SetMetrics,
@@ -45,32 +48,35 @@ pub struct RuleSet {
 /// The texts of rules, each with the name of its file.
 pub(crate) type Texts = Vec<(String, String)>;
 
-/// What happened to the source of a rule set since the start.
+/// The status of the source of a rule set: how many versions were loaded and refused since the
+/// start.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceStatus {
-    /// Number of versions that came into force.
+    /// Number of versions of the source that came into force. Edits do not count.
     pub loaded: u64,
-    /// Number of versions that could not be loaded.
+    /// Number of versions of the source that could not be loaded.
     pub refused: u64,
-    /// Why the current content of the source is not in force; `None` if it is.
+    /// Why the current content of the source could not be loaded; `None` if it was loaded.
     pub error: Option<String>,
 }
 
-/// Rules that decide for comparison only, with the counts of the comparison.
+/// Shadow rules: they decide only for comparison with the rules in force. Holds the counts of the
+/// comparison.
 pub(crate) struct Shadow {
     pub version: Arc<Version>,
     same: AtomicU64,
     different: AtomicU64,
 }
 
-/// The counts of a comparison with shadow rules.
+/// How often shadow rules and the rules in force made the same decision, and how often not.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowCounts {
     /// Generation (version number) of the shadow rules.
     pub generation: u64,
-    /// Number of messages that the shadow rules decided alike.
+    /// Number of messages for which both rules made the same decision.
     pub same: u64,
-    /// Number of messages that the shadow rules decided differently.
+    /// Number of messages for which the rules made different decisions, or only the rules in force
+    /// could decide.
     pub different: u64,
 }
 
@@ -108,8 +114,8 @@ impl RuleSet {
         self.active.load()
     }
 
-    /// Returns the version in force with the texts of its files. No edit comes in between, so that
-    /// [`Version::rules`] are compiled from these texts.
+    /// Returns the version in force with the texts of its files. Holds off edits in the meantime,
+    /// so that [`Version::rules`] belong to these texts.
     ///
     /// # Errors
     /// As [`Version::rules`].
@@ -121,7 +127,7 @@ impl RuleSet {
         Ok((version, texts))
     }
 
-    /// Returns the earlier messages that rules read as `history`.
+    /// Returns the store of recorded messages, which rules read as `history`.
     pub(crate) fn store(&self) -> &MemoryStore {
         &self.store
     }
@@ -135,14 +141,14 @@ impl RuleSet {
         self.active().live().generation()
     }
 
-    /// Looks soon whether the source has changed.
+    /// Asks the watch of the source to check soon whether the source has changed.
     pub fn check_source(&self) {
         if let Some(feed) = self.feed.get() {
             feed.check();
         }
     }
 
-    /// Returns what happened to the source since the start.
+    /// Returns how many versions of the source were loaded and refused since the start.
     pub fn status(&self) -> SourceStatus {
         self.lock_status().clone()
     }
@@ -178,16 +184,17 @@ impl RuleSet {
         self.active.store(Arc::new(version));
         self.metrics.set_generation(generation);
         let event = json!({ "rules": self.name, "generation": generation, "origin": origin });
-        // No answer waits for the line: a change waits for its own.
+        // No answer waits for this line. A change through the service waits for its own line,
+        // `change`.
         let _ = self.events.audit("in_force", event);
         generation
     }
 
-    /// Applies edits to the rules in force, all or none. `expected` is the generation that the
-    /// caller has read; `None` edits any generation. Returns the new generation.
+    /// Applies edits to the rules in force, all or none. Returns the new generation. `expected` is
+    /// the generation that the caller has read. With `None`, the edits apply to any generation.
     ///
     /// # Errors
-    /// If the rules have changed since, or the edits do not fit.
+    /// If the rules in force have another generation than `expected`, or an edit does not apply.
     pub fn edit(&self, edits: &[Edit], expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_history();
         self.check_generation(expected)?;
@@ -196,16 +203,18 @@ impl RuleSet {
         let before = (live.generation(), live.texts());
         live.edit(edits)?;
         history.keep_texts(before.0, before.1);
-        // A fresh version, because the old one has cached what it derived from the old rules.
+        // The old version caches data of the rules before the edit, so the edit needs a new
+        // version.
         self.active.store(Arc::new(active.edited()));
         self.metrics.set_generation(live.generation());
         Ok(live.generation())
     }
 
-    /// Puts an earlier generation into force again, as a new version. Returns its new generation.
+    /// Puts an earlier generation into force again, as a new version. Returns the generation of the
+    /// new version.
     ///
     /// # Errors
-    /// If the generation is not kept, or the rules have changed since the caller read them.
+    /// If `generation` is not kept, or the rules in force have another generation than `expected`.
     pub fn roll_back(&self, generation: u64, expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_history();
         self.check_generation(expected)?;
@@ -213,11 +222,12 @@ impl RuleSet {
         Ok(self.activate(&mut history, Version::new(rules, "rollback")))
     }
 
-    /// Starts to compare other rules with those in force: the given text, or the rules in force
-    /// after the given edits. Returns their generation.
+    /// Sets the shadow rules: `text`, or the rules in force if `text` is `None`; then applies
+    /// `edits` to them. Returns the generation of the shadow rules.
     ///
     /// # Errors
-    /// If the rules do not compile.
+    /// If the shadow rules do not compile, an edit does not apply, or only signed rules are
+    /// accepted.
     pub fn set_shadow(&self, text: Option<&str>, edits: &[Edit]) -> Result<u64, Problem> {
         if self.files.signed_only {
             return Err(Problem::forbidden("only signed rules are accepted; load a signed artifact"));
@@ -234,10 +244,10 @@ impl RuleSet {
         Ok(generation)
     }
 
-    /// Puts the shadow rules into force. Returns their generation.
+    /// Puts the shadow rules into force, and ends the comparison. Returns their generation.
     ///
     /// # Errors
-    /// If there are no shadow rules, or the rules have changed since the caller read them.
+    /// If there are no shadow rules, or the rules in force have another generation than `expected`.
     pub fn promote(&self, expected: Option<u64>) -> Result<u64, Problem> {
         let mut history = self.lock_history();
         self.check_generation(expected)?;
@@ -249,12 +259,13 @@ impl RuleSet {
     /// Stops the comparison with shadow rules.
     ///
     /// # Errors
-    /// If there are none.
+    /// If there are no shadow rules.
     pub fn remove_shadow(&self) -> Result<(), Problem> {
         self.shadow.swap(None).map(drop).ok_or_else(no_shadow)
     }
 
-    /// Returns the counts of the comparison with the shadow rules, if there are any.
+    /// Returns how often the shadow rules made the same decision as the rules in force, and how
+    /// often not. `None` without shadow rules.
     pub fn shadow_counts(&self) -> Option<ShadowCounts> {
         let shadow = self.shadow.load();
         shadow.as_ref().map(|shadow| ShadowCounts {
@@ -264,7 +275,7 @@ impl RuleSet {
         })
     }
 
-    /// Returns the generations that can be put into force again, oldest first.
+    /// Returns the generations that [`RuleSet::roll_back`] can put into force again, oldest first.
     pub fn kept_generations(&self) -> Vec<u64> {
         self.lock_history().generations()
     }
@@ -279,8 +290,8 @@ impl RuleSet {
         }
     }
 
-    /// Decides `text` with the shadow rules as well, if there are any, and counts whether they
-    /// decide alike.
+    /// Decides the message `text` with the shadow rules too, if there are any. Counts whether their
+    /// decision equals `decision`.
     pub(crate) fn compare_with_shadow(&self, entry: &str, text: &[u8], decision: &Decision) {
         let shadow = self.shadow.load();
         let Some(shadow) = shadow.as_ref() else { return };
@@ -305,11 +316,11 @@ fn no_shadow() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 
-/// Returns the edit that a JSON object describes: `{"insert": "route …"}`, `{"replace": "…"}` or
-/// `{"remove": "NAME"}`, each with an optional `table` and `file`.
+/// Reads an edit from a JSON object: `{"insert": "route …"}`, `{"replace": "…"}` or `{"remove":
+/// "NAME"}`, each with an optional `table` and `file`.
 ///
 /// # Errors
-/// If the object has another shape.
+/// If the object has not exactly one of the keys `insert`, `replace` and `remove` with a text.
 pub(crate) fn read_edit(json: &Json) -> Result<Edit, Problem> {
     let text = |key: &str| json.get(key).and_then(Json::as_str);
     let actions = [

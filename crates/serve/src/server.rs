@@ -1,4 +1,5 @@
-//! Listeners, connections, and the life of the service.
+//! Starts the service, accepts connections, reacts to signals and changed files, and stops the
+//! service.
 
 mod activity;
 mod connection;
@@ -31,53 +32,55 @@ use tokio::io::{AsyncBufRead, AsyncWrite};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, mpsc, watch};
 
-/// Pause after a connection could not be accepted, for example because no descriptor is free.
+/// Pause after an error while accepting a connection, for example because all file descriptors are
+/// in use.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
-/// How often the files of tokens and certificates are checked.
+/// How often the token file and the files of the certificate are checked for changes.
 const FILE_CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An address at which the service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A TCP port.
+    /// An IP address and a TCP port.
     Tcp(SocketAddr),
-    /// A Unix socket: the path of its file.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
 /// The settings of a service.
 pub struct Options {
-    /// Where the rules come from.
+    /// The files of the rules, each with the name of its rule set.
     pub rules: Vec<RuleSource>,
-    /// The keys of which one must have signed the rules; empty if rules need no signature.
+    /// Public keys. Rules must be artifacts that one of these keys has signed. Empty if rules need
+    /// no signature.
     pub trusted: Vec<VerifyingKey>,
-    /// Where the service listens.
+    /// The address at which the service listens.
     pub address: Address,
-    /// The limits.
+    /// The limits on sizes, numbers and times.
     pub limits: Limits,
-    /// The file of the tokens; `None` if requests need no token.
+    /// The token file; `None` if requests need no token.
     pub tokens: Option<PathBuf>,
-    /// The files of the certificate chain and of the private key, for TLS.
+    /// The files of the certificate chain and of the private key, for TLS. `None` for no TLS.
     pub tls: Option<(PathBuf, PathBuf)>,
-    /// The websites whose pages may ask, such as `https://example.com`.
+    /// The origins of websites whose pages may send requests, such as `https://example.com`.
     pub origins: Vec<String>,
-    /// Further names of the service, which requests use. A service at a TCP port without tokens is
-    /// asked by its addresses, as `localhost`, and by these names.
+    /// Further host names of the service. They matter only at a TCP address without tokens. There,
+    /// a request must name an IP address, `localhost`, or one of these hosts.
     pub hosts: Vec<String>,
-    /// Whether a service that other machines reach may have no tokens.
+    /// Whether a service may have no tokens at an address that other machines can reach.
     pub open: bool,
-    /// The decision log; `None` to log no decision.
+    /// The settings of the decision log; `None` for no decision log.
     pub log: Option<LogOptions>,
-    /// Receives events, such as edits of the rules.
+    /// Receives the events of the service, such as a change of the rules.
     pub events: EventSink,
 }
 
-/// What a signal asks of a running service.
+/// A request of the process to a running service, usually caused by a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// To look whether the files have changed.
+    /// Check whether the files of rules, tokens and certificates have changed.
     Reload,
-    /// To answer the open requests, and to end.
+    /// Answer the open requests, then stop.
     Drain,
 }
 
@@ -86,10 +89,10 @@ enum Listener {
     Unix(UnixListener, SocketFile),
 }
 
-/// The file of a Unix socket, which the service removes at its end.
+/// The file of a Unix socket. The service removes the file when it stops.
 struct SocketFile {
     path: PathBuf,
-    /// The device and the number of the file, which identify it.
+    /// The device number and the inode number, which identify the file.
     id: Option<(u64, u64)>,
 }
 
@@ -98,7 +101,7 @@ impl SocketFile {
         SocketFile { path: path.to_owned(), id: socket_id(path) }
     }
 
-    /// Removes the file, unless another process has put its own in the place.
+    /// Removes the file, unless it is now the file of another process.
     fn remove(&self) {
         if self.id.is_some() && socket_id(&self.path) == self.id {
             let _ = std::fs::remove_file(&self.path);
@@ -106,13 +109,14 @@ impl SocketFile {
     }
 }
 
-/// Returns what identifies the file of a socket; `None` if there is no socket at this path.
+/// Returns the device number and the inode number of a socket file; `None` if the path is not a
+/// socket.
 fn socket_id(path: &Path) -> Option<(u64, u64)> {
     let metadata = path.symlink_metadata().ok()?;
     metadata.file_type().is_socket().then(|| (metadata.dev(), metadata.ino()))
 }
 
-/// A service that listens.
+/// A service that has loaded its rules and listens at its address.
 pub struct Server {
     app: Arc<App>,
     listener: Listener,
@@ -122,12 +126,13 @@ pub struct Server {
 }
 
 impl Server {
-    /// Loads the rules and listens.
+    /// Loads the rules and the other files, and begins to listen at the address.
     ///
     /// Must run inside a tokio runtime with its timer and its network enabled.
     ///
     /// # Errors
-    /// If the rules or another file cannot be loaded, or the address is taken.
+    /// If the rules or another file cannot be loaded, the options contradict each other, or the
+    /// address is in use.
     pub async fn bind(options: Options) -> Result<Server, StartError> {
         if let Address::Tcp(address) = &options.address
             && !address.ip().is_loopback()
@@ -152,8 +157,9 @@ impl Server {
         Ok(Server { app, listener, tls, tokens: tokens_file, origins })
     }
 
-    /// Answers the Model Context Protocol, one JSON object per line, until the input ends. The
-    /// address and the tokens have no effect.
+    /// Serves the Model Context Protocol on `input` and `output` instead of an address. Each line
+    /// is one JSON object. Returns at the end of the input. The options `address` and `tokens` have
+    /// no effect.
     ///
     /// # Errors
     /// If the rules or another file cannot be loaded, or the input or the output fails.
@@ -193,8 +199,8 @@ impl Server {
         }
     }
 
-    /// Serves requests until `signals` receives [`Stop::Drain`] or is closed. Then answers the open
-    /// requests, for at most the limit `drain`. Returns whether all of them were answered.
+    /// Serves requests until `signals` receives [`Stop::Drain`] or is closed. Then waits for the
+    /// open requests, at most for the limit `drain`. Returns true if all requests were answered.
     pub async fn run(self, mut signals: mpsc::Receiver<Stop>) -> bool {
         let limits = *self.app.service().limits();
         let router = router(self.app.clone(), &self.origins);
@@ -213,7 +219,8 @@ impl Server {
                 () = self.app.reload_asked() => self.reload(),
                 signal = signals.recv() => match signal {
                     Some(Stop::Reload) => {
-                        // No answer waits for the line.
+                        // A signal gets no answer, so no answer has to wait for this line of the
+                        // decision log.
                         let _ = self.app.events().audit("change", json!({ "action": "reload", "by": "SIGHUP" }));
                         self.reload();
                     }
@@ -226,7 +233,7 @@ impl Server {
             socket.remove();
         }
         drop((self.listener, connections));
-        // A connection has a receiver until its end.
+        // Each connection holds a receiver, so `closed` waits until all connections have ended.
         let _ = stop.send(true);
         let is_drained = tokio::time::timeout(limits.drain, stop.closed()).await.is_ok();
         close_log(self.app).await;
@@ -242,7 +249,8 @@ impl Server {
         self.app.events().report("failure", json!({ "error": error.to_string() }));
     }
 
-    /// Reads the files of tokens and certificates again. Files that cannot be used change nothing.
+    /// Reads the files of tokens and certificates again. A file with an error is reported, and its
+    /// old content stays in use.
     fn check_files(&self) {
         if let Some(tokens) = self.tokens.as_deref() {
             match Tokens::read(tokens) {
@@ -256,7 +264,8 @@ impl Server {
     }
 }
 
-/// Loads what the options name, except the address and TLS.
+/// Opens the decision log, loads the rules and the tokens, and creates the state of the doors. Does
+/// not listen.
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
@@ -265,7 +274,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         let sink = events.clone();
         let report = move |kind: &str, fields| sink.report(kind, fields);
         let log = Arc::new(DecisionLog::open(log, metrics.add_log(), Box::new(report))?);
-        // The thread of the log has the events, so the events must not keep the log.
+        // The log's thread holds `events`. A weak reference avoids a cycle that would keep the log
+        // alive.
         let weak = Arc::downgrade(&log);
         let add = move |line: &Json| weak.upgrade().map_or(Receipt::NONE, |log| log.audit(line));
         events.set_log(Box::new(add));
@@ -275,16 +285,17 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let sets = open_all(&options.rules, &options.trusted, &metrics, &events).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
-    // A page has no token, and cannot ask a Unix socket.
+    // Only a TCP service without tokens must check host names. Pages of other websites have no
+    // token, and they cannot reach a Unix socket.
     let has_names = tokens.is_none() && matches!(options.address, Address::Tcp(_));
     let web = WebGuard::new(options.origins, has_names.then_some(options.hosts));
     Ok(Arc::new(App::new(service, tokens, web, events)))
 }
 
-/// Writes the rest of the decision log.
+/// Writes the lines of the decision log that still wait, and closes the log.
 async fn close_log(app: Arc<App>) {
     let closed = tokio::task::spawn_blocking(move || app.service().log().map(DecisionLog::close));
-    // A panic while the log is closed is counted by the log.
+    // If closing the log panics, the panic is ignored, because the service is ending anyway.
     let _ = closed.await;
 }
 
@@ -296,8 +307,8 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
         }
         Address::Unix(path) => {
             let to_error = |error| StartError::Listen(path.display().to_string(), error);
-            // The file of a service that was killed is left over, and refuses. A living service
-            // accepts, or is too busy.
+            // A killed service leaves its socket file. Such a socket refuses connections, so it is
+            // removed. The socket of a running service does not refuse.
             let is_left = tokio::net::UnixStream::connect(path)
                 .await
                 .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
@@ -310,7 +321,7 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
     }
 }
 
-/// The open connections, and what each new one needs.
+/// Accepts connections, and holds the state that each new connection gets a copy of.
 struct Connections {
     router: Router,
     app: Arc<App>,
@@ -319,8 +330,8 @@ struct Connections {
 }
 
 impl Connections {
-    /// Accepts one connection, and serves it on a task of its own. Waits while as many connections
-    /// are open as the limit allows.
+    /// Accepts one connection, and serves it in a new task. Waits first if the maximum number of
+    /// connections is open.
     async fn accept(&self, listener: &Listener, tls: Option<&TlsFiles>) {
         if self.open.available_permits() == 0 {
             self.app.service().metrics().count_limit(LimitName::connections);
@@ -334,7 +345,7 @@ impl Connections {
         };
         let accepted = match listener {
             Listener::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
-                // Small answers are sent at once.
+                // Turns off Nagle's algorithm, so that a small answer is sent at once.
                 let _ = stream.set_nodelay(true);
                 match tls {
                     Some(tls) => drop(tokio::spawn(connection.serve_tls(tls.accept(stream)))),

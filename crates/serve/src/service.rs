@@ -1,5 +1,5 @@
-//! The core of the service. Each door reads a request of its protocol, asks the core, and writes
-//! the answer as its protocol wants it. The answers are the library's.
+//! The core of the service. Each door reads a request of its protocol, calls the core, and writes
+//! the answer in the form of its protocol.
 
 mod batch;
 mod decide;
@@ -20,13 +20,14 @@ use serde::de::Deserialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The rules in force, and what decides with them. Every door asks this core.
+/// The core of the service: the rule sets, their counts, the limits and the decision log. Every
+/// door calls this core.
 pub struct Service {
     sets: Vec<Arc<RuleSet>>,
     metrics: Metrics,
     limits: Limits,
     log: Option<Arc<DecisionLog>>,
-    /// Whether the service was asked to stop, so that it takes no new work.
+    /// Whether the service was asked to stop. It then reports that it is not ready.
     stopping: AtomicBool,
 }
 
@@ -40,15 +41,15 @@ impl Service {
         Service { sets, metrics, limits, log, stopping: AtomicBool::new(false) }
     }
 
-    /// Returns all rule sets, in the order in which they were given.
+    /// Returns all rule sets, in the order of the options that name their sources.
     pub fn sets(&self) -> &[Arc<RuleSet>] {
         &self.sets
     }
 
-    /// Returns the rules of this name. Without a name, returns the only rules.
+    /// Returns the rule set named `name`. Without a name, returns the only rule set.
     ///
     /// # Errors
-    /// If there are no such rules, or several and no name.
+    /// If no rule set has this name, or there is no name and several rule sets.
     pub fn set(&self, name: Option<&str>) -> Result<&Arc<RuleSet>, Problem> {
         let names = || self.sets.iter().map(|set| set.name()).collect::<Vec<_>>().join(", ");
         match (name, self.sets.as_slice()) {
@@ -76,28 +77,29 @@ impl Service {
         self.log.as_deref()
     }
 
-    /// Looks soon whether the sources of the rules have changed.
+    /// Asks each rule set to check soon whether its source has changed.
     pub fn reload(&self) {
         self.sets.iter().for_each(|set| set.check_source());
     }
 
-    /// Makes the service not ready, so that a load balancer sends no new work.
+    /// Makes [`Service::is_ready`] return false, so that a load balancer sends no more requests.
     pub(crate) fn begin_stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
     }
 
-    /// True while the service takes new work.
+    /// True until the service is asked to stop.
     pub fn is_ready(&self) -> bool {
         !self.stopping.load(Ordering::Relaxed)
     }
 }
 
-/// Reads the body of a request. A body that is not JSON gets the library's error with its position.
+/// Reads the body of a request, a JSON object.
 ///
 /// # Errors
-/// If the body is not JSON, or has another shape.
+/// If the body is not JSON: the library's error, with its position. If the body lacks a field, or
+/// has a field of another type.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
-    // Serde would read the fields of a request from an array too.
+    // Serde would also accept an array with the values of the fields, so an array is refused here.
     let is_array = body.trim_ascii_start().starts_with(b"[");
     match serde_json::from_slice(body) {
         Ok(request) if !is_array => Ok(request),

@@ -1,15 +1,15 @@
-//! The trace that a request belongs to (W3C Trace Context). The decision log names it, so that a
-//! decision is found from the trace of the caller.
+//! The trace id of a request (W3C Trace Context). The decision log records the id, so that an
+//! operator can find the decision of a traced request.
 
 use axum::http::HeaderMap;
 
-/// The id of a trace: 32 hexadecimal digits.
+/// The id of a trace: 32 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceId([u8; 32]);
 
 impl TraceId {
-    /// Reads the id from the header `traceparent`: `VERSION-TRACE-PARENT-FLAGS`. `None` if there is
-    /// no such header, or it is not valid.
+    /// Reads the trace id from the header `traceparent`, which has the form
+    /// `VERSION-TRACE-PARENT-FLAGS`. `None` if the header is missing or invalid.
     pub fn read(headers: &HeaderMap) -> Option<TraceId> {
         let parent = headers.get("traceparent")?.to_str().ok()?;
         let mut parts = parent.split('-');
@@ -22,7 +22,7 @@ impl TraceId {
             && is_hexadecimal(trace, 32)
             && is_hexadecimal(parent, 16)
             && is_hexadecimal(flags, 2)
-            // Later versions may have further parts.
+            // Versions after 00 may have further parts.
             && (version != "00" || parts.next().is_none());
         let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
         let trace =
@@ -31,7 +31,7 @@ impl TraceId {
     }
 
     pub fn as_str(&self) -> &str {
-        // The digits are ASCII.
+        // The hexadecimal digits are ASCII, so they are always valid UTF-8.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }

@@ -1,5 +1,5 @@
-//! Requests of web pages. A browser sends them from a person's machine, which reaches services that
-//! the page's own server does not.
+//! Protection against requests of foreign web pages. A browser sends such requests from the user's
+//! machine. That machine may reach services that the website's own server cannot reach.
 
 use crate::problem::Problem;
 use axum::extract::Request;
@@ -8,32 +8,35 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderValue};
 use std::net::IpAddr;
 
-/// In this header, a browser says how the page is related to the service.
+/// In this header, a browser says whether a page of the same site or of another site sends the
+/// request.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Decides which pages may ask the service.
+/// Decides which web pages may send requests to the service.
 pub(crate) struct WebGuard {
     /// The websites whose pages may ask, such as `https://example.com`.
     origins: Vec<String>,
-    /// The names of the service; `None` if requests may use any name.
+    /// The host names of the service that requests may use; `None` if requests may use any name.
     hosts: Option<Vec<String>>,
 }
 
 impl WebGuard {
-    /// Creates a guard. With `hosts`, a request must use one of these names of the service, an IP
-    /// address or `localhost`.
+    /// Creates a guard. `origins` are the websites whose pages may ask. With `hosts`, each request
+    /// must name one of these hosts, an IP address or `localhost`.
     pub fn new(origins: Vec<String>, hosts: Option<Vec<String>>) -> WebGuard {
         WebGuard { origins, hosts }
     }
 
-    /// Checks that no page sends the request, or a page that may, and that the request uses a name
-    /// of the service.
+    /// Checks the page that sends the request, if a page sends it, and the host name that the
+    /// request uses.
     ///
     /// # Errors
-    /// If the page may not ask the service.
+    /// If a page of a website sends the request that is not in `origins`, or the host name is not
+    /// allowed.
     pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
-        // A request without an origin can come from a page too: the page then sees no answer.
+        // A page can send some requests without the header `Origin`. The page cannot read their
+        // answers.
         let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
         let is_foreign = headers.contains_key(ORIGIN)
             || site.is_some_and(|site| !matches!(site, b"none" | b"same-origin"));
@@ -42,8 +45,8 @@ impl WebGuard {
                 "pages of websites may not ask this service; see `--cors-origin`",
             ));
         }
-        // A page can give its own name the address of this service (DNS rebinding). Its requests
-        // are then of the same origin, but have its name.
+        // With DNS rebinding, a page's own host name has the address of this service. The browser
+        // then reports the same origin, but the request carries the page's host name.
         match host(request).filter(|host| !self.allows_host(host)) {
             None => Ok(()),
             Some(host) => {
@@ -69,8 +72,8 @@ impl WebGuard {
     }
 }
 
-/// Returns the name of the service that a request uses, with its port. HTTP/2 has it in the
-/// address.
+/// Returns the host name that a request uses, with its port. HTTP/1 sends it in the header `Host`,
+/// HTTP/2 in the address of the request.
 pub(crate) fn host(request: &Request) -> Option<&str> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     host.or(request.uri().authority().map(Authority::as_str))

@@ -77,7 +77,8 @@ impl AccessGate {
         // Each header must occur exactly once. Of two values, another HTTP parser might read a
         // different one.
         let hosts: Vec<&str> = header_values(headers, header::HOST.as_str());
-        // A request target may name a host too, which overrides the header.
+        // The target of a request may also contain a host name, which takes precedence over the
+        // header.
         let target_host = request.uri().authority().map(Authority::as_str);
         if hosts.len() != 1 || !hosts.iter().copied().chain(target_host).all(|host| self.is_own_host(host)) {
             let message = message!("the studio answers at 127.0.0.1 only; open the address that it printed");

@@ -79,8 +79,8 @@ impl Loader for EditedLoader<'_> {
     }
 }
 
-/// True for a hidden file that is no file of rules, such as `.env`. Such a file may hold secrets,
-/// and diagnostics or decisions would show parts of it.
+/// True for a hidden file without the extension `.rules`, such as `.env`. Such a file may contain
+/// secrets, which diagnostics or decisions could show.
 fn is_hidden(path: &str) -> bool {
     !path.ends_with(".rules") && path.split('/').any(|part| part.starts_with('.') && part != "..")
 }

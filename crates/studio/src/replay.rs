@@ -59,11 +59,11 @@ struct FileLine {
     offset: u64,
     /// Number of the line, from 1.
     number: u64,
-    /// Fingerprint of the line, which shows whether the file was replaced since it was replayed.
+    /// A hash of the line. It shows whether the line has changed since the replay.
     fingerprint: u32,
 }
 
-/// Returns a fingerprint (hash) of a line without its line break.
+/// Returns a hash of a line, without its line break.
 fn line_fingerprint(line: &[u8]) -> u32 {
     let mut hasher = DefaultHasher::new();
     hasher.write(line);

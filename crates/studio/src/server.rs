@@ -50,9 +50,10 @@ const MAX_REQUEST_BYTES: usize = 8 * MAX_BYTES;
 
 /// Maximum number of open connections. A browser opens at most six to one address.
 const MAX_CONNECTIONS: usize = 256;
-/// Maximum time that a connection may take for the head of its next request.
+/// Maximum time in which a client must send the complete head of its next request.
 const HEAD_TIME_LIMIT: Duration = Duration::from_secs(10);
-/// Pause after a connection could not be accepted, for example because no descriptor is free.
+/// Pause after an error while accepting a connection, for example because all file descriptors are
+/// in use.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
 impl Server {
@@ -105,15 +106,16 @@ impl Server {
     }
 }
 
-/// Serves each connection on a task of its own. A connection that sends no complete request head
-/// for [`HEAD_TIME_LIMIT`] is closed. So connections that send nothing cannot keep the page out.
+/// Serves each connection in its own task. Closes a connection that sends no complete request head
+/// within [`HEAD_TIME_LIMIT`]. So idle connections cannot use up the limit of connections.
 async fn accept_connections(listener: &TcpListener, router: Router) -> io::Result<()> {
     let open_connections = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let permit = open_connections.clone().acquire_owned().await.map_err(io::Error::other)?;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
-            // The client has gone, or the process has no free descriptor. The listener still works.
+            // The client has disconnected, or all file descriptors are in use. The listener still
+            // works.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
             Err(_) => {
                 tokio::time::sleep(PAUSE_AFTER_ERROR).await;
@@ -124,7 +126,8 @@ async fn accept_connections(listener: &TcpListener, router: Router) -> io::Resul
         tokio::spawn(async move {
             let mut connection = http1::Builder::new();
             connection.timer(TokioTimer::new()).header_read_timeout(HEAD_TIME_LIMIT);
-            // An error concerns one client, which has gone or sent no HTTP.
+            // An error ends only this connection: its client has disconnected, or did not send
+            // HTTP.
             let _ = connection.serve_connection(TokioIo::new(stream), service).await;
             drop(permit);
         });

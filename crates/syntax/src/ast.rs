@@ -409,7 +409,8 @@ pub enum ExprKind {
         /// [`Op::IsMissing`] or [`Op::IsPresent`] with its span.
         op: Spanned<Op>,
     },
-    /// A value that is read as a type: `x as number`. A value of another type counts as missing.
+    /// An expression whose value must have a type: `x as number`. A value of another type counts as
+    /// missing.
     As(Box<Expr>, TypeExpr),
     /// A range, `3..10` or `3..=10`; allowed only to the right of `in`.
     Range {
@@ -468,7 +469,7 @@ pub enum QuantifierKind {
     All,
     /// Counts the elements for which the condition of the quantifier is true.
     Count,
-    /// Adds this value for each element for which the condition is true.
+    /// The sum of this expression over the elements for which the condition is true.
     Sum(Box<Expr>),
     /// The first element for which the condition is true.
     First,

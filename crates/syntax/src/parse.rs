@@ -88,8 +88,8 @@ pub struct Parsed {
     /// The names that statements with errors would have declared. Uses of these names are not
     /// reported as errors.
     pub broken: Vec<Ident>,
-    /// Whether any number of statements is left out because of an error that concerns the whole
-    /// file, such as a merge conflict. Unknown names are then not reported.
+    /// Whether statements may be missing because of an error that concerns the whole file, such as
+    /// a merge conflict. Unknown names are then not reported.
     pub incomplete: bool,
     /// The diagnostics, in source order.
     pub diagnostics: Vec<Diagnostic>,

@@ -63,7 +63,7 @@ impl Bytecode {
         Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Returns a number that no other bytecode of the process has.
+    /// Returns the number of this bytecode, which is unique in the process.
     pub fn number(&self) -> u64 {
         self.number
     }

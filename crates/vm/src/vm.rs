@@ -79,9 +79,9 @@ pub struct Vm<'a, M> {
     /// Removed routes that the decision must not choose, and the version of the rule set that the
     /// decision uses. `None` if no routes were removed.
     tombstones: Option<(&'a Tombstones, u64)>,
-    /// The earlier messages that rules read as `history`.
+    /// The recorded messages that rules read as `history`.
     history: &'a Past,
-    /// The number of the bytecode, by which results about the history are remembered.
+    /// The number of the bytecode, under which results about the history are remembered.
     code_number: u64,
 }
 
@@ -248,8 +248,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.holds_for(each, each.body, element)
     }
 
-    /// Makes an element the current one of a loop, and evaluates the condition `body` for it.
-    /// Returns false if the condition is false or unknown.
+    /// Sets the current element of a loop, and evaluates the condition `body` for it. Returns false
+    /// if the condition is false or unknown.
     fn holds_for(&mut self, each: &Loop, body: BlockId, element: Value<'a>) -> bool {
         if let Some(cell) = self.values.get_mut(each.level as usize) {
             *cell = element.read_as(each.kinds);

@@ -37,7 +37,7 @@ impl Database {
     /// Creates a database from the path of an existing file. Opens the file once to check it.
     ///
     /// # Errors
-    /// If the file cannot be opened, or is no SQLite file.
+    /// If the file cannot be opened, or is not an SQLite database.
     pub fn new(path: impl AsRef<Path>, access: Access) -> Result<Database, ProcessError> {
         let database = Database { path: path.as_ref().to_owned(), access };
         let count_tables = "SELECT count(*) FROM sqlite_schema";

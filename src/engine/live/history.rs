@@ -1,5 +1,5 @@
-//! Decisions of live rules with what happened before. A store belongs to no rule set, so an edit
-//! keeps the history, and the edited rules see it.
+//! Decisions of live rules that read a history. A store is independent of the rules. So an edit of
+//! the rules keeps the history, and the edited rules read it.
 
 use super::LiveRules;
 use super::decide::decide_in_snapshot;
@@ -14,7 +14,7 @@ impl LiveRules {
         self.rules().has_history()
     }
 
-    /// Returns the earlier messages that a decision about `message` reads as `history`; see
+    /// Returns the recorded messages that a decision about `message` can read as `history`; see
     /// [`Rules::past`](crate::Rules::past).
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl LiveRules {
         self.rules().past(store, message)
     }
 
-    /// Records a message with the decision about it; see [`Rules::record`](crate::Rules::record).
+    /// Records a message together with its decision; see [`Rules::record`](crate::Rules::record).
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -31,7 +31,7 @@ impl LiveRules {
         self.rules().record(store, message, decision)
     }
 
-    /// Records a message that is not decided.
+    /// Records a message without deciding it.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -39,8 +39,8 @@ impl LiveRules {
         self.rules().observe(store, message)
     }
 
-    /// Returns the decision of the table, choice, router or flow set (entry) with this name, with
-    /// these earlier messages.
+    /// Decides a message by an entry (table, choice, router or flow set). `entry` is its name, and
+    /// `past` are the recorded messages that it can read as `history`.
     ///
     /// # Errors
     /// If there is no such entry.
@@ -55,8 +55,8 @@ impl LiveRules {
         Ok(decide_in_snapshot(&snapshot, table, message, Some(past)))
     }
 
-    /// Decides by the top-level routes for a message and its history, and records the message. No
-    /// other message with the same key is recorded in between.
+    /// Decides a message by the top-level routes, with its history, and records it. No other
+    /// message with the same key is recorded between the decision and the recording.
     ///
     /// ```
     /// use rulec::history::MemoryStore;

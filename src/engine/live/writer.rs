@@ -274,7 +274,8 @@ impl Writer {
         let result = if self.constraints.remove_uses(old_uses.as_ref()) {
             let compiled = new.map(|new| self.compile(compiler, table, new, old.as_ref()));
             match compiled.transpose() {
-                // Recompile everything: the kept fields of messages belong to all rules.
+                // Recompile everything: the route reads fields of recorded messages that the base
+                // does not keep, and the kept fields are a property of all rules together.
                 Ok(Some((route, rules))) if !keeps_history_for(&self.base().rules, &rules) => {
                     Ok(Some(self.catalog.changes_with(table, old.as_ref(), Some(route.parsed.text))))
                 }
@@ -384,8 +385,8 @@ impl Writer {
     }
 }
 
-/// True if the rules of a full compilation, `base`, keep of each message what the rules of a new
-/// route read from the history.
+/// True if the rules `base`, which were compiled in full, keep all fields of recorded messages that
+/// the rules of a new route read.
 fn keeps_history_for(base: &Rules, new: &Rules) -> bool {
     match (base.rule_set().history_plan(), new.rule_set().history_plan()) {
         (Some(kept), Some(read)) => kept.covers(read),

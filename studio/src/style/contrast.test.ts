@@ -1,5 +1,5 @@
-// The palette in both themes: texts have the contrast that WCAG 2 AA asks for, 4.5 to 1, and signs
-// and borders of inputs 3 to 1.
+// Checks the palette in both themes against WCAG 2 AA. The contrast of texts must be at least 4.5
+// to 1. The contrast of signs and of borders of inputs must be at least 3 to 1.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const CSS = ['main.css', 'edit.css']
 
 type Palette = Record<string, string>;
 
-/** Returns the colours of a theme; those of the light theme hold unless the dark one differs. */
+/** Returns the colours of a theme. The dark theme replaces some colours of the light theme. */
 function palette(dark: boolean): Palette {
   const blocks = [...CSS.matchAll(/:root(\[data-theme='dark'\])? \{([^}]*)\}/g)];
   const colours: Palette = {};
@@ -92,7 +92,7 @@ describe.each([false, true])('dark: %s', (dark) => {
     }
     for (const hue of HUES) {
       expect(contrast(of(hue), of('panel')), hue).toBeGreaterThanOrEqual(3);
-      // The ground of the headline is tinted with the colour of its target.
+      // The background of the headline is tinted with the colour of its target.
       const tinted = mix(of(hue), 0.09, of('panel'));
       expect(contrast(of('ink'), tinted), `ink on ${hue}`).toBeGreaterThanOrEqual(4.5);
       expect(contrast(of('ink-soft'), tinted), `ink-soft on ${hue}`).toBeGreaterThanOrEqual(4.5);

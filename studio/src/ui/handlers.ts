@@ -1,5 +1,5 @@
-// One colour for each target, such as a handler, in all views: Decide, Replay, Map and reports. The
-// position of the target in the rules determines its colour.
+// Gives each target, such as a handler, the same colour in all views: Decide, Replay, Map and
+// reports. The colour follows from the position of the target in the rules.
 import { computed, signal } from '@preact/signals';
 
 /** Names of the targets of the rules, in source order. */

@@ -124,7 +124,7 @@ test('a card shows its first rows and all that jump; arrows begin at their rows'
   expect(cards[0]?.hidden).toBe(490);
   const jumps = arrows.filter((arrow) => arrow.jump);
   expect(jumps.map((jump) => [jump.from.table.name, jump.row, jump.to])).toEqual([['routes', 10, 'inner']]);
-  // Each handler is one node, and each arrow ends level with its middle.
+  // Each handler is one node, and each arrow ends at the middle of its left side.
   expect(targets.map((target) => target.name)).toEqual(['h', 'special']);
   const first = arrows.find((arrow) => arrow.to === 'h');
   const end = first?.path.split(' ').at(-1)?.split(',').map(Number);

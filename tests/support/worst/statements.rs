@@ -38,7 +38,8 @@ fn unknown_fields(size: &Size) -> Json {
 }
 
 pub const CASES: &[Case] = &[
-    // The worst message has no history: its windows and folds are evaluated for nothing.
+    // The message of this case has no earlier messages. So its windows and sums run over an empty
+    // history.
     (Statement, "history", "many windows, and sums over a list", |size| {
         let rules = routes(200, |at| {
             format!(

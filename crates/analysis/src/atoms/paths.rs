@@ -19,15 +19,16 @@ pub struct ReadPath {
 }
 
 impl AtomTable {
-    /// True if a literal (a required truth value) holds only where a field has a text of its
-    /// enumeration.
+    /// True if a literal (a required truth value) can only be satisfied if a field has a text of
+    /// its enumeration.
     pub(crate) fn needs_enumerated_text(&self, literal: AtomLiteral) -> bool {
         let atom = &self.atoms[literal.atom];
         match (&atom.missing_slot, &atom.term) {
             (Some(slot), _) => {
                 literal.allowed == FALSE && self.slot_program.slots[slot.index()].values.is_some()
             }
-            // Without a value, the predicate is unknown.
+            // Without a value, the predicate is unknown, so a literal that excludes "unknown" needs
+            // a value.
             (None, Some((term, _))) => {
                 let term = &self.terms[*term];
                 let is_text = term.values.is_some() && term.kinds == KindSet::STRING;

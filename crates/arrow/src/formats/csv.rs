@@ -112,8 +112,8 @@ impl<W: Write> CsvSink<W> {
     }
 }
 
-/// Returns a text that no spreadsheet reads as a formula, as OWASP advises: a text that begins like
-/// a formula gets an apostrophe before it. A number stays as it is.
+/// Protects a text against being read as a formula by spreadsheets, as OWASP advises: puts an
+/// apostrophe before a text that begins like a formula. Numbers are not changed.
 fn without_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err() {
         true => Cow::Owned(format!("'{text}")),

@@ -255,8 +255,8 @@ impl Code {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
-    /// True for codes that need the static analysis of `rulec check`. If the compiler reports no
-    /// such code, the mistake may still exist.
+    /// True for codes that only the static analysis of `rulec check` reports. If the compiler does
+    /// not report such a code, the mistake may still exist.
     pub fn is_analysed(self) -> bool {
         matches!(
             self,

@@ -1,5 +1,5 @@
-//! Characters without a visible shape. A reader does not see them in a keyword, and two texts that
-//! look the same may differ by such a character.
+//! Finds invisible characters. A reader cannot see them in a keyword, although texts that differ
+//! only in such a character are not equal.
 
 use std::ops::Range;
 
@@ -17,10 +17,10 @@ pub fn is_default_ignorable(c: char) -> bool {
     )
 }
 
-/// True for an invisible character that the text does not need after the character `previous`.
+/// True for an invisible character that has no function after the character `previous`.
 ///
-/// A joiner is needed in an emoji such as a woman with a laptop, and between letters of Arabic,
-/// Indian and similar scripts. Tag characters are needed in the flags of regions.
+/// Joiners have a function in emojis, such as the woman with a laptop, and between letters of
+/// Arabic, Indian and similar scripts. Tag characters have one in the flags of regions.
 pub fn is_out_of_place(previous: Option<char>, c: char) -> bool {
     let Some(previous) = previous.filter(|_| is_default_ignorable(c)) else { return is_default_ignorable(c) };
     match c {

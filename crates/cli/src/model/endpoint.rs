@@ -1,4 +1,4 @@
-//! A language model at an HTTP endpoint, as the options of the command line name it.
+//! Asks a language model at an HTTP endpoint, which the command-line options name.
 
 use super::{ModelAnswer, ModelArgs};
 use crate::CliError;
@@ -9,11 +9,12 @@ use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, ModelError, Pick, 
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// The environment variable with the key of the model, if no option names another.
+/// The environment variable with the API key of the model, if `--model-key` names no other
+/// variable.
 const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
-/// Creates a model that may call only the host of its address. `option` is the option that names
-/// the address, and `key_variable` the value of `--model-key`.
+/// Creates a model that may call only the host of its address. `option` is the command-line option
+/// that names the address, for errors. `key_variable` is the value of `--model-key`.
 pub fn chat_model(
     option: &str,
     (address, name): (&str, &str),
@@ -34,7 +35,7 @@ pub fn chat_model(
     }
 }
 
-/// A language model, and the runtime that makes its calls.
+/// A language model, and the tokio runtime that runs its calls.
 pub struct Endpoint {
     model: ChatModel,
     runtime: Runtime,
@@ -46,17 +47,18 @@ impl Endpoint {
         if let Some(seconds) = args.model_timeout {
             limits.overall = Duration::from_secs(seconds);
         }
-        // A model may take all the time for one attempt.
+        // One attempt may use the whole time limit, because models can be slow.
         limits.attempt = limits.overall;
         limits.retries = args.model_retries.unwrap_or(limits.retries);
         let model = chat_model("--model", (address, name), args.model_key.as_deref(), limits)?;
-        // One thread keeps the connections; the calling threads run the calls themselves.
+        // One thread is enough: it keeps the connections open, and the calling threads run the
+        // calls.
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         Ok(Endpoint { model, runtime: runtime.map_err(CliError::system)? })
     }
 
-    /// Asks the model, and waits for the answer. The error is the failure of the call, or an answer
-    /// that names no id.
+    /// Asks the model, and waits for the answer. Returns an error if the call fails, or the answer
+    /// cannot be read.
     pub fn ask(&self, request: &ModelRequest) -> Result<ModelAnswer, Message> {
         match self.runtime.block_on(self.model.answer(request, None)) {
             Ok(Pick { id, reason, .. }) => Ok(ModelAnswer { id: Some(id), reason, text: None }),

@@ -1,5 +1,6 @@
-//! Files of recorded answers of a language model: one JSON object per line, with the key of the
-//! request and the answer. The requests themselves are not written, because they contain messages.
+//! Files of recorded answers of a language model. Each line is a JSON object with the answer, and
+//! with the key (a hash) of the request. The requests are not stored, because they contain
+//! messages.
 
 use super::{ModelAnswer, NoAnswer};
 use crate::{CliError, files};
@@ -15,7 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "http")]
 use crate::stream::LogFile;
 
-/// Number of bytes of a key: enough that two requests never share a key by chance.
+/// Number of bytes of a request's key, large enough that two requests never have the same key by
+/// chance.
 const KEY_BYTES: usize = 16;
 
 /// One line of the file.
@@ -41,9 +43,10 @@ pub struct AnswerFile {
 
 #[derive(Default)]
 struct Contents {
-    /// The answers by the key of their request. If a key has several lines, the first one counts.
+    /// The answers by the key of the request. If several lines have the same key, the first one
+    /// counts.
     answers: HashMap<String, ModelAnswer>,
-    /// The file to which new answers are appended.
+    /// The file to which new answers are appended; `None` if answers are only read.
     #[cfg(feature = "http")]
     appended: Option<LogFile>,
 }
@@ -64,7 +67,8 @@ impl AnswerFile {
                     "`{name}`, line {number} is not a recorded answer: {error}; correct or remove the line"
                 ))
             };
-            // Neither error names a line of its own: the whole JSON text is one line of the file.
+            // These errors have line numbers within the JSON text, which is one line of the file.
+            // So only the message is used.
             let object = json::parse_object_bytes(line).map_err(|error| not_an_answer(error.message()))?;
             let recorded: RecordedAnswer =
                 serde_json::from_value(object.into()).map_err(|error| not_an_answer(&error.to_string()))?;
@@ -74,7 +78,8 @@ impl AnswerFile {
         Ok(AnswerFile { contents: Mutex::new(contents) })
     }
 
-    /// Reads a file, to which new answers are then appended. Creates the file if it does not exist.
+    /// Reads a file of recorded answers, and opens it for appending new ones. Creates the file if
+    /// it does not exist.
     #[cfg(feature = "http")]
     pub fn append(path: &Path) -> Result<AnswerFile, CliError> {
         let appended = LogFile::open(path)?;
@@ -83,7 +88,7 @@ impl AnswerFile {
         Ok(file)
     }
 
-    /// Returns the recorded answer to a request.
+    /// Returns the recorded answer to a request, if there is one.
     pub fn find(&self, request: &ModelRequest) -> Option<ModelAnswer> {
         self.lock().answers.get(&key(request)).cloned()
     }
@@ -103,7 +108,8 @@ impl AnswerFile {
         let mut line = Vec::new();
         crate::stream::write_json(&mut line, &recorded);
         if let Some(file) = &mut contents.appended {
-            // Flushed at once, because an answer may be expensive.
+            // Flushes at once, so that a crash does not lose an answer that the model has charged
+            // for.
             file.write(&line).and_then(|()| file.flush()).map_err(|error| NoAnswer::Unavailable {
                 message: message!("the answer of the model to `{}` cannot be recorded", request.name),
                 help: error.message.unwrap_or_default(),
@@ -118,7 +124,7 @@ impl AnswerFile {
     }
 }
 
-/// Returns the key of a request: a hash of all that the model receives.
+/// Returns the key of a request: a hash of everything that the model receives.
 fn key(request: &ModelRequest) -> String {
     let hash = Sha256::digest(request.to_json().to_string());
     hash[..KEY_BYTES].iter().fold(String::new(), |mut key, byte| {
@@ -128,7 +134,7 @@ fn key(request: &ModelRequest) -> String {
     })
 }
 
-/// Returns the reason why a request cannot be answered: its answer is not recorded.
+/// Returns the failure for a request whose answer is not recorded.
 pub fn missing_answer(request: &ModelRequest) -> NoAnswer {
     let (name, key) = (&request.name, key(request));
     NoAnswer::Unavailable {

@@ -1,4 +1,5 @@
-//! `rulec run --history`: keeps the earlier messages of a stream, in memory or in a folder.
+//! Implements `rulec run --history`: records the messages of a stream in a history, in memory or in
+//! a folder.
 
 use crate::history;
 use crate::term::Term;
@@ -12,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The field of a message that is only recorded, and not decided.
+/// The field that marks a message as observed: it is recorded, and not decided.
 const OBSERVE_FIELD: &str = "observe";
 
-/// If a message is only to be recorded, and not decided, returns it as it is recorded.
+/// If a message is marked as observed, returns it without the mark, as it is recorded. Otherwise
+/// `None`.
 pub fn observed_message(message: &Json) -> Option<Json> {
     if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
         return None;
@@ -29,9 +31,9 @@ pub fn observed_message(message: &Json) -> Option<Json> {
 #[derive(Default)]
 pub struct RunHistory {
     store: RunStore,
-    /// The number of messages that could not be recorded.
+    /// The number of messages that could not be recorded because they lack the time or the key.
     unrecorded: AtomicUsize,
-    /// Why the store failed. The run then ends.
+    /// The first error of the store. It ends the run.
     failure: Mutex<Option<StoreError>>,
 }
 
@@ -42,7 +44,7 @@ enum RunStore {
 }
 
 impl RunStore {
-    /// Opens the history in a folder.
+    /// Opens the history in a folder, for writing without waiting for the disk.
     #[cfg(feature = "history")]
     fn open(folder: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Disk(history::open(folder)?.deferred()))
@@ -83,8 +85,9 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens a history, if it is wanted: in a folder, or in memory and empty. Otherwise prints a
-    /// note if the rules read one.
+    /// Opens the history that the option `--history` asks for: in a folder, or in memory if
+    /// `wanted` has no folder. Without the option, returns `None`, and prints a note if the rules
+    /// read a history.
     ///
     /// # Errors
     /// If the rules keep no history, or the folder cannot be used.
@@ -126,7 +129,8 @@ impl RunHistory {
         }
     }
 
-    /// Returns the earlier messages that the decision about a message sees.
+    /// Returns the recorded messages that the decision about a message can read. If the store
+    /// fails, keeps the error for [`RunHistory::flush`].
     pub fn past(&self, rules: &Rules, message: &Json) -> Past {
         rules.past(self.store(), message).unwrap_or_else(|error| {
             self.fail(error);
@@ -134,8 +138,8 @@ impl RunHistory {
         })
     }
 
-    /// If the message is only to be observed, records it, writes its line to `out`, and returns
-    /// true.
+    /// If the message is marked as observed, records it, writes its answer line to `out`, and
+    /// returns true. Otherwise returns false.
     pub fn observe(&self, rules: &Rules, line: u64, message: &Json, out: &mut Vec<u8>) -> bool {
         let Some(observed) = observed_message(message) else { return false };
         let recorded = self.count(rules.observe(self.store(), &observed));
@@ -148,7 +152,8 @@ impl RunHistory {
         self.count(rules.record(self.store(), message, decision));
     }
 
-    /// Counts a message that could not be recorded. Returns whether it was recorded.
+    /// Returns true if a message was recorded. Otherwise counts it, or keeps the error of the
+    /// store.
     fn count(&self, result: Result<(), RecordError>) -> bool {
         match result {
             Ok(()) => return true,
@@ -162,10 +167,10 @@ impl RunHistory {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Waits until the recorded messages are on disk.
+    /// Waits until all recorded messages are on disk.
     ///
     /// # Errors
-    /// If the store failed.
+    /// If the store has failed during the run or now.
     pub fn flush(&self) -> Result<(), CliError> {
         #[cfg(feature = "history")]
         if let RunStore::Disk(store) = &self.store

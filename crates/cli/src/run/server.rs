@@ -1,4 +1,4 @@
-//! `rulec run --server`: a service decides with the rules that are in force there.
+//! Implements `rulec run --server`: sends the messages to a service, which decides them.
 
 use super::Args;
 use crate::term::{Out, Term};
@@ -21,7 +21,7 @@ pub struct ServerArgs {
 
 #[cfg(not(feature = "http"))]
 impl ServerArgs {
-    /// Returns the error of a program without HTTP calls; `None` if no service is named.
+    /// Returns the error for `--server` in a program without HTTP calls; `None` without `--server`.
     pub fn run(&self, _: &Args, _: &Term, _: &mut Out) -> Option<Result<Status, CliError>> {
         let why = rulec_base::message!("`--server` has no effect: {}", crate::model::without_http());
         self.server.as_ref().map(|_| Err(CliError::usage(why)))
@@ -42,17 +42,18 @@ mod with {
     use std::path::Path;
     use tokio::runtime::Runtime;
 
-    /// The environment variable with the token, if no option names another.
+    /// The environment variable with the token, if `--server-token` names no other variable.
     const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
-    /// Maximum number of bytes of an answer. An explanation may be much longer than its message.
+    /// Maximum number of bytes of an answer. An explanation can be much longer than its message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
-    /// The start of the answer to a stream of one line.
+    /// The start of each answer. The service numbers the lines of a request from 1, and each
+    /// request has one line.
     const FIRST_LINE: &str = "{\"line\":1,";
-    /// What follows in the answer to a line that is no message.
+    /// The text after [`FIRST_LINE`] in the answer to a line that cannot be decided.
     const REJECTED: &str = "\"error\":";
 
     impl ServerArgs {
-        /// Lets the service answer the messages; `None` if no service is named.
+        /// Sends all messages to the service, and prints its answers. `None` without `--server`.
         pub fn run(&self, args: &Args, term: &Term, out: &mut Out) -> Option<Result<Status, CliError>> {
             let address = self.server.as_deref()?;
             let server = Server::open(address, self.server_token.as_deref(), args);
@@ -60,7 +61,7 @@ mod with {
         }
     }
 
-    /// A service, and the runtime that makes its calls.
+    /// The service at an address, and the tokio runtime that runs the calls to it.
     struct Server {
         client: HttpClient,
         url: String,
@@ -84,17 +85,19 @@ mod with {
                     }
                 },
             };
-            // One thread keeps the connections; the calling threads run the calls themselves.
+            // One thread is enough: it keeps the connections open, and the calling threads run the
+            // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
             let runtime = runtime.map_err(CliError::system)?;
             let url = format!("{}/v1/batch?{}", address.trim_end_matches('/'), query(args));
             let server = Server { client, url, token, runtime };
-            // A stream without lines reports wrong names and tokens before the first message.
+            // An empty request lets the service report a wrong name or token before the first
+            // message.
             server.ask(b"").map_err(to_error)?;
             Ok(server)
         }
 
-        /// Returns the answers of the service to lines.
+        /// Sends lines to the service, and returns its answers as text.
         fn ask(&self, lines: &[u8]) -> Result<String, Message> {
             let request = Request::post_bytes(&*self.url, "application/x-ndjson", lines.to_vec());
             let mut request = request.repeatable();
@@ -124,7 +127,7 @@ mod with {
         }
     }
 
-    /// Returns the query of the address: the settings of a batch.
+    /// Returns the query of the service's URL, which holds the settings of the batch.
     fn query(args: &Args) -> String {
         let mut query =
             format!("rules={}", utf8_percent_encode(&rules_name(&args.rules.path), NON_ALPHANUMERIC));
@@ -140,15 +143,15 @@ mod with {
         query
     }
 
-    /// Returns the name of the rules: of a file, its name without the ending. Another name may
-    /// contain a dot.
+    /// Returns the name of the rules. If `rules` is the path of a file, this is the file's name
+    /// without `.rules` or `.rulec`. Another ending belongs to the name.
     fn rules_name(rules: &Path) -> Cow<'_, str> {
         let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
         let name = if is_file { rules.file_stem() } else { rules.file_name() };
         name.unwrap_or(rules.as_os_str()).to_string_lossy()
     }
 
-    /// Asks the service about each line.
+    /// A worker that sends each line to the service.
     struct RemoteWorker<'s> {
         server: &'s Server,
         decided: usize,
@@ -169,8 +172,8 @@ mod with {
                 let help = message!("check that `--server` is the address of a `rulec serve`");
                 return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
             };
-            // The line has its number in this stream.
-            // Writing to memory cannot fail.
+            // Writes the number of the line in this input in place of the service's number. Writing
+            // to memory cannot fail.
             let _ = write!(out, "{{\"line\":{line},{rest}");
             if rest.starts_with(REJECTED) {
                 return Err(LineFailure::Answered);

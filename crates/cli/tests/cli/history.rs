@@ -1,4 +1,4 @@
-//! Tests of `rulec run --history` and of tests with a past.
+//! Tests of `rulec run --history`, and of `test` blocks with a `given history`.
 
 use super::Folder;
 use serde_json::json;

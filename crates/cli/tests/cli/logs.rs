@@ -116,7 +116,8 @@ fn a_log_that_cannot_be_written_is_wrong_usage() {
     assert!(ran.err.contains("`--log` needs messages and answers as JSON lines"), "{}", ran.err);
 }
 
-/// Returns a log with these numbers, chained. A key adds a checkpoint.
+/// Returns a log of three lines that are linked by a hash chain. With a key, the log ends with a
+/// signed checkpoint.
 fn chained(key: Option<&SigningKey>) -> Vec<String> {
     let mut chain = Chain::default();
     let mut bodies: Vec<Vec<u8>> = (0..3).map(|n| json!({ "n": n }).to_string().into_bytes()).collect();

@@ -1,4 +1,5 @@
-//! `rulec run --replay-answers`: decisions by recorded answers of a language model.
+//! Tests of `rulec run --replay-answers`, where recorded answers take the place of a language
+//! model.
 
 use super::Folder;
 use serde_json::{Value, json};
@@ -17,8 +18,8 @@ pub fn lines(out: &str) -> Vec<Value> {
     out.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
 }
 
-/// A missing answer is an error of its line. The error contains the key under which the answer can
-/// be recorded.
+/// If no answer is recorded for a message, its output line has an error. The error contains the key
+/// under which the answer can be recorded.
 #[test]
 fn a_missing_answer_is_an_error_of_its_line() {
     let folder = Folder::with(RULES).file("answers.jsonl", "");
@@ -31,7 +32,7 @@ fn a_missing_answer_is_an_error_of_its_line() {
     let message = error["message"].as_str().expect("a message");
     assert!(message.contains("the question `mood`"), "{message}");
     assert!(error["help"].as_str().expect("a help").contains("--record FILE"), "{error}");
-    // The message has an answer of its own, so none is needed.
+    // The second message contains its own answer, so it needs no recorded answer.
     assert_eq!((&decided[1]["branch"], &decided[1]["failure"]), (&json!("calm"), &Value::Null));
     assert!(!ran.err.contains("no model is called"), "{}", ran.err);
 
@@ -49,7 +50,7 @@ fn a_missing_answer_is_an_error_of_its_line() {
     let decided = lines(&record(json!(null)).fed(&run, messages).expect(0).out);
     assert_eq!(decided[0]["failure"], "the model called no tool");
 
-    // Another text or wording is another question.
+    // A recorded answer does not apply to another text, or to a question with another wording.
     let other = record(json!("angry"));
     other.fed(&run, "{\"text\": \"never\"}\n").expect(1);
     let wording = RULES.replace("how does the customer feel?", "how do they feel?");
@@ -60,7 +61,7 @@ fn a_missing_answer_is_an_error_of_its_line() {
 fn flows_are_selected_by_recorded_answers() {
     let folder = Folder::with(RULES).file("answers.jsonl", "");
     let run = ["run", "a.rules", "-", "--entry", "flows", "--replay-answers", "answers.jsonl"];
-    // Patterns and the classifier need no model.
+    // A message whose flow is found by a pattern or by the classifier needs no model.
     let messages = "{\"text\": \"hello\"}\n{\"text\": \"I want my money back\"}\n{\"text\": \"zzz\"}\n";
     let ran = folder.fed(&run, messages).expect(1);
     let decided = lines(&ran.out);

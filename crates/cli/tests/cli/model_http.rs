@@ -1,4 +1,5 @@
-//! `rulec run --model`: a server on this machine takes the place of the language model.
+//! Tests of `rulec run --model`, where a server on this machine takes the place of the language
+//! model.
 
 use super::model::{RULES, lines};
 use super::workflow_http::{read_request, respond};
@@ -21,8 +22,9 @@ fn branch(id: &str) -> String {
     call("choose_branch", &json!({"because": "they say so", "branch": id}))
 }
 
-/// Runs the program against a server that gives the reply of `reply` to each of `count` requests.
-/// `reply` receives the last message of the request. Returns the bodies of the requests, too.
+/// Runs the program with a server as its model. The server accepts `count` requests. For each,
+/// `reply` receives the last message of the request and returns the response. Without a response,
+/// the request stays open. Also returns the bodies of the requests.
 fn run_with_server(
     folder: &Folder,
     args: &[&str],
@@ -57,7 +59,8 @@ fn a_choice_asks_the_model_and_records_the_answers() {
     let messages = "{\"text\": \"never again\", \"vip\": true}\n{\"text\": \"thanks\"}\n\
                     {\"text\": \"x\", \"answers\": {\"mood\": \"angry\"}}\nno message\n{\"text\": \"thanks\"}\n";
     let reply = |text: &str| Some(branch(if text == "never again" { "angry" } else { "calm" }));
-    // One thread, so that the second `thanks` finds the recorded answer.
+    // With one thread, the second message `thanks` finds the answer that was recorded for the
+    // first.
     let args = [&MOOD[..], &["--record", "answers.jsonl", "--jobs", "1"]].concat();
     let (ran, requests) = run_with_server(&folder, &args, messages, 2, reply);
     let decided = lines(&ran.expect(1).out);
@@ -83,7 +86,8 @@ fn a_choice_asks_the_model_and_records_the_answers() {
     assert_eq!((by_answer.len(), &by_answer["\"angry\""]["question"]), (2, &json!("mood")));
     assert!(!recorded.contains("never again"), "{recorded}");
 
-    // The replay gives the same lines without the model, and so does another run with the record.
+    // A replay of the recorded answers gives the same lines without the model. So does a second run
+    // with the recorded file.
     let replayed = folder.fed(&[&MOOD[..], &["--replay-answers", "answers.jsonl"]].concat(), messages);
     assert_eq!(lines(&replayed.expect(1).out), decided);
     let (again, _) = run_with_server(&folder, &args, messages, 0, |_| None);
@@ -115,7 +119,8 @@ fn flows_ask_the_model_if_nothing_else_finds_one() {
     assert_eq!(requests[0]["tools"][0]["function"]["name"], "flow_executor");
 }
 
-/// A failure of the model is reported on its line. The default is taken, and the run continues.
+/// If the model fails, the output line reports the failure and has the default branch. The run
+/// continues.
 #[test]
 fn a_failure_of_the_model_ends_no_run() {
     let folder = Folder::with(RULES);
@@ -133,19 +138,19 @@ fn a_failure_of_the_model_ends_no_run() {
         assert!(decided[line]["failure"].as_str().expect("a failure").contains(failure), "{}", decided[line]);
     }
     assert_eq!((&decided[2]["branch"], &decided[2]["failure"]), (&json!("angry"), &Value::Null));
-    // No server: the connection fails, and so do its retries.
+    // No server listens at this address, so the first attempt and the retry fail.
     let closed = ["--model", "http://127.0.0.1:1/v1", "--model-name", "small", "--model-retries", "1"];
     let ran = folder.fed(&[&FLOWS[..], &closed].concat(), "{\"text\": \"zzz\"}\n").expect(0);
     let line = &lines(&ran.out)[0];
     assert!(line["flow"].is_null(), "{line}");
     assert!(line["failure"].as_str().expect("a failure").contains("after 2 attempts"), "{line}");
-    // A failure is no answer, so it is not recorded.
+    // A failure is not an answer, so it is not recorded.
     let recorded = [&MOOD[..], &["--record", "answers.jsonl"], &closed[..]].concat();
     folder.fed(&recorded, "{\"text\": \"zzz\"}\n").expect(0);
     assert_eq!(std::fs::read_to_string(folder.path("answers.jsonl")).expect("a file"), "");
 }
 
-/// Several threads ask at once, and the lines keep the order of the messages.
+/// Several threads ask the model at the same time. The output lines keep the order of the messages.
 #[test]
 fn threads_ask_at_once() {
     let folder = Folder::with(RULES);

@@ -144,7 +144,7 @@ fn show_private_shows_them() {
     }
 }
 
-/// The page of the report contains all its data.
+/// The page of a report contains all data of the report, so the test searches the text of the page.
 #[cfg(feature = "studio")]
 #[test]
 fn no_report_shows_a_private_value() {
@@ -178,13 +178,13 @@ const EDITOR_REQUESTS: [(&str, &str); 20] = [
     ("codeLensProvider", "textDocument/codeLens"),
     ("semanticTokensProvider", "textDocument/semanticTokens/full"),
     ("workspaceSymbolProvider", "workspace/symbol"),
-    // The edits of these contain the author's own text, so only the others are checked.
+    // The answers to these requests contain the author's own text. So the test does not send them.
     ("documentFormattingProvider", ""),
     ("documentRangeFormattingProvider", ""),
     ("executeCommandProvider", "workspace/executeCommand"),
 ];
 
-/// A capability that this test does not know fails the test.
+/// The test fails if the server offers a capability that is not in the list.
 #[cfg(feature = "lsp")]
 #[test]
 fn no_answer_to_an_editor_shows_a_private_value() {
@@ -231,7 +231,8 @@ fn no_answer_to_an_editor_shows_a_private_value() {
     assert_eq!(editor.stop(), Some(0));
 }
 
-/// Sends a request about a position. An impossible request is refused.
+/// Sends a request about a position. Returns the answer, or the error if the server refuses the
+/// request.
 #[cfg(feature = "lsp")]
 fn at_place(
     editor: &mut super::lsp::Editor,

@@ -1,4 +1,4 @@
-//! `rulec run --server` against `rulec serve`.
+//! Tests of `rulec run --server`, which lets a `rulec serve` process decide the messages.
 
 use super::{Folder, OWN_SETTINGS, SMALL};
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ const MESSAGES: &str = "\
 {\"text\": \"hello\", \"ctx\": {\"message_count\": 0.10000000000000000001}}
 ";
 
-/// A service that is killed at the end of the test.
+/// A process of `rulec serve` that is killed when this value is dropped.
 struct Service {
     child: Child,
     url: String,

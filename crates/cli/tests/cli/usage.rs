@@ -1,8 +1,8 @@
-//! Wrong usage of the command line: each error names what the author probably meant.
+//! Tests of wrong usage of the command line. Each error names what the author probably meant.
 
 use super::{Folder, SMALL};
 
-/// Runs the program, and checks that it prints `expected`.
+/// Runs the program, and checks its exit status and that it prints `expected`.
 #[track_caller]
 fn check(args: &[&str], status: i32, expected: &str) {
     let ran = Folder::with(SMALL).file("one.jsonl", "{\"text\": \"show\"}\n").rulec(args).expect(status);

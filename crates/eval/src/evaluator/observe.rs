@@ -22,8 +22,8 @@ pub enum EvalStep<'a> {
     Default(TableId),
     /// The evaluation of a condition.
     Cond(&'a Cond),
-    /// The test whether a branch's condition is usable: whether all values that the condition reads
-    /// are present.
+    /// The test of the condition `usable` of a branch: whether all values that the branch's
+    /// condition reads are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),

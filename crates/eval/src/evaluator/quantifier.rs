@@ -32,7 +32,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         Some(result)
     }
 
-    /// Computes the value of a fold from the elements of `list` for which `body` is true.
+    /// Evaluates a fold: computes its value from the elements of `list` for which `body` is true.
     pub(super) fn eval_fold(
         &mut self,
         fold: &'a Fold,

@@ -19,8 +19,8 @@ pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "pho
 struct Recognizer {
     name: &'static str,
     patterns: &'static [&'static str],
-    /// Receives the whole text and a match, and normalizes the fields of the match. Returns false
-    /// if the matched text is not such an entity, for example a date that no calendar has.
+    /// Normalizes the fields of a match. The first argument is the whole text. Returns false if the
+    /// match is not such an entity, for example the date February 30.
     normalize: fn(&str, &mut EntityMatch) -> bool,
 }
 

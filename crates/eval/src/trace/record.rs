@@ -112,7 +112,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
                 self.frame.quantifier_parts(var).is_none() || self.frame.elements.evaluated_count() >= limit
             }
             EvalStep::Guard(_) => true,
-            // The steps inside an operand are not recorded, except the elements of a fold.
+            // Steps inside an operand are not recorded, except the elements that a fold evaluates.
             EvalStep::Operand(Expr { kind: ExprKind::Fold { .. }, .. }) => self.frame.is_operand(),
             EvalStep::Operand(_) => true,
             _ => self.frame.is_operand(),

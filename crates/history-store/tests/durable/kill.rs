@@ -1,4 +1,4 @@
-//! Nothing that was acknowledged is lost when the process is killed.
+//! Tests that no acknowledged message is lost when the process is killed.
 //!
 //! The test starts itself as a child process, which records messages and prints the number of each
 //! one after it was recorded. `RULEC_KILLS` sets how often the child is killed.
@@ -16,7 +16,7 @@ const RULES: &str = "input { user: int, n: int, now: datetime }
 history by user
 route again when any p in history: p.n == n -> again
 default -> run";
-/// Set in the child process: the folder of its store.
+/// The environment variable with the folder of the store. It is set only in the child process.
 const FOLDER: &str = "RULEC_HISTORY_CHILD";
 const THREADS: i64 = 4;
 
@@ -83,13 +83,13 @@ fn nothing_acknowledged_is_lost() {
         while count < wanted {
             let next = read(&mut lines);
             count += usize::from(next.is_some());
-            // The test harness prints lines of its own first.
+            // Before the numbers, the test harness of the child prints its own lines.
             if next.is_none() && child.try_wait().expect("a child").is_some() {
                 panic!("the child ended after {count} messages");
             }
         }
         child.kill().expect("it is killed");
-        // The child may have acknowledged more before it was killed.
+        // The child may have acknowledged more messages before it was killed.
         while read(&mut lines).is_some() {}
         child.wait().expect("it ended");
         let store = DurableStore::open(folder.path()).expect("it opens again");

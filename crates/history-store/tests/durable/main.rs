@@ -1,4 +1,4 @@
-//! Tests of the history on disk.
+//! Tests of the durable store, which keeps histories on disk.
 
 mod kill;
 mod store;

@@ -1,4 +1,4 @@
-//! What the store keeps, and what it refuses.
+//! Tests of what the durable store keeps, and of what it refuses.
 
 use rulec::history::{HistoryGap, MemoryStore, Store, StoreError};
 use rulec::{Rules, Session};
@@ -27,8 +27,8 @@ fn rules() -> Rules {
     Rules::from_text(RULES).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Decides the same messages with a store in memory and on disk. The store on disk is opened again
-/// between them.
+/// Decides the same messages with a store in memory and a store on disk. The store on disk is
+/// closed and opened again after each round of messages.
 #[test]
 fn a_store_on_disk_decides_like_one_in_memory() {
     let (folder, rules) = (tempfile::tempdir().expect("a folder"), rules());
@@ -37,7 +37,8 @@ fn a_store_on_disk_decides_like_one_in_memory() {
     for round in 0..6_u32 {
         let mut disk: Session = rules.session().with_history(open(folder.path()));
         for at in 0..40_u32 {
-            // Some messages are late, and some have the time of another one.
+            // Some messages are older than the message before them, and some have the same time as
+            // another.
             let second = (round * 97 + at * 7) % 240 + round * 3;
             let message = message(["ann", "bob"][(at % 2) as usize], i64::from(at * at % 3), second);
             if at % 5 == 0 {
@@ -67,7 +68,7 @@ fn private_texts_are_on_disk_as_hashes_only() {
         let bytes = std::fs::read(file.expect("a file").path()).expect("it can be read");
         assert!(!bytes.windows(8).any(|window| window == b"card ann"));
     }
-    // The same card is found again after a restart.
+    // After the store is opened again, it still recognizes the same card by its hash.
     let store = open(folder.path());
     let mut session = rules.session().with_history(store);
     assert_eq!(session.decide_with_history(&message("ann", 1, 5)).expect("a store").chosen(), Some("paid"));
@@ -126,7 +127,7 @@ fn a_folder_serves_one_store_and_needs_its_key() {
 fn only_the_owner_can_read_the_files() {
     use std::os::unix::fs::PermissionsExt;
     let (folder, rules) = (tempfile::tempdir().expect("a folder"), rules());
-    // A crash left a part of a key.
+    // A crash has left an incomplete file of the hash key.
     std::fs::write(folder.path().join("hash.new"), "0123".repeat(20)).expect("it is written");
     let store = open(folder.path());
     rules.observe(&*store, &message("ann", 1, 0)).expect("it is recorded");
@@ -159,7 +160,8 @@ fn compacting_removes_what_is_old() {
     let mut seen = 0;
     store.with_key("\"ann", &mut |events| seen = events.elements().len()).expect("a key");
     assert_eq!(seen, 2);
-    // A window that reaches the removed messages is reported, also after a restart.
+    // If the time window of a rule includes removed messages, the decision reports a gap. It does
+    // so also after the store is opened again.
     let gap = |store, now: &str| {
         let mut message = message("ann", 1, 0);
         message["now"] = json!(now);
@@ -169,12 +171,13 @@ fn compacting_removes_what_is_old() {
     assert_eq!(gap(store.clone(), "2026-01-31T12:04:00Z"), Some(HistoryGap::Dropped));
     drop(store);
     assert_eq!(gap(open(folder.path()), "2026-01-31T13:01:00Z"), Some(HistoryGap::Dropped));
-    // The newest of them would no longer be kept.
+    // One second later, even the newest removed message is too old for the history. So the decision
+    // reports no gap.
     assert_eq!(gap(open(folder.path()), "2026-01-31T13:01:01Z"), None);
 }
 
-/// Compacts while other threads record. At the end, exactly the newest messages are there: none is
-/// removed in the place of one that a compaction removed.
+/// Compacts the store while other threads record. At the end, the store has exactly the newest
+/// messages. So the compaction did not cause the removal of other messages.
 #[test]
 fn compacting_while_messages_are_recorded_removes_no_other_message() {
     let (folder, rules) = (tempfile::tempdir().expect("a folder"), rules());

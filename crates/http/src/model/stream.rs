@@ -28,7 +28,8 @@ pub(super) struct StreamedResponse {
 }
 
 impl StreamedResponse {
-    /// Begins to read a response in which these secrets are masked, the longest secret first.
+    /// Creates a reader of a streamed response. `secrets` are masked in the reason; the longest
+    /// secret must come first.
     pub(super) fn new(secrets: Vec<Secret>) -> StreamedResponse {
         StreamedResponse {
             incomplete_line: Vec::new(),
@@ -57,7 +58,8 @@ impl StreamedResponse {
         self.incomplete_line.extend_from_slice(rest);
     }
 
-    /// Passes on the end of the reason, which may have been the start of a secret.
+    /// Passes on the end of the reason, which was held back because it could be the start of a
+    /// secret.
     pub(super) fn finish(&mut self, on_reason: &mut (dyn FnMut(&str) + Send)) {
         pass_on(&self.mask.finish(), on_reason);
     }
@@ -125,7 +127,7 @@ fn pass_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
 #[derive(Default)]
 struct ReasonReader {
     state: ReasonState,
-    /// Number of bytes of the JSON that need not be read again.
+    /// Number of bytes of the JSON that were read and need not be read again.
     read_bytes: usize,
     /// Whether the reason has at least one character.
     has_text: bool,
@@ -142,7 +144,8 @@ enum ReasonState {
 }
 
 impl ReasonReader {
-    /// Returns the part of the reason that is new in the JSON, up to the last complete character.
+    /// Returns the new part of the reason in `json`, up to the last complete character. `json` is
+    /// all JSON that has arrived so far.
     fn read(&mut self, json: &str) -> String {
         if self.state == ReasonState::Before {
             self.find_start(json);
@@ -171,7 +174,7 @@ impl ReasonReader {
             let Some((last, _)) = text.char_indices().next_back() else { break };
             text = &text[..last];
         }
-        // More text cannot make it valid.
+        // The reason is invalid JSON, and further text cannot make it valid.
         self.state = ReasonState::After;
         String::new()
     }
@@ -185,7 +188,7 @@ impl ReasonReader {
         };
         let keys = json[self.read_bytes..].match_indices(&key).map(|(start, _)| self.read_bytes + start);
         let Some(start) = keys.into_iter().find(|start| is_key(*start)) else {
-            // The key may have arrived in part.
+            // A part of the key may be at the end, so these bytes are searched again.
             let searched = json.len().saturating_sub(key.len()).max(self.read_bytes);
             let is_boundary = |index: &usize| json.is_char_boundary(*index);
             self.read_bytes = (0..=searched).rev().find(is_boundary).unwrap_or(0);

@@ -118,7 +118,7 @@ struct State {
 }
 
 impl Server {
-    /// Starts a server. `answering` is called for each request and returns the reply.
+    /// Starts a server that answers each request with the reply that `answering` returns.
     pub fn answering_with(answering: impl FnMut(&SeenRequest) -> Reply + Send + 'static) -> Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();

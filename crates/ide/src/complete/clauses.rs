@@ -1,5 +1,5 @@
-//! What each part of a statement allows: the words, names and values that can follow the tokens
-//! before a position.
+//! Selects completion items by the part of the statement that contains the position: the words,
+//! names and values that this part allows there.
 
 use super::items::{new_item, setting_items, setting_value_items, unquote_name};
 use super::scope::is_member;
@@ -17,8 +17,8 @@ fn keywords<const N: usize>(words: [&str; N]) -> Vec<CompletionItem> {
     words.map(keyword_item).to_vec()
 }
 
-/// Returns the path from a folder to a file. Both are relative to the root folder, with `/` between
-/// names; the root folder itself is empty.
+/// Returns the relative path from a folder to a file. Both arguments are relative to the root
+/// folder, with `/` between names. An empty `folder` is the root folder itself.
 fn relative_path(folder: &str, file: &str) -> String {
     let folders: Vec<&str> = folder.split('/').filter(|name| !name.is_empty()).collect();
     let names: Vec<&str> = file.split('/').collect();
@@ -28,7 +28,7 @@ fn relative_path(folder: &str, file: &str) -> String {
 }
 
 impl CompletionContext<'_> {
-    /// Returns the items of the part of the statement in which the position is. `last` is the token
+    /// Returns the items that the part of the statement at the position allows. `last` is the token
     /// before the position.
     pub(super) fn clause_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_word() {
@@ -51,7 +51,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the items inside a string: the files to import, or the values of an enumeration.
+    /// Returns the items inside a string: files after `import`, otherwise the values of an
+    /// enumeration.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
         if self.last_word() != "import" {
             return self.enumeration_items();
@@ -66,7 +67,7 @@ impl CompletionContext<'_> {
         files.map(item).collect()
     }
 
-    /// Returns the items outside all brackets of the statement.
+    /// Returns the items for a position that is outside all brackets of the statement.
     fn head_items(&self, last: Token) -> Vec<CompletionItem> {
         let distance = self.tokens_before.len() - 1 - self.scope.first;
         let word = self.last_word();
@@ -129,7 +130,7 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the items after `->`: the target, and nothing after a complete target.
+    /// Returns the items after `->`: handlers, and `goto`. Empty after a complete target.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -202,14 +203,14 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// True if the token before the position follows the bracket `open` or a comma, so that it is a
-    /// key without its colon.
+    /// True if the token before the position follows the opening bracket `open` or a comma. Such a
+    /// token is a key whose colon is not written yet.
     fn is_key_position(&self, open: usize) -> bool {
         let last = self.tokens_before.len() - 1;
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
     }
 
-    /// Removes the items whose names are already keys in the bracket `open`.
+    /// Removes the items that are already written as keys in the bracket `open`.
     fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
         let is_written = |label: &str| {
             (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
@@ -276,8 +277,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// True if the colon before the position follows the name of a payload's field, and not the
-    /// text of a requirement.
+    /// True if the colon before the position follows the name of a payload's field. False if it
+    /// follows the text of a requirement.
     fn is_field_key(&self) -> bool {
         let colon = self.tokens_before.len() - 1;
         let name = colon - usize::from(self.word_before(colon) == "?");
@@ -296,7 +297,7 @@ impl CompletionContext<'_> {
                 self.symbol_items(&[DeclarationKind::List])
             }
             TokenKind::Colon => setting_value_items(self.word_before(end - 1)),
-            // A setting ends with its value, with or without a comma.
+            // After a complete setting, the next key can follow with or without a comma.
             _ if matches!(last.kind, TokenKind::OpenBrace | TokenKind::Comma)
                 || end > 1 && self.word_before(end - 1) == ":" =>
             {
@@ -307,8 +308,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the keys that the metadata of other routes have, or after a colon the values of
-    /// metadata, which are constants.
+    /// Returns the items inside metadata: the metadata keys of other routes, or constants after a
+    /// colon.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {

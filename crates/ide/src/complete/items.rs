@@ -1,4 +1,4 @@
-//! Lists of names and words for completion, and how each becomes a completion item.
+//! Creates completion items for names and words, and converts declared names to completion items.
 
 use super::{CompletionContext, CompletionItem, CompletionKind};
 use crate::facts::{ELEMENT_SEGMENT, fields_of};
@@ -13,7 +13,7 @@ use rulec_sema::check::SETTINGS;
 use rulec_syntax::parse::{self, WordRole};
 use rulec_syntax::write::quote_name;
 
-/// Words that are values themselves or begin a condition.
+/// Words that are values, or that begin a condition or an expression.
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
 
 impl<'a> CompletionContext<'a> {
@@ -59,28 +59,28 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the fields of the part of the message at a path.
+    /// Returns the fields of the value at a path in the message.
     fn fields_of_message(&self, path: &[&str]) -> Vec<CompletionItem> {
         let known = self.analysis.facts.fields_of_record(path);
         if !known.is_empty() {
             let to_item = |(name, ty): (String, String)| new_item(CompletionKind::Field, &name, ty);
             return known.into_iter().map(to_item).collect();
         }
-        // The fields of elements without a declaration are known from their uses only.
+        // A list's elements without a declaration have only the fields that rules use.
         let owner = (DeclarationKind::Field, path.iter().map(|name| (*name).to_owned()).collect());
         let used = self.analysis.index.fields_declared_in(&owner);
         used.map(|symbol| new_item(CompletionKind::Field, &symbol.name, String::new())).collect()
     }
 
-    /// Returns the fields that can follow a path whose first name is a parameter, or a local name
-    /// of a statement without errors. `None` for any other path. The path starts at the token
-    /// `start`.
+    /// Returns the fields that can follow a path whose first name is a parameter or a local name.
+    /// `None` for any other path. `start` is the index of the path's first token.
     fn fields_of_bound_name(&self, path: &[&str], start: usize) -> Option<Vec<CompletionItem>> {
         let first = self.tokens_before.get(start).filter(|_| !path.is_empty())?;
         let index = &self.analysis.index;
         let occurrence = index.occurrence_at(self.file, first.start);
         let symbol = occurrence.map(|occurrence| &index.symbols[occurrence.symbol]).or_else(|| {
-            // A statement with errors has no occurrences.
+            // A statement with errors has no occurrences in the index, so the name is looked up
+            // among all `let`s.
             index.symbols_of_kinds(&[DeclarationKind::Let]).find(|symbol| symbol.name == path[0])
         });
         let bound = symbol.and_then(|symbol| symbol.fields.clone());
@@ -91,7 +91,8 @@ impl<'a> CompletionContext<'a> {
         (!items.is_empty()).then_some(items)
     }
 
-    /// Returns the kind and path of the named type of a parameter of the statement.
+    /// Returns the kind and path of the type of a parameter, if the type has a name. The parameter
+    /// belongs to the statement at the position.
     fn type_of_parameter(&self, name: &str, before: usize) -> Option<(DeclarationKind, Vec<String>)> {
         if !matches!(self.scope.head, "def" | "group") {
             return None;
@@ -105,7 +106,8 @@ impl<'a> CompletionContext<'a> {
         Some((DeclarationKind::TypeField, vec![self.word(index + 2).to_owned()]))
     }
 
-    /// Returns what a test can expect of a table, choice or payload.
+    /// Returns the results that a test can expect of a table, choice or payload, as in `expect
+    /// TABLE.`.
     fn expected_member_items(&self, path: &[&str]) -> Vec<CompletionItem> {
         let [owner] = path else { return Vec::new() };
         let kinds = [DeclarationKind::Route, DeclarationKind::Branch];
@@ -120,8 +122,7 @@ impl<'a> CompletionContext<'a> {
         self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns the declared names whose path has one more name than `owner`, such as the parameters
-    /// of a handler.
+    /// Returns the declared names that belong to `owner`, such as the parameters of a handler.
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);
@@ -174,7 +175,7 @@ impl<'a> CompletionContext<'a> {
             DeclarationKind::Extern,
         ]);
         items.extend(self.message_fields());
-        // Local names are offered only inside the declaration that contains them.
+        // A local name is offered only if its declaration contains the position.
         let local = |symbol: &&Symbol| {
             let declaration_span = symbol.declared.as_ref().map(|declaration| declaration.whole);
             declaration_span.is_some_and(|span| {
@@ -203,8 +204,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the variables of quantifiers and the parameters before the position, in a statement
-    /// that may have errors.
+    /// Returns the variables of quantifiers, and the parameters, that are declared before the
+    /// position. Finds them in the tokens, because the statement may have errors.
     fn local_names(&self) -> impl Iterator<Item = &'a str> {
         let is_variable = |index: usize| {
             self.word(index + 1) == "in"

@@ -1,4 +1,5 @@
-//! The operand before a position: its path and type, and the operators that accept it.
+//! Finds the operand before a position: its path and type. Then selects the operators that accept
+//! it.
 
 use super::scope::is_member;
 use super::{CompletionContext, CompletionItem, CompletionKind, keyword_item, operator_item, unquote_name};
@@ -9,9 +10,9 @@ use rulec_lang::operators::{Fixity, Negation, Op, OpInfo, OperatorResult, TABLE}
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::lex::TokenKind;
 
-/// Maximum number of local names that are replaced by their values in one path.
+/// Maximum number of times that the first name of a path is replaced by its value.
 const MAX_LOCAL_NAMES: usize = 8;
-/// The precedence of comparisons. Operators that bind more tightly compute values.
+/// The precedence of comparisons. Operators with a higher precedence compute values.
 const COMPARISON: u8 = 40;
 /// The words that begin a quantifier, or name its variable.
 const QUANTIFIERS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
@@ -25,8 +26,8 @@ struct Operand {
 }
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the operators that accept the value before the position, and the words that can
-    /// follow it in an expression.
+    /// Returns the operators that accept the operand before the position, and the words that can
+    /// follow the operand.
     pub(super) fn operator_items(&self) -> Vec<CompletionItem> {
         let end = self.tokens_before.len();
         match (self.word(end - 1), self.word_before(end - 1)) {
@@ -55,8 +56,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the operators that can follow `not` after the operand before it, as in
-    /// `text not contains`. `None` if no operand precedes the `not`.
+    /// Returns the operators that can follow `not` after an operand, such as `contains` in `text
+    /// not contains`. `None` if no operand precedes the `not`.
     pub(super) fn negated_operator_items(&self) -> Option<Vec<CompletionItem>> {
         let not = self.tokens_before.len().checked_sub(1).filter(|index| self.word(*index) == "not")?;
         let previous = not.checked_sub(1)?;
@@ -70,7 +71,7 @@ impl<'a> CompletionContext<'a> {
         Some(TABLE.iter().filter(accepts).map(operator_item).collect())
     }
 
-    /// True if the token at `index` ends an operand, and is no word that a value must follow.
+    /// True if the token at `index` can be the last token of an operand.
     pub(super) fn ends_operand(&self, index: usize) -> bool {
         let token = self.tokens_before[index];
         token.kind.ends_operand()
@@ -79,8 +80,8 @@ impl<'a> CompletionContext<'a> {
                 || !super::expects_value(token.text(self.text)))
     }
 
-    /// True if a condition can end at the position: after an operand, unless the operand is the
-    /// list of a quantifier.
+    /// True if a condition can end at the position: an operand ends there, and it is not the list
+    /// of a quantifier.
     pub(super) fn ends_condition(&self) -> bool {
         let end = self.tokens_before.len();
         self.ends_operand(end - 1) && !self.is_quantified_list(self.operand_before(end).start)
@@ -121,8 +122,8 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the operand that is a call of a function, or an expression in parentheses. `open`
-    /// and `close` are the indices of its parentheses.
+    /// Returns the operand that ends with the parenthesis `close`: a function call, or an
+    /// expression in parentheses. `open` is the index of the opening parenthesis.
     fn call_or_group(&self, open: usize, close: usize) -> Operand {
         let Some(name) = open.checked_sub(1).filter(|index| self.ends_operand(*index)) else {
             return Operand { start: open, kinds: KindSet::EVERY_KIND };
@@ -140,8 +141,8 @@ impl<'a> CompletionContext<'a> {
         Operand { start, kinds: self.kinds_of_path(&path, start).unwrap_or(KindSet::EVERY_KIND) }
     }
 
-    /// Returns the comparison whose right operand ends with the operand that starts at `start`;
-    /// `None` if there is no such comparison.
+    /// Returns the operator of the comparison whose right operand contains the operand that starts
+    /// at `start`. `None` if there is no such comparison.
     fn comparison_before(&self, mut start: usize) -> Option<Op> {
         loop {
             let mut end = start;
@@ -200,7 +201,7 @@ impl<'a> CompletionContext<'a> {
         (Vec::new(), end)
     }
 
-    /// Returns the index of the bracket that the bracket at `close` closes.
+    /// Returns the index of the opening bracket for the closing bracket at `close`.
     fn opening_bracket(&self, close: usize) -> Option<usize> {
         let mut depth = 0usize;
         (0..=close).rev().find(|index| {
@@ -213,8 +214,8 @@ impl<'a> CompletionContext<'a> {
         })
     }
 
-    /// Replaces the first name of a path by its value, if it is a quantifier's variable or a local
-    /// name whose value is a path. `before` is the index of the token at which the path starts.
+    /// Replaces the first name of a path by the path that the name refers to, if it is a
+    /// quantifier's variable or a local name. `before` is the index of the path's first token.
     pub(super) fn expand_path(&self, path: &[&'a str], before: usize) -> Vec<&'a str> {
         let (mut path, mut before) = (path.to_vec(), before);
         for _ in 0..MAX_LOCAL_NAMES {
@@ -227,7 +228,8 @@ impl<'a> CompletionContext<'a> {
         path
     }
 
-    /// Returns the path to which a local name refers, and the index of the name's binding.
+    /// Returns the path that a local name refers to, and the index of the token that declares the
+    /// name.
     fn value_of_local(&self, name: &str, before: usize) -> Option<(Vec<&'a str>, usize)> {
         (self.scope.first..before).rev().find_map(|index| {
             if unquote_name(self.word(index)) != name || is_member(self.tokens_before, index) {
@@ -282,8 +284,8 @@ impl<'a> CompletionContext<'a> {
         rest.iter().try_fold(ty.clone(), |ty, name| type_inside(&ty, name))
     }
 
-    /// Returns the values of an enumeration, if a field with these values is compared with the text
-    /// at the position, as in `tier == ` and `tier in ["free", `.
+    /// Returns the values of an enumeration, if the text at the position is compared with a field
+    /// of this type. For example in `tier == ` and `tier in ["free", `.
     pub(super) fn enumeration_items(&self) -> Vec<CompletionItem> {
         let is_string = |index: usize| super::is_string(self.tokens_before[index]);
         let mut end = self.tokens_before.len();

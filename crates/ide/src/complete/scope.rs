@@ -1,4 +1,5 @@
-//! The statement and the brackets that contain a position, found from the tokens before it.
+//! Finds the statement and the open brackets that contain a position, from the tokens before the
+//! position.
 
 use rulec_syntax::lex::{Token, TokenKind};
 use rulec_syntax::parse;
@@ -19,14 +20,15 @@ pub(super) struct Scope<'a> {
     pub brackets: Vec<usize>,
 }
 
-/// A statement during the search: its first token, and the number of brackets open before it.
+/// A statement that contains the position, as far as the search knows: its first token, and the
+/// number of brackets that are open before it.
 #[derive(Clone, Copy)]
 struct OpenStatement {
     first: usize,
     bracket_count: usize,
 }
 
-/// Finds the statement and the brackets that contain the end of `tokens`.
+/// Finds the statement and the open brackets at the end of `tokens`.
 pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
     let mut statements: Vec<OpenStatement> = Vec::new();
     let mut brackets: Vec<usize> = Vec::new();
@@ -78,8 +80,8 @@ pub(super) fn scope_at_end<'a>(text: &'a str, tokens: &[Token]) -> Scope<'a> {
     }
 }
 
-/// Returns the number of characters before a token in its line; `None` if another token precedes
-/// it there.
+/// Returns the number of characters before a token in its line. `None` if another token precedes it
+/// in the line.
 fn indent(text: &str, token: Token) -> Option<usize> {
     let start = token.start as usize;
     let line = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -87,8 +89,8 @@ fn indent(text: &str, token: Token) -> Option<usize> {
     before.chars().all(char::is_whitespace).then(|| before.chars().count())
 }
 
-/// True for a word that begins a statement and is not a name, such as the field `ctx.type`. The
-/// words `intent [` continue a flow.
+/// True for a word that begins a statement. False if the word is a name, as in `ctx.type`, or
+/// continues a flow, as in `intent [`.
 fn begins_statement(text: &str, tokens: &[Token], index: usize) -> bool {
     let next = tokens.get(index + 1).map(|token| token.kind);
     parse::starts_statement(tokens[index].text(text))
@@ -96,7 +98,8 @@ fn begins_statement(text: &str, tokens: &[Token], index: usize) -> bool {
         && !matches!(next, Some(TokenKind::Colon | TokenKind::OpenBracket | TokenKind::Dot))
 }
 
-/// True if the token at `index` follows a dot, so that every word is the name of a field.
+/// True if the token at `index` follows a dot. It is then the name of a field, even if it is a word
+/// of the language.
 pub(super) fn is_member(tokens: &[Token], index: usize) -> bool {
     index.checked_sub(1).is_some_and(|previous| tokens[previous].kind == TokenKind::Dot)
 }

@@ -28,9 +28,9 @@ pub(super) enum FieldsSource<'a> {
     Request,
     /// The value is the built-in `request.entities`, whose fields are the declared entities.
     Entities,
-    /// The value is the list of earlier messages.
+    /// The value is the list of recorded messages.
     History,
-    /// The value is an earlier message. It has the fields of the input, and fields that the
+    /// The value is a recorded message. It has the fields of the input, and the fields that the
     /// history adds.
     Message,
     /// The declaration of the fields is not known.
@@ -86,8 +86,8 @@ impl<'a> IndexBuilder<'a> {
         }
     }
 
-    /// Returns where the fields of `history` or `previous` are declared. `None` for another name,
-    /// or if the rules keep no history.
+    /// Returns the source of the fields of `history` or `previous`. `None` for another name, or if
+    /// the rules have no `history` statement.
     fn history_source(&self, name: &str) -> Option<FieldsSource<'a>> {
         match name {
             "history" if self.has_history => Some(FieldsSource::History),

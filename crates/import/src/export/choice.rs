@@ -64,7 +64,7 @@ fn write_choice(rules: &Rules, table: &Table, steps: &[PathStep], report: &mut R
 fn branches_without_condition(rules: &Rules, table: &Table) -> Vec<Message> {
     let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
     let name_spans: Vec<Span> = choices.filter_map(|table| table.span).collect();
-    // A branch belongs to the last choice whose name is before the branch.
+    // A branch belongs to the last choice whose name precedes the branch in the same file.
     let choice_of = |branch: Span| {
         let before = name_spans.iter().filter(|name| name.file == branch.file && name.start < branch.start);
         before.max_by_key(|name| name.start)

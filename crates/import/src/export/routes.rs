@@ -22,7 +22,8 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             continue;
         }
         let is_main = index == main.id().index();
-        // Disabled routes are not in the order of the table.
+        // The table's evaluation order lacks disabled routes, so the routes are sorted by their
+        // positions.
         let mut rules: Vec<&Rule> = program.rules.iter().filter(|rule| rule.table.index() == index).collect();
         rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
         for rule in rules {

@@ -169,7 +169,8 @@ pub(super) fn change_case<'a, C: Iterator<Item = char>>(
     arena: &'a Arena,
     case: fn(char) -> C,
 ) -> Value<'a> {
-    // A letter may need more bytes in its other case, up to three times as many.
+    // Reserves the length of the text. A letter can need up to three times as many bytes in its
+    // other case, so the result may be longer.
     map_text(args, |text| arena.collect_text(text.len(), text.chars().flat_map(case)))
 }
 

@@ -1,5 +1,4 @@
-//! The nodes of a workflow, which refer to each other by name, and the routes that their outputs
-//! may take.
+//! The nodes of a workflow and the routes of their outputs. Nodes refer to each other by id.
 
 use rulec_base::diag::{Arg, Argument, Message, comma_list};
 use rulec_base::message;

@@ -1,4 +1,5 @@
-//! Messages whose handler the caller may run itself, on an executor of its own.
+//! Decided messages whose handler the caller can run itself, for callers with an executor of their
+//! own.
 
 use super::fallback::{self, CountedCall};
 use super::log::DecisionRecord;
@@ -23,10 +24,11 @@ pub struct Begun {
     /// The request to the selected handler; `None` if no handler was selected.
     request: Option<Request>,
     scope: String,
-    /// What the router's permission function returned; `None` if it was not called.
+    /// The permissions that the router's permission function returned; `None` if it was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
-    /// The call that the caller makes; `None` until [`Begun::own_call`] has returned its request.
+    /// Counts the call that the caller itself makes. `None` until [`Begun::own_call`] has returned
+    /// its request.
     call: Option<CountedCall>,
 }
 
@@ -79,15 +81,16 @@ impl Begun {
         Begun { router, decision, message, request, scope, computed_permissions, pending, call: None }
     }
 
-    /// Returns the request to the selected handler; `None` if no handler was selected. Then
-    /// [`Begun::finish`] returns the outcome, whatever result it is given.
+    /// Returns the request for the selected handler. `None` if no handler was selected. In this
+    /// case, [`Begun::finish`] ignores its argument.
     pub fn request(&self) -> Option<&Request> {
         self.request.as_ref()
     }
 
-    /// Returns the request of a handler that the caller may call itself: the sender has the
-    /// required permissions, and the handler has no policy. The caller then ends the message with
-    /// [`Begun::finish`]. Otherwise returns `None`, and [`Begun::run`] ends the message.
+    /// Returns the request for the selected handler if the caller may call the handler itself. The
+    /// sender must have the required permissions, and the handler must have no policy. The caller
+    /// then ends the message with [`Begun::finish`]. If this returns `None`, the caller must end
+    /// the message with [`Begun::run`].
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -105,7 +108,8 @@ impl Begun {
         Some(request.clone())
     }
 
-    /// Ends a message whose handler the caller has called; see [`Begun::own_call`].
+    /// Ends the message with the result of the handler, which the caller has called itself; see
+    /// [`Begun::own_call`].
     pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
         let request = match self.take_request() {
             ControlFlow::Continue(request) => request,
@@ -154,7 +158,7 @@ impl Begun {
         self.pending.finish(run.outcome)
     }
 
-    /// Takes the request to the selected handler. If there is none, ends the message.
+    /// Takes the request for the selected handler. Ends the message if no handler was selected.
     fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
         match self.request.take() {
             Some(request) => ControlFlow::Continue(request),

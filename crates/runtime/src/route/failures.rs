@@ -82,15 +82,15 @@ struct Scopes {
 }
 
 impl Scopes {
-    /// Removes a scope and returns its failures.
+    /// Removes the scope `name`, and returns its failures if there were any.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
         self.by_order.remove(&failures.order);
         Some(failures)
     }
 
-    /// Adds a failure to a scope, which becomes the youngest. If the scope is new and there are too
-    /// many, removes the oldest scope.
+    /// Adds a failure to the scope `name`. If the scope is new and there are already [`MAX_SCOPES`]
+    /// scopes, first removes the scope whose last failure is the oldest.
     fn add(&mut self, name: &str, error_type: String, handler: &str, route: String) {
         let earlier = self.remove(name);
         if earlier.is_none()

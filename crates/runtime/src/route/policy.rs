@@ -91,7 +91,7 @@ impl Policy {
         self
     }
 
-    /// True if a single call of the handler is all that the policy asks for.
+    /// True if the policy sets nothing: no limit, no retry, no circuit breaker and no fallback.
     pub(super) fn is_plain(&self) -> bool {
         let limits = self.time_limit.is_some() || self.chain_limit.is_some();
         !limits && self.retries.is_none() && self.circuit.is_none() && self.fallbacks.is_empty()

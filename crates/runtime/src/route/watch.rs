@@ -34,7 +34,7 @@ pub enum WatchError {
     Compile(#[from] CompileError),
     /// The main file has no statement. Such a file is probably still being written.
     Empty(PathBuf),
-    /// The main file is the text of rules, but only signed artifacts are accepted.
+    /// The main file contains rules as text, although only signed artifacts are accepted.
     Unsigned(PathBuf),
     /// The rules lack the table where the router's decisions start, or one of their targets has no
     /// handler.
@@ -102,14 +102,14 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Checks the files soon for changes, without waiting for a notification of the operating
-    /// system.
+    /// Checks soon whether the files have changed, without waiting for a notification of the
+    /// operating system.
     pub fn check(&self) {
         self.change_notify.notify_one();
     }
 
-    /// Returns one more receiver of the states of the watched files. A state that one receiver has
-    /// read is still new to the others.
+    /// Returns a further receiver of the states of the watched files. Each receiver gets every new
+    /// state, independently of the other receivers.
     pub(super) fn statuses(&self) -> watch::Receiver<WatchStatus> {
         self.status.clone()
     }
@@ -211,7 +211,7 @@ impl FirstVersion {
 pub(super) struct WatchedFiles {
     compiler: Compiler,
     path: PathBuf,
-    /// Whether only signed artifacts are accepted, and the text of rules is refused.
+    /// Whether only signed artifacts are accepted. If true, rules as text are refused.
     signed_only: bool,
 }
 
@@ -255,7 +255,7 @@ impl WatchedFiles {
         if self.signed_only && content.is_ok() {
             return Err(WatchError::Unsigned(self.path.clone()));
         }
-        // The file may be replaced at any time, so it is read only once.
+        // Reads the main file only once, because another program may replace it at any time.
         let loader = MainFileLoader { name, content: &content, disk };
         let rules = LiveRules::new(self.compiler.clone(), &loader, name)?;
         match is_blank(&rules, name) {
@@ -286,7 +286,8 @@ impl Loader for DigestingLoader<'_> {
     }
 }
 
-/// A loader that returns the main file as it was read before, and reads other files from disk.
+/// A loader that returns the main file's content, which was read before, and reads other files from
+/// disk.
 struct MainFileLoader<'l> {
     name: &'l str,
     content: &'l Result<Vec<u8>, LoadError>,
@@ -311,7 +312,7 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
 /// Digests of the files when they were last read. A file has changed if its digest differs.
 #[derive(Default)]
 struct FileDigests {
-    /// The loader of the files. `None` if the folder of the files was not found; then the files
+    /// The loader of the files. `None` if the folder of the files does not exist. The files then
     /// count as changed, so that they are read again.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,

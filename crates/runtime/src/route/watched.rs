@@ -89,8 +89,8 @@ impl WatchedRulesBuilder {
         self
     }
 
-    /// Sets whether the text of rules is refused, so that only artifacts are loaded. One of the
-    /// keys that the compiler [trusts](Compiler::trust) must have signed them. Default: false.
+    /// Sets whether only artifacts are accepted that a key signed which the compiler
+    /// [trusts](Compiler::trust). If true, rules as text are refused. Default: false.
     pub fn signed_only(mut self, signed_only: bool) -> Self {
         self.signed_only = signed_only;
         self
@@ -184,8 +184,8 @@ impl WatchedRules {
         next_status(&mut self.statuses).await
     }
 
-    /// Checks the files soon for changes, without waiting for a notification of the operating
-    /// system. [`WatchedRules::changed`] reports a new version.
+    /// Checks soon whether the files have changed, without waiting for a notification of the
+    /// operating system. [`WatchedRules::changed`] reports a new version.
     pub fn check(&self) {
         self.watch.check();
     }

@@ -199,8 +199,8 @@ pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
     }
 }
 
-/// Counts the votes of these voters; see [`Vote::voters`]. A voter who gives no text votes against.
-/// The result is approved if the fraction of votes in favour is at least `threshold`.
+/// Counts the votes of the voters in `voters`; see [`Vote::voters`]. A voter without a text votes
+/// against. The result is "approved" if the fraction of votes in favour is at least `threshold`.
 pub fn vote_of(voters: &[String], input: &Value, threshold: f64) -> VoteDecision {
     let votes = voters.iter().map(|voter| match &input[voter.as_str()] {
         Value::Object(output) => output.get(VOTE_FIELD).and_then(Value::as_str).unwrap_or_default(),

@@ -196,7 +196,8 @@ impl<'a> Checker<'a> {
         self.convert_to_decimals(function, &mut values, span)?;
         for (index, value) in values.into_iter().enumerate() {
             let (param, kinds) = row.params[index.min(row.params.len() - 1)];
-            // This optional argument is omitted, but a later one is given.
+            // This optional argument is omitted although a later one is given, so the empty text
+            // takes its place.
             let Some(arg) = value else {
                 args.push(constant_expr("".into(), span));
                 continue;

@@ -47,7 +47,8 @@ impl Checker<'_> {
         if !matches!(op, Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::In) {
             return Ok((left, right));
         }
-        // A list from the message is compared as it is: only a list in the rules can be converted.
+        // Elements of a list can be converted only if the list is constant. A list from the message
+        // is compared unchanged.
         let is_other_list = op == Op::In && right.as_const().is_none() && !is_list(&right);
         match (self.clock_conversion(&left), self.clock_conversion(&right)) {
             _ if is_other_list => Ok((left, right)),

@@ -70,7 +70,8 @@ impl<'a> Checker<'a> {
     ) -> Checked<(Expr, Expr)> {
         let is_list_of_times = |expr: &Expr| element_kinds(&expr.ty) == KindSet::DATETIME;
         if left.ty.kinds == KindSet::DATETIME {
-            // Constant texts in the list are compared as times already.
+            // The list's constant texts are compared as times anyway, so a constant list needs no
+            // conversion.
             let checked = self.elements_as_datetimes(&right, &binary.right, Some(&left))?;
             let right = if right.as_const().is_some() { right } else { checked };
             return Ok((left, right));
@@ -88,8 +89,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Converts the constant texts of a list to date-times. `written` is the list in the rules.
-    /// `time` is the date-time with which the elements are compared, if there is one.
+    /// Converts the constant texts of a list to date-times. `written` is the list in the source
+    /// text. `time` is the date-time that is compared with the elements, if there is one.
     fn elements_as_datetimes(
         &mut self,
         list: &Expr,

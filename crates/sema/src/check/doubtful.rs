@@ -1,6 +1,5 @@
-//! Warns about comparisons that are valid, but probably do not mean what their author wants: a list
-//! of words that should be found in the text, a domain that longer names end with too, and an order
-//! of enumeration values.
+//! Warns about comparisons that are valid but probably not intended. Examples: searching a text in
+//! a list of words, a domain without a dot before it, and `<` between enumeration values.
 
 use super::Checker;
 use super::names::is_text_path;
@@ -15,7 +14,8 @@ use rulec_syntax::ast;
 use rulec_syntax::write::quote_string;
 
 impl Checker<'_> {
-    /// Warns about a comparison with operands that are valid, but probably not meant so.
+    /// Warns about a comparison whose operands are valid, but probably not the ones that the author
+    /// intended.
     pub(super) fn warn_doubtful(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         match binary.op.node {
             Op::Contains => self.warn_reversed_search(binary, left, right),
@@ -25,7 +25,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about `words contains text`, which holds only if the whole text is one of the words.
+    /// Warns about `words contains text`. It is true only if the whole text equals one of the
+    /// words.
     fn warn_reversed_search(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let is_text = |slot: &ExprKind| match slot {
             ExprKind::Slot(id) => is_text_path(&self.fields.slot(*id).path),
@@ -45,8 +46,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help).likely_fix(left.span.to(right.span), written));
     }
 
-    /// Warns about a host or an e-mail address that ends with a domain without the separator before
-    /// it: `host ends_with "bank.com"` also holds for `otherbank.com`.
+    /// Warns about a host or e-mail address that is compared with a domain without a separator
+    /// before the domain: `host ends_with "bank.com"` is also true for `otherbank.com`.
     fn warn_domain_without_dot(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let name = match &left.kind {
             ExprKind::Call(Function::UrlHost, _) => "host",
@@ -85,8 +86,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.help(help));
     }
 
-    /// Warns about `plan >= "pro"` on an enumeration: texts are ordered by their characters, and
-    /// not by the order of the declaration.
+    /// Warns about a comparison such as `plan >= "pro"` on an enumeration. Texts are ordered
+    /// alphabetically, not in the order of the declaration.
     fn warn_order_of_enumeration(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         for (enumeration, other) in [(left, right), (right, left)] {
             let Some(values) = enumeration.ty.values() else { continue };

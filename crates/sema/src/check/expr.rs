@@ -206,8 +206,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// True if a condition may be unknown (neither true nor false) for some message that satisfies
-    /// the `input` declaration. It can be unknown only if a value that it reads is missing.
+    /// True if a condition can be unknown (neither true nor false) although the message satisfies
+    /// the `input` declaration. It can only be unknown if a value that it reads is missing.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
         let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// The settings of a file that change how its conditions are read.
 #[derive(Clone, Default)]
 pub(super) struct FileSettings {
-    /// Whether the file ignores case. If `None`, the file does not say; then conditions match case,
-    /// and flows ignore it.
+    /// Whether the file ignores case. `None` if it has no such setting: then conditions respect
+    /// case, and flows ignore it.
     pub case: Option<Case>,
     /// Whether full case folding applies where case is ignored (`case: full`).
     pub full_case: bool,
@@ -62,8 +62,8 @@ pub(super) struct SettingUses<'a> {
     by_definition: HashMap<&'a str, SettingSet>,
     /// The settings that the statements of each table depend on.
     by_table: HashMap<TableId, SettingSet>,
-    /// The definitions and tables that a warning was already given for, as the spans of their
-    /// names, each with the file that uses it.
+    /// The definitions and tables for which a warning was already reported. Each is the span of a
+    /// name, with the file that uses the name.
     reported: HashSet<(FileId, Span)>,
     /// The files that already got the warning about a clock function without a time zone.
     pub files_without_zone: HashSet<FileId>,
@@ -98,8 +98,8 @@ impl<'a> Checker<'a> {
         checked
     }
 
-    /// Calls `check`, which checks the statements of a table. Stores the settings that they turned
-    /// out to depend on.
+    /// Calls `check`, which checks the statements of a table. Then stores the settings that these
+    /// statements depend on.
     pub(super) fn recording_table_settings(&mut self, table: TableId, check: impl FnOnce(&mut Self)) {
         self.setting_uses.current.set(0);
         check(self);

@@ -1,6 +1,6 @@
-//! Warns about an integer that is compared with a fraction. The comparison then does not mean what
-//! it seems to mean: `bucket(user) in 0..2.5` selects 3 % of the users, in the buckets 0, 1 and 2
-//! of 100.
+//! Warns about comparing an integer with a fraction, which often does not mean what the author
+//! expects. For example, `bucket(user) in 0..2.5` selects the buckets 0, 1 and 2 of 100, which is 3
+//! % of the users.
 
 use super::Checker;
 use crate::hir::{Const, Expr, ExprKind};
@@ -35,7 +35,8 @@ fn fraction_of(value: Value<'_>) -> Option<f64> {
     }
 }
 
-/// Removes the error of a multiplication of floats: 0.07 × 100 is 7.000000000000001.
+/// Removes the rounding error of a float multiplication, for example of 0.07 × 100 =
+/// 7.000000000000001.
 fn rounded(percent: f64) -> f64 {
     (percent * 1e9).round() / 1e9
 }
@@ -50,7 +51,7 @@ fn fraction_help(side: &Expr, fraction: f64) -> Message {
     let parts =
         [10, 100, 1000, 10_000].into_iter().find(|parts| (fraction * f64::from(*parts)).fract() == 0.0);
     match parts.filter(|_| is_percent_bucket) {
-        // A fraction below 1 is either a share of all keys or a share of one percent.
+        // A fraction below 1 can mean two things: a share of all keys, or a share of one percent.
         Some(parts) if (0.0..1.0).contains(&fraction) => message!(
             "for {}% of the keys write {}, and for {}% use finer buckets: `bucket(…, of: {})` and {}",
             rounded(fraction * 100.0),

@@ -43,8 +43,8 @@ impl<'a> Checker<'a> {
         Some((help, span, name))
     }
 
-    /// Warns about `ctx.a-b`, which is a subtraction: the field `a` of `ctx`, less the field `b` of
-    /// the message. With spaces around the `-` there is no warning.
+    /// Warns about `ctx.a-b`: it subtracts the message field `b` from `ctx.a`. Spaces around the
+    /// `-` avoid the warning.
     pub(super) fn warn_hyphenated_name(&mut self, op: Op, right: &'a ast::Expr, span: Span) {
         let ast::ExprKind::Name(name) = &right.kind else { return };
         let is_field = self.fields.infers_types()
@@ -62,9 +62,9 @@ impl<'a> Checker<'a> {
         self.diagnostics.push(diagnostic.likely_fix(span, replacement));
     }
 
-    /// Warns about properties that are functions in this language, such as `ctx.items.length` for
-    /// `len(ctx.items)`. There is no warning if `input` declares the fields, because a message may
-    /// really have such a field.
+    /// Warns about `ctx.items.length`, because properties such as `length` are functions here:
+    /// `len(ctx.items)`. Does not warn if `input` declares the fields, because a message may really
+    /// contain such a field.
     pub(super) fn warn_foreign_property(&mut self, path: &ConstantPath<'_>, span: Span) {
         let Some((name, name_span)) = path.segment(path.names.len() - 1) else { return };
         if path.names.len() < 2 || !self.fields.infers_types() || !self.fields.is_first_check_of_name(name) {
@@ -137,7 +137,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
-    /// Reports `user.role or "none"`, by which other languages give a value for a missing one.
+    /// Reports `or` between values, as in `user.role or "none"`. Other languages use it to replace
+    /// a missing value; here, that is `??`.
     fn report_or_as_default(&mut self, parts: &[ast::Expr]) -> Checked<()> {
         let written: Vec<&str> = parts.iter().map(|part| self.loaded.sources.slice(part.span)).collect();
         let replacement = written.join(" ?? ");

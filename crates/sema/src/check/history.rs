@@ -1,4 +1,5 @@
-//! Checks what happened before: the `history` statement, and parts of the history in expressions.
+//! Checks the `history` statement, and expressions that read a history: its name, its parts and its
+//! windows.
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, History, SlotId};
@@ -11,20 +12,20 @@ use rulec_lang::operators::Op;
 use rulec_lang::ty::{Field, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, HistoryPart, Literal, StatementKind};
 
-/// The name of the list of earlier messages.
+/// The name that rules use for the list of recorded messages.
 pub(super) const HISTORY: &str = "history";
-/// The field of an element in a test that gives its age in seconds.
+/// The field with which a test gives the age of a recorded message, in seconds.
 pub(super) const AGO_FIELD: &str = "ago";
-/// The name of the last earlier message.
+/// The name that rules use for the last recorded message.
 pub(super) const PREVIOUS: &str = "previous";
-/// The message field with the current time.
+/// The field of a message with the current time.
 const NOW: &str = "now";
 
-/// Maximum number of messages that a statement may keep for each key.
+/// Maximum value of `at most`: the number of messages kept for each key.
 const MAX_MESSAGES: u64 = 1_000_000;
 
 impl<'a> Checker<'a> {
-    /// Checks the `history` statements of all files. There may be one.
+    /// Checks the `history` statement. Reports an error if there are several in all files together.
     pub(super) fn declare_history(&mut self) {
         let mut first: Option<Span> = None;
         for statement in self.statements() {
@@ -117,8 +118,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the type of an element of the history: the fields of the message, and what the
-    /// history adds.
+    /// Returns the type of a recorded message: the declared fields of the message, and the fields
+    /// that the history adds.
     fn history_element_type(&self) -> Ty {
         let mut record = self.fields.declared_roots().cloned().unwrap_or_default();
         let field =
@@ -131,8 +132,8 @@ impl<'a> Checker<'a> {
         Ty::record(record)
     }
 
-    /// Returns the value of the name `history` or `previous`. `None` if the name is another one, or
-    /// if the program has no history and the name is an ordinary one.
+    /// Returns the expression for the name `history` or `previous`. `None` for another name, or if
+    /// the program has no `history` statement.
     pub(super) fn history_name(&mut self, name: &str, span: Span) -> Option<Expr> {
         let element = self.history_element.clone()?;
         match name {
@@ -148,7 +149,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// True if the name means the history or its last element.
+    /// True if `name` is `history` or `previous`, and the program has a `history` statement.
     pub(super) fn is_history_name(&self, name: &str) -> bool {
         self.history_element.is_some() && matches!(name, HISTORY | PREVIOUS)
     }
@@ -158,7 +159,7 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), optional: false, span }
     }
 
-    /// Checks `history within D after p before q`.
+    /// Checks a part of the history, such as `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
         let Some(mut list) = self.history_name(HISTORY, part.word) else {
             if self.symbols.is_broken(HISTORY) {
@@ -190,7 +191,8 @@ impl<'a> Checker<'a> {
         Ok(list)
     }
 
-    /// Checks the duration of a window, and returns the time at which the window begins.
+    /// Checks the duration after `within`. Returns an expression for the time at which the window
+    /// begins.
     fn check_window_start(&mut self, duration: &'a ast::Expr) -> Checked<Expr> {
         let duration = self.check_value(duration)?;
         let span = duration.span;
@@ -214,7 +216,7 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::DATETIME, optional, span })
     }
 
-    /// Reports a constant window that is longer than the history is kept.
+    /// Reports a window with a constant duration that is longer than messages are kept.
     fn check_window_length(&mut self, duration: &Expr) -> Checked<()> {
         let Some(history) = &self.program.history else { return Ok(()) };
         let Some(seconds) = duration.as_const().and_then(|constant| constant.value().to_json().as_f64())
@@ -243,7 +245,7 @@ fn window(list: Expr, bound: WindowBound, operand: Expr, span: Span) -> Expr {
     Expr { kind, ty, optional, span }
 }
 
-/// Returns a number of seconds with the largest unit that divides it, such as `90m`.
+/// Formats a number of seconds with the largest unit that divides it, such as `90m`.
 fn shown_seconds(seconds: f64) -> Message {
     for (unit, length) in [("d", 86_400.0), ("h", 3_600.0), ("m", 60.0)] {
         let count = seconds / length;

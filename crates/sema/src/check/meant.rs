@@ -1,5 +1,5 @@
-//! What the author of a wrong name, path or value probably meant: the path of a field, a value of
-//! an enumeration, a next node counted from the end, JSON Schema in place of a type.
+//! Guesses what the author of a wrong name, path or value intended. Handles paths of fields, values
+//! of enumerations, nodes counted from the end, and JSON Schema in place of a type.
 
 use super::{Checked, Checker};
 use rulec_base::diag::{Code, Diagnostic, is_single_slip};
@@ -9,15 +9,14 @@ use rulec_lang::ty::{Field, RecordType, Ty};
 use rulec_syntax::ast::{self, StatementKind, TypeExpr, TypeKind};
 use std::sync::Arc;
 
-/// Maximum number of declared fields that are compared with an unknown name.
+/// Maximum number of declared fields that are compared with one unknown name.
 const MAX_COMPARED_FIELDS: usize = 2000;
-/// Maximum number of names of a compared path.
+/// Maximum length of a compared path, in names.
 const MAX_PATH: usize = 5;
 
 impl<'a> Checker<'a> {
-    /// Adds to `diagnostic`, about an unknown name, the declared path or the text that the author
-    /// probably meant: `user.role` for `user_role`, `"gold"` for `gold`. Returns `Err` with the
-    /// unchanged diagnostic if there is none.
+    /// Adds a suggestion to a diagnostic about an unknown name: `user.role` for `user_role`, or
+    /// `"gold"` for `gold`. Returns `Err` with the unchanged diagnostic if there is no suggestion.
     pub(super) fn suggest_meant_value(
         &self,
         diagnostic: Diagnostic,
@@ -36,8 +35,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Reports a key of a record that its declared type lacks. `path` is the name of the value in
-    /// messages. Returns `None` if each key is declared.
+    /// Reports a key of a record that the declared type of the record lacks. `path` is the name of
+    /// the record in messages. Returns `None` if all keys are declared.
     pub(super) fn report_unknown_key<T>(
         &mut self,
         value: &ast::Expr,
@@ -75,7 +74,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the number of next nodes that the first test with a literal list of them gives.
+    /// Returns the length of the list `next` in the first test that gives such a list.
     pub(super) fn tested_next_count(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
@@ -86,7 +85,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports `next[-1]`, which other languages count from the end.
+    /// Reports a negative index such as `next[-1]`. Other languages count it from the end of the
+    /// list.
     pub(super) fn report_index_from_end<T>(&mut self, index: i64, span: Span) -> Checked<T> {
         let count = self.tested_next_count().map(|count| count as i64).filter(|count| -index <= *count);
         let message = message!("a next node is not counted from the end");
@@ -101,10 +101,10 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Reports JSON Schema that is written in place of a type. Returns the type that it describes,
-    /// so that the fields of the type are known. `None` for any other record.
+    /// Reports a JSON Schema that is written in place of a type. Returns the type that the schema
+    /// describes, so that checking can continue. `None` for any other record.
     pub(super) fn report_json_schema(&mut self, fields: &[ast::Field], span: Span) -> Option<Ty> {
-        // `{ type: string }` alone is a record with a field `type`.
+        // `{ type: string }` alone is an ordinary record with a field named `type`.
         let is_record = |field: &ast::Field| {
             field.name.node == "type"
                 && matches!(&field.ty.kind, TypeKind::Name(name) if Ty::builtin(name).is_some())
@@ -120,8 +120,8 @@ impl<'a> Checker<'a> {
         Some(ty)
     }
 
-    /// Returns the type that a JSON Schema describes, and its spelling. `None` if the fields are no
-    /// JSON Schema.
+    /// Returns the type that a JSON Schema describes, in the syntax of the language and as a type.
+    /// `None` if the fields do not form a JSON Schema.
     fn type_of_schema(&mut self, fields: &[ast::Field]) -> Option<(String, Ty)> {
         let field = |name: &str| fields.iter().find(|field| field.name.node == name).map(|field| &field.ty);
         let kind = match &field("type")?.kind {
@@ -145,7 +145,7 @@ impl<'a> Checker<'a> {
                 let (element, ty) = self.schema_or_type(field("items")?)?;
                 Some((format!("list<{element}>"), Ty::list(ty)))
             }
-            // A record may well have a field `type`, but none of these types exist.
+            // The record must be a JSON Schema, because these types do not exist in the language.
             ("integer" | "boolean", _) => {
                 let name = Ty::builtin_for_foreign_name(kind)?;
                 Some((name.to_owned(), Ty::builtin(name)?))
@@ -172,14 +172,15 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns a text without the marks that separate words, in lower case.
+/// Returns a name in lower case without the characters that separate words.
 fn letters(name: &str) -> String {
     let name = name.chars().filter(|c| !matches!(c, '_' | '.' | '的' | '之'));
     name.flat_map(char::to_lowercase).collect()
 }
 
-/// Returns the declared path of several names whose letters are `wanted`. `path` has the names so
-/// far, and `left` is the number of fields that may still be compared.
+/// Searches for a declared path of several names that equals `wanted` without separators. `path`
+/// holds the names of the enclosing records, and `left` the number of fields that may still be
+/// compared.
 fn path_like<'t>(
     record: &'t RecordType,
     wanted: &str,
@@ -203,8 +204,8 @@ fn path_like<'t>(
     None
 }
 
-/// True if a declared enumeration has this text. `left` is the number of fields that may still be
-/// compared.
+/// True if a declared enumeration contains this text as a value. `left` is the number of fields
+/// that may still be compared.
 fn has_enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> bool {
     record.fields.iter().any(|field| {
         let Some(rest) = left.checked_sub(1) else { return false };

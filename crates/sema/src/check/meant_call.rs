@@ -1,12 +1,12 @@
-//! The expression that a call of another language's function means, with the author's own
-//! arguments: functions of spreadsheets and SQL, operators called as functions, and the clock.
+//! Suggests an expression in place of a call of another language's function. Handles functions of
+//! spreadsheets and SQL, operators called as functions, and functions that read the clock.
 
 use rulec_lang::builtins;
 use rulec_lang::operators::{Fixity, TABLE};
 
-/// Returns the expression that a call means, such as `a ?? b` for `COALESCE(a, b)`. `args` are the
-/// texts of the arguments. `has_now` is true if messages may have the field `now`. `None` for other
-/// functions.
+/// Returns the expression that corresponds to a call, such as `a ?? b` for `COALESCE(a, b)`. `args`
+/// are the source texts of the arguments. `has_now` is true if messages can have the field `now`.
+/// `None` if no expression corresponds.
 pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> Option<String> {
     if args.iter().any(|arg| arg.is_empty() || arg.len() > 80 || arg.contains('\n')) {
         return None;
@@ -60,7 +60,7 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
     })
 }
 
-/// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
+/// Converts a criterion of a spreadsheet function to a comparison: `> 3` for `">3"`.
 fn comparison(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();

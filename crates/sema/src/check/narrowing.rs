@@ -14,7 +14,8 @@ impl Checker<'_> {
     /// narrowed types in the input contract (the types that the program requires of message
     /// fields).
     pub(super) fn warn_narrowed_uses(&mut self) {
-        // The types that the author declared are not known, so every warning could be wrong.
+        // The `input` statement has a syntax error, so declared types are unknown and every warning
+        // could be wrong.
         if self.symbols.is_input_broken() {
             return;
         }

@@ -276,8 +276,8 @@ impl<'a> Checker<'a> {
                 &NarrowingReason::Side(right_kinds, message!("right"), operator),
             );
         }
-        // `in` compares the left operand only with elements of its family of kinds, such as
-        // numbers. So a value of another kind must count as missing.
+        // `in` compares the left operand only with elements of comparable kinds. So a left value of
+        // any other kind must count as missing.
         let left = if row.op == Op::In { typed_read(left, &Ty::from_kinds(left_kinds)) } else { left };
         Ok((left, right))
     }

@@ -98,7 +98,7 @@ struct ViolationReport<'a> {
     /// Whether a violation is not reported but only corrected. An example is a missing field that
     /// gets its default.
     completes: bool,
-    /// Whether a field declaration makes the requirement.
+    /// Whether the requirement comes from the declaration of a field, and not from a rule.
     of_field: bool,
 }
 
@@ -233,7 +233,7 @@ impl<'a> Checker<'a> {
         (id, Expr { kind: ExprKind::Slot(slot), ty, optional: true, span })
     }
 
-    /// Returns an analysis that decides which expressions read private values.
+    /// Returns an analysis that finds out which expressions read private values.
     fn private_reads(&self) -> PrivateReads<'_> {
         PrivateReads::new(self.fields.slots(), &self.program.lets, self.fields.declared_roots())
     }

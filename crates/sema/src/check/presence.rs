@@ -303,7 +303,7 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Read(inner, kinds) => {
                 let (path, inner_kinds) = self.field_path(inner)?;
-                // If floats are accepted, so are ints.
+                // A read that accepts floats also accepts ints.
                 Some((path, kinds.with_accepted_kinds().intersect(inner_kinds.with_accepted_kinds())))
             }
             ExprKind::Field(base, name) => {
@@ -351,8 +351,8 @@ pub(super) fn is_nonzero_constant(divisor: &Expr) -> bool {
     }
 }
 
-/// True if both expressions are known to have the same value. An element of a quantifier has no
-/// value outside the quantifier, so expressions that read elements are never the same.
+/// True if both expressions certainly have the same value. Expressions that read an element of a
+/// quantifier never count as the same.
 fn same_value(a: &Expr, b: &Expr) -> bool {
     let all_same =
         |a: &[Expr], b: &[Expr]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b));

@@ -62,7 +62,7 @@ impl<'a> Checker<'a> {
         Ok(Term::Expr(Expr { kind, ty, optional, span }))
     }
 
-    /// Checks the value that a `sum` adds for each element, which must be a number.
+    /// Checks the expression after `sum`, which gives the number to add for each element.
     fn check_summed(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
         let value = self.check_value(value)?;
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);

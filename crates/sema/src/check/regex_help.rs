@@ -1,11 +1,11 @@
-//! The regular expression that the author of an invalid one probably meant.
+//! Suggests a correction of an invalid regular expression.
 
 use regex_syntax::Error::{Parse, Translate};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
-/// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
-/// `error` is the error of the parser. `None` if the meaning is not clear.
+/// Returns the expression that the author of `pattern` probably intended, for example `[a-zA-Z]`
+/// for `[a-Z]`. `error` is the parser's error. `None` if the intention is not clear.
 pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
     let meant = match error {
         Parse(error) => {
@@ -35,8 +35,8 @@ pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<
     regex_syntax::parse(&meant).is_ok().then_some(meant)
 }
 
-/// Returns the range of the wrong part and the text that replaces it. `wrong` is the part that the
-/// parser names, with its offset.
+/// Returns the range to replace, and the replacement. `wrong` is the invalid part that the parser
+/// reports, with its offset.
 fn meant_part(
     pattern: &str,
     (start, wrong): (usize, &str),

@@ -1,5 +1,5 @@
-//! Keeps the names that are visible in the current expression because a quantifier, a `def` or a
-//! payload defines them.
+//! The names that are visible in the current expression because a quantifier, a `def` or a payload
+//! declares them.
 
 use crate::hir::{Cond, Expr, ObjectPath};
 use hashbrown::HashMap;
@@ -51,8 +51,8 @@ impl Scope {
         &self.bindings
     }
 
-    /// Returns the name of the innermost value in scope whose type has this field; `None` if there
-    /// is none. A help text then suggests `NAME.FIELD`.
+    /// Returns the name of the innermost variable in scope whose type has this field, for the
+    /// suggestion `NAME.FIELD`. `None` if there is none.
     pub(super) fn binding_with_field(&self, field: &str) -> Option<&str> {
         let has_field =
             |binding: &&Binding| binding.expr.ty.fields().is_some_and(|record| record.get(field).is_some());

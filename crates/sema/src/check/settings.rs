@@ -232,7 +232,8 @@ impl<'a> Checker<'a> {
             ("zone", zone, ..) => {
                 match self.check_zone(zone, value.span) {
                     Ok(()) => settings.zone = Some(zone.into()),
-                    // The file has a zone, although a wrong one.
+                    // The file sets a zone, although an invalid one, so no warning about a missing
+                    // zone follows.
                     Err(AlreadyReported) => drop(self.setting_uses.files_without_zone.insert(file)),
                 }
             }

@@ -104,8 +104,8 @@ impl<'a> Checker<'a> {
         self.fields.begin_route();
         let condition_and_outcome = self.with_locals(&route.locals, |this| {
             let condition = this.check_rule_cond(&route.condition);
-            // After an error in the condition, the false condition replaces it. Then no argument is
-            // reported as possibly missing.
+            // After an error in the condition, a condition that is always false replaces it. So no
+            // argument is reported as possibly missing.
             let never = Cond { kind: CondKind::Const(false), span: statement.span };
             let outcome = this.lower_target(&route.target, table, Some(condition.as_ref().unwrap_or(&never)));
             Ok((condition?, outcome?))
@@ -190,7 +190,7 @@ impl<'a> Checker<'a> {
     fn handler_params(&mut self, name: &Ident) -> Checked<Option<(Arc<RecordType>, Span)>> {
         let Some(handlers) = &self.program.handlers else { return Ok(None) };
         let symbols = self.symbols;
-        // The program has its handlers in the order in which they are declared.
+        // The program lists the handlers in the order of their declarations.
         let declared_handler = symbols.handlers.position(&name.node).and_then(|index| handlers.get(index));
         if let Some(handler) =
             declared_handler.filter(|handler| symbols.is_visible(name.span.file, handler.span))

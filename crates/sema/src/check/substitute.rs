@@ -6,15 +6,15 @@ use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, TestMode};
 
-/// The substitution of arguments for the parameters of a `def`.
+/// Replaces the parameters in the body of a `def` by the arguments of a call.
 pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
     /// The number of nodes of each argument.
     pub(super) sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,
-    /// Predicates whose right operand contained a parameter. As it is now perhaps a constant, it
-    /// must be checked. Each item has operator, mode, left and right operand.
+    /// Predicates whose right operand contained a parameter, as operator, mode, left and right
+    /// operand. They must be checked again, because the right operand may now be a constant.
     pub(super) substituted_predicates: Vec<(Op, TestMode, Expr, Expr)>,
     /// Constants that were substituted into function calls and must be checked: the function, the
     /// parameter, and the constant.
@@ -53,8 +53,8 @@ impl Substitution<'_> {
                         self.substitute_in_expr(end);
                     }
                 }
-                // A condition that was passed as an argument of type bool becomes a condition
-                // again.
+                // An argument of type bool is a condition that was wrapped in an expression, so it
+                // is unwrapped.
                 if let (None, ExprKind::Cond(inner)) = (test.op, &test.left.kind) {
                     *cond = (**inner).clone();
                 }

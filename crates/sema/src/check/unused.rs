@@ -23,8 +23,8 @@ impl<'p> TouchedPaths<'p> {
         TouchedPaths { paths: paths.into_iter().map(|path| &path[..]).collect(), prefixes }
     }
 
-    /// True if a path is in the set, or is a prefix or an extension of a path in the set. The field
-    /// at such a path is used, at least in part.
+    /// True if a path in the set equals this path, begins with it, or is its beginning. The field
+    /// at this path is then used, at least in part.
     fn touches(&self, path: &[Arc<str>]) -> bool {
         self.prefixes.contains(path) || (0..=path.len()).any(|end| self.paths.contains(&path[..end]))
     }
@@ -56,7 +56,7 @@ impl Checker<'_> {
         let main = self.main_file();
         let analyses_text =
             !program.flows.is_empty() || program.externs.iter().any(|host| host.feature.is_some());
-        // A rule that reads earlier messages needs their fields, and their time.
+        // Rules that read the history need the kept fields of messages, and the time `now`.
         let history_reads = program.history_slot().map(|_| program.history_reads().kept).unwrap_or_default();
         let now: OwnedPath = vec!["now".into()];
         let read_paths: Vec<&OwnedPath> = program

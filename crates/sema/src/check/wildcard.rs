@@ -44,7 +44,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns about `like "A-*|B-*"`: a pattern of `like` has no alternatives.
+    /// Warns about `like "A-*|B-*"`, because patterns of `like` have no alternatives.
     fn warn_alternatives_of_like(&mut self, binary: &ast::Binary, right: &Expr) {
         let Some(pattern) = right.as_const().and_then(|pattern| pattern.value().as_str()) else { return };
         let is_pattern = |part: &str| {
@@ -217,8 +217,8 @@ fn has_anchor(text: &str) -> bool {
     letters > 1 && (starts || ends)
 }
 
-/// True if a text seems to list alternatives of a regular expression: words with `|` between them
-/// and without spaces around it, such as `hello|hi`.
+/// True if a text looks like alternatives of a regular expression: words joined by `|` without
+/// spaces, such as `hello|hi`.
 fn is_list_of_alternatives(text: &str) -> bool {
     let is_word = |part: &str| {
         part.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))

@@ -31,7 +31,8 @@ impl Condition {
 impl Condition {
     /// Calls `change` with each test in the condition; see [`Cond::for_each_test_mut`].
     pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
-        // Decodes the tree, which the encoded bytes would no longer equal.
+        // Decodes the tree before it is changed. Then drops the encoded bytes, which would no
+        // longer match the tree.
         let _: &Cond = self;
         self.packed = None;
         if let Some(tree) = self.tree.get_mut() {

@@ -1,4 +1,4 @@
-//! The checked `history` statement: which earlier messages are kept, and which fields of each.
+//! The checked `history` statement: which messages a history keeps, and which of their fields.
 
 use super::{
     BindingId, BindingRoot, Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Part, Predicate, Program,
@@ -17,13 +17,15 @@ use std::sync::Arc;
 /// The checked `history` statement.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// The slot whose value separates histories; `None` if all messages share one history.
+    /// The slot of the field that is the key of a history. `None` if all messages share one
+    /// history.
     pub key: Option<SlotId>,
-    /// The time in milliseconds for which a message is kept; `None` keeps messages of every age.
+    /// The time in milliseconds after which a message is removed; `None` keeps messages of any age.
     pub keep: Option<u64>,
-    /// The number of messages that are kept for each key; `None` if the statement does not say.
+    /// The maximum number of messages kept for each key; `None` if the statement has no `at most`.
     pub at_most: Option<u64>,
-    /// The paths of `@private` texts that are kept as hashes, because rules only compare them.
+    /// The paths of `@private` texts that are kept as hashes, because rules only compare these
+    /// texts.
     pub hashed: Vec<Vec<Arc<str>>>,
     pub span: Span,
 }
@@ -31,67 +33,69 @@ pub struct History {
 impl_codec!(struct History { key, keep, at_most, hashed, span });
 
 impl BindingId {
-    /// The binding whose value is the list of earlier messages, oldest first. It is the same in
-    /// every table and payload kind.
+    /// The binding of the list of recorded messages, oldest first. Its number is the same in every
+    /// table and payload kind.
     pub const HISTORY: BindingId = BindingId(u32::MAX);
 }
 
 impl BindingRoot {
-    /// Returns the binding of the history.
+    /// Returns the binding of the name `history`.
     pub fn history() -> BindingRoot {
         BindingRoot { id: BindingId::HISTORY, name: "history".into() }
     }
 
-    /// True for the binding of the history.
+    /// True for the binding of the name `history`.
     pub fn is_history(&self) -> bool {
         self.id == BindingId::HISTORY
     }
 }
 
-/// The fields of a message that must be kept, because rules read them from the history. Contains
-/// the path of each field. A path of length 0 means that the whole message is kept.
+/// The paths of the message fields that a history must keep, because rules read them. The empty
+/// path means the whole message.
 pub type KeptFields = BTreeSet<Vec<Arc<str>>>;
 
-/// How far back rules read the history.
+/// The age of the oldest message that rules may read from a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// They read no earlier message, or only the last one.
+    /// The rules read no message, or only the last one.
     #[default]
     Nothing,
-    /// They read messages that are at most so old, in milliseconds.
+    /// The rules read messages up to this age, in milliseconds.
     Within(u64),
-    /// They read all messages that are kept.
+    /// The rules read all kept messages.
     Everything,
 }
 
-/// What the rules of a program read of the history.
+/// The fields and ages of the messages that the rules of a program read from the history.
 #[derive(Debug, Default)]
 pub struct HistoryReads {
-    /// The fields of messages, without the time and the decision, which are always kept.
+    /// The paths of the fields that are read. Leaves out the time and the decision, which are
+    /// always kept.
     pub kept: KeptFields,
-    /// The longest of all windows.
+    /// The age of the oldest message that any rule may read.
     pub reach: Reach,
-    /// The texts among `kept` that are only compared with other texts, and the addresses of the
-    /// operands that read them.
+    /// The texts that rules only compare with other texts: their paths, and the memory addresses of
+    /// the expressions that read them.
     compared: BTreeMap<Vec<Arc<str>>, Vec<usize>>,
 }
 
 impl Program {
-    /// Returns the slot with the list of earlier messages; `None` if no rule reads the history.
+    /// Returns the slot with the list of recorded messages; `None` if no rule reads the history.
     pub fn history_slot(&self) -> Option<SlotId> {
         let is_history = |root: &Option<BindingRoot>| root.as_ref().is_some_and(BindingRoot::is_history);
         let index = self.slots.iter().position(|slot| is_history(&slot.root))?;
         Some(SlotId(index as u32))
     }
 
-    /// Returns what the rules read of the history.
+    /// Returns which fields and ages of recorded messages the rules read.
     pub fn history_reads(&self) -> HistoryReads {
         let Some(history) = self.history_slot() else { return HistoryReads::default() };
         let mut walk =
             HistoryWalk { program: self, history, elements: HashMap::new(), reads: HistoryReads::default() };
         for named in &self.lets {
             match &named.body {
-                // The uses of the name say which fields are read.
+                // A name for a part of the history reads no field itself. The uses of the name show
+                // which fields are read.
                 Term::Expr(body) if walk.is_history(body) => walk.visit_list(body),
                 body => walk.visit(body.part()),
             }
@@ -111,9 +115,9 @@ impl Program {
         HistoryReads { kept, reach, compared }
     }
 
-    /// Makes the rules compare hashes of private texts of earlier messages. This applies to a text
-    /// that is `@private` in `input`, and that rules only compare with other texts. Such texts are
-    /// then kept as hashes.
+    /// Rewrites comparisons of private texts of recorded messages to comparisons of their hashes.
+    /// Applies to texts that are `@private` in `input`, and that rules only compare with other
+    /// texts. The history then keeps only the hashes.
     pub fn hash_private_history(&mut self, input: &RecordType) {
         let Some(slot) = self.history_slot() else { return };
         let mut compared = self.history_reads().compared;
@@ -148,8 +152,8 @@ impl Program {
     }
 }
 
-/// True if the field at this path is declared as a text, and it or a record around it is
-/// `@private`.
+/// True if the field at this path is declared as a text, and the field or a record that contains it
+/// is `@private`.
 fn is_private_text(input: &RecordType, path: &[Arc<str>]) -> bool {
     let (mut record, mut is_private, mut is_text) = (Some(input), false, false);
     for name in path {
@@ -162,7 +166,7 @@ fn is_private_text(input: &RecordType, path: &[Arc<str>]) -> bool {
 }
 
 impl Expr {
-    /// Makes a read of a text a read of its hash.
+    /// Changes an expression that reads a text to an expression that reads the hash of the text.
     fn read_as_hash(&mut self) {
         let place = Expr { kind: ExprKind::Const(Const::Json(Arc::new(Json::Null))), ..self.clone() };
         let mut text = std::mem::replace(self, place);
@@ -176,8 +180,8 @@ impl Expr {
         self.ty = Ty::INT;
     }
 
-    /// Replaces a text by its hash with the key of the history in `slot`. `declared` is the span of
-    /// the `history` statement.
+    /// Changes an expression for a text to an expression for its hash, with the key of the history
+    /// in `slot`. `declared` is the span of the `history` statement.
     fn hash_by_history(&mut self, slot: SlotId, declared: Span) {
         let list =
             Expr { kind: ExprKind::Slot(slot), ty: Ty::list(Ty::ANY), optional: false, span: declared };
@@ -189,12 +193,12 @@ impl Expr {
     }
 }
 
-/// Collects the fields that expressions read from elements of the history.
+/// Collects the fields that expressions read from the elements of the history.
 struct HistoryWalk<'p> {
     program: &'p Program,
     history: SlotId,
-    /// The quantifier variables whose elements are messages of the history, and how old the
-    /// messages are.
+    /// The quantifier variables that range over the history, each with the age of the oldest
+    /// message in its range.
     elements: HashMap<VarId, Reach>,
     reads: HistoryReads,
 }
@@ -202,7 +206,7 @@ struct HistoryWalk<'p> {
 impl<'p> HistoryWalk<'p> {
     fn visit(&mut self, part: Part<'p>) {
         match part {
-            // Whether an element exists does not depend on its fields.
+            // A test whether an element exists reads no field of it.
             Part::Cond(Cond { kind: CondKind::Test(test), .. })
                 if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) =>
             {
@@ -215,7 +219,7 @@ impl<'p> HistoryWalk<'p> {
                     self.visit_compared(operand, are_texts);
                 }
             }
-            // The hash needs the key of the history, and no message.
+            // Computing the hash needs only the key of the hashes, and reads no message.
             Part::Expr(Expr {
                 kind: ExprKind::Window { bound: WindowBound::Hashed, operand, .. }, ..
             }) => self.visit(Part::Expr(operand)),
@@ -226,7 +230,8 @@ impl<'p> HistoryWalk<'p> {
                     return self.visit_parts(Part::Expr(base));
                 }
                 if self.is_history(expr) {
-                    // The list is used as a whole, for example by a function or by a name.
+                    // The whole list is used, for example as an argument of a function, so all
+                    // fields are read.
                     self.reads.kept.insert(Vec::new());
                     self.reads.reach = self.reads.reach.max(self.reach_of(expr));
                 }
@@ -261,8 +266,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits a value of which only its existence or its position matters. If it is an element as a
-    /// whole, no field of it must be kept.
+    /// Visits an expression of which only the existence or the position is used. If its value is a
+    /// whole element, this reads no field.
     fn visit_element(&mut self, value: &'p Expr) {
         let mut path = Vec::new();
         match self.element_base(value, &mut path) {
@@ -271,7 +276,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits the list of a quantifier. Its elements are read by the condition of the quantifier.
+    /// Visits the list of a quantifier. The list itself reads no field; the condition of the
+    /// quantifier is visited apart.
     fn visit_list(&mut self, list: &'p Expr) {
         match &list.kind {
             ExprKind::Slot(slot) if *slot == self.history => {}
@@ -284,8 +290,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits a part of a history. An element that bounds the part is only found again by its
-    /// position, so nothing else of it must be kept.
+    /// Visits a window: a part of a history. If an element bounds the window, only its position is
+    /// read.
     fn visit_window(&mut self, window: &'p Expr, list: &'p Expr) {
         self.visit_list(list);
         if let ExprKind::Window { operand, .. } = &window.kind {
@@ -293,8 +299,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits an operand of a comparison. If it reads a text of an element, and the other operand
-    /// is a text too (`are_texts`), the text may be kept as a hash.
+    /// Visits an operand of a comparison. If the operand reads a text of an element, and both
+    /// operands are texts (`are_texts`), records that the text is compared.
     fn visit_compared(&mut self, operand: &'p Expr, are_texts: bool) {
         let mut path = Vec::new();
         let is_read = matches!(operand.kind, ExprKind::Field(..) | ExprKind::Read(..));
@@ -308,7 +314,7 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Returns how old the messages in a part of the history are.
+    /// Returns the age of the oldest message in a part of the history.
     fn reach_of(&self, list: &Expr) -> Reach {
         match &list.kind {
             ExprKind::Window { list, bound, operand } => {
@@ -331,13 +337,14 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// If an expression is an element of the history or reads a field of one, returns the
-    /// expression of the element. Adds the names that lead to the field to `path`.
+    /// If an expression is an element of the history, or reads a field of an element, returns the
+    /// expression of the element. Appends the names of the fields that lead from the element to the
+    /// value to `path`.
     fn element_base(&self, expr: &'p Expr, path: &mut Vec<Arc<str>>) -> Option<&'p Expr> {
         match &expr.kind {
             ExprKind::Field(base, name) => {
                 let element = self.element_base(base, path)?;
-                // A hash is read in the place of the text.
+                // The hash is kept at the path of the text that it replaces.
                 if **name != *HASH_FIELD {
                     path.push(name.clone());
                 }
@@ -370,12 +377,14 @@ impl<'p> HistoryWalk<'p> {
     }
 }
 
-/// True for a test of `==` or `!=` whose operands are compared as they are.
+/// True for a test with `==` or `!=` that compares the operands without a conversion, such as
+/// ignoring case.
 fn is_plain_comparison(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::Eq | Op::Ne)) && test.mode.text.is_plain() && test.mode.quantity.is_none()
 }
 
-/// True for the last element of a list, whatever it is. It does not depend on older elements.
+/// True for an expression that selects the last element without a condition. It reads no older
+/// element.
 fn is_last_of_all(part: Part<'_>) -> bool {
     match part {
         Part::Expr(Expr { kind: ExprKind::Fold { fold: Fold::Last, body, .. }, .. }) => {
@@ -385,7 +394,8 @@ fn is_last_of_all(part: Part<'_>) -> bool {
     }
 }
 
-/// Returns a constant number of seconds in milliseconds, rounded up.
+/// Returns a constant number of seconds in milliseconds, rounded up. `None` if it is not constant,
+/// negative or too large.
 fn constant_milliseconds(length: &Expr) -> Option<u64> {
     let seconds = length.as_const()?.value().to_json().as_f64()?;
     (0.0..1e10).contains(&seconds).then(|| (seconds * 1000.0).ceil() as u64)

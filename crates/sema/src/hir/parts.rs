@@ -226,7 +226,7 @@ impl Program {
 }
 
 impl Outcome {
-    /// Returns the values that are computed after the outcome was selected.
+    /// Returns the ids of the values that are computed after the outcome is selected.
     fn values(&self) -> Vec<ValueId> {
         match self {
             Outcome::Handler { args, .. } => args.iter().map(|argument| argument.value).collect(),

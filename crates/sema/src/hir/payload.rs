@@ -158,7 +158,8 @@ pub struct Requirement {
     /// condition. The condition of `rule` then only selects the texts; compiling a text decides
     /// whether it violates the requirement.
     pub compiles: bool,
-    /// Whether a field declaration makes the requirement, not a rule that the author wrote.
+    /// Whether the requirement comes from the declaration of a field, and not from a rule that the
+    /// author wrote.
     pub of_field: bool,
 }
 

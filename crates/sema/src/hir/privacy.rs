@@ -175,7 +175,7 @@ impl<'p> PrivateReads<'p> {
 }
 
 impl Program {
-    /// Returns an analysis that decides which expressions read private values.
+    /// Returns an analysis that finds out which expressions read private values.
     pub fn private_reads(&self) -> PrivateReads<'_> {
         let payloads = self.payloads.iter().filter_map(Payload::private_fields).collect();
         PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }

@@ -18,7 +18,7 @@ impl_codec!(struct Prompts { flow_prompt, choice_prompt, choice_tool, choice_bra
 /// A kind of template. A setting with the template's name replaces its default text.
 #[derive(Debug)]
 pub struct PromptTemplate {
-    /// The name of the setting that replaces the default text.
+    /// The name of the setting with which an author replaces the default text.
     pub name: &'static str,
     pub default: &'static str,
     /// The placeholders that the template may contain, without braces.

@@ -11,10 +11,11 @@ pub struct Measure {
     pub depth: u32,
 }
 
-/// Maximum number of nodes of an expanded condition. It bounds the time and the memory that nested
-/// definitions take.
+/// Maximum number of nodes of a condition after its definitions are expanded. It bounds the time
+/// and memory for nested definitions.
 pub const MAX_NODES: u64 = 100_000;
-/// Maximum depth of an expanded condition, because evaluators are recursive.
+/// Maximum depth of a condition after its definitions are expanded, because evaluators are
+/// recursive.
 pub const MAX_DEPTH: u32 = 256;
 
 impl Measure {

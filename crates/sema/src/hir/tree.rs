@@ -143,7 +143,7 @@ pub enum ExprKind {
     Read(Box<Expr>, KindSet),
     Call(Function, Vec<Expr>),
     Extern(ExternId, Vec<Expr>),
-    /// A value that is computed from the elements that satisfy a condition, such as their number:
+    /// A value computed from the elements for which a condition is true, such as their number:
     /// `count x in L: C`.
     Fold {
         fold: Fold,
@@ -155,7 +155,7 @@ pub enum ExprKind {
     Window {
         list: Box<Expr>,
         bound: WindowBound,
-        /// The time or the element that bounds the part.
+        /// The time or the element at which the part begins or ends.
         operand: Box<Expr>,
     },
     /// A condition as a value: true, false, or missing if the condition is unknown.
@@ -169,21 +169,21 @@ pub enum ExprKind {
     Let(LetId),
 }
 
-/// What a [`ExprKind::Fold`] computes from the elements for which its condition is true.
+/// The value that an [`ExprKind::Fold`] computes from the elements for which its condition is true.
 #[derive(Clone, Debug)]
 pub enum Fold {
     /// The number of the elements.
     Count,
-    /// The sum of this value for each of the elements; missing if one of the values is missing.
+    /// The sum of this expression over the elements; missing if it is missing for one of them.
     Sum(Box<Expr>),
-    /// The first of the elements; missing if there is none.
+    /// The first of the elements; missing without elements.
     First,
-    /// The last of the elements; missing if there is none.
+    /// The last of the elements; missing without elements.
     Last,
 }
 
 impl Fold {
-    /// Returns the value that a sum adds for each element; `None` if the fold is no sum.
+    /// Returns the expression that a sum adds for each element; `None` for other folds.
     pub fn summed(&self) -> Option<&Expr> {
         match self {
             Fold::Sum(value) => Some(value),

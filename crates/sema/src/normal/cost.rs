@@ -4,8 +4,8 @@
 use super::{CondId, ExprId, NCond, NExpr, Normal, TestKind};
 use rulec_lang::operators::Cost;
 
-/// The class of cost (from a comparison of scalars to a call of the program) of each condition and
-/// value, indexed by id. The most expensive part of a node determines its class.
+/// The cost class of each condition and value, indexed by id. Classes range from a comparison of
+/// scalars to a call of a host function. The most expensive part of a node determines its class.
 #[derive(Default)]
 pub(super) struct CostTable {
     exprs: Vec<Cost>,

@@ -1,6 +1,7 @@
-//! Doors that ask for permission: OpenID AuthZEN 1.0 (`access/v1/evaluation`), and Envoy's external
-//! authorization over HTTP (`ext_authz`). Both need one bit. A decision permits if it selects the
-//! handler `allow`, and denies if it selects any other handler or none.
+//! Doors for authorization: OpenID AuthZEN 1.0 (`access/v1/evaluation`), and Envoy's external
+//! authorization over HTTP (`ext_authz`). Both protocols ask only whether an action is permitted.
+//! The answer is yes if the decision selects the handler `allow`. It is no if the decision selects
+//! another handler or none.
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, need_json};
@@ -20,9 +21,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
-/// The handler that permits.
+/// The name of the handler that means "permitted".
 const ALLOW: &str = "allow";
-/// The header that carries the identity of a request, in AuthZEN.
+/// The AuthZEN header with the id of a request. The answer repeats the header.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -31,13 +32,13 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/access/v1/evaluations", post(evaluations))
 }
 
-/// Maximum number of questions in one request.
+/// Maximum number of AuthZEN questions in one request.
 const MAX_EVALUATIONS: usize = 1_000;
 
-/// The start of the paths that Envoy asks.
+/// The prefix of the paths at which Envoy asks for authorization.
 pub(super) const ENVOY_PATH: &str = "/ext_authz";
 
-/// Returns the addresses that Envoy asks.
+/// Returns the routes for Envoy.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
     Router::new()
         .route(ENVOY_PATH, any(check_request))
@@ -45,7 +46,7 @@ pub(super) fn envoy_routes() -> Router<Arc<App>> {
         .route("/ext_authz/{*path}", any(check_request))
 }
 
-/// Decides whether a request is permitted. `message` is what the rules read, as JSON text.
+/// Decides a message. `message` is the JSON text of the message that the rules read.
 async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Result<Decided, Problem> {
     app.decide(admitted, DecideRequest::new(message).to_body()?).await
 }
@@ -54,7 +55,8 @@ fn is_permitted(decided: &Decided) -> bool {
     decided.decision.target() == Some(ALLOW)
 }
 
-/// The four parts of a question, as JSON text; each may be given once for several questions.
+/// An AuthZEN question: its four parts, each as JSON text. In a request with several questions, one
+/// part may serve all questions.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Evaluation<'m> {
     #[serde(borrow)]
@@ -68,7 +70,7 @@ struct Evaluation<'m> {
 }
 
 impl<'m> Evaluation<'m> {
-    /// Returns the question with the parts of `defaults` that it lacks.
+    /// Returns the question. Parts that it lacks come from `defaults`.
     fn with_defaults(self, defaults: &Evaluation<'m>) -> Evaluation<'m> {
         Evaluation {
             subject: self.subject.or(defaults.subject),
@@ -78,11 +80,12 @@ impl<'m> Evaluation<'m> {
         }
     }
 
-    /// Returns the message that the rules read. The parts keep their text, so that exact decimals
-    /// stay exact.
+    /// Converts the question to the message that the rules read. Copies the text of each part, so
+    /// that decimals stay exact.
     ///
     /// # Errors
-    /// If a part is missing that each question must have.
+    /// If the subject, the action or the resource is missing, or lacks a field that AuthZEN
+    /// requires.
     fn to_message(self) -> Result<Box<RawValue>, Problem> {
         let parts = [
             ("subject", self.subject, &["type", "id"][..]),
@@ -104,7 +107,8 @@ impl<'m> Evaluation<'m> {
     }
 }
 
-/// Answers one question as AuthZEN wants it. The context says which route decided.
+/// Answers one AuthZEN question. The `context` of the answer names the route and the generation of
+/// the rules.
 async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>) -> Result<Json, Problem> {
     let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
@@ -130,7 +134,7 @@ async fn evaluation(
     Ok(respond(&headers, &evaluate(&app, &admitted, read_request(&body)?).await?))
 }
 
-/// Several questions, with the parts that they share.
+/// A request with several AuthZEN questions, and the parts that the questions share.
 #[derive(Deserialize)]
 struct Evaluations<'m> {
     #[serde(borrow)]
@@ -153,7 +157,7 @@ struct EvaluationOptions {
     evaluations_semantic: Semantic,
 }
 
-/// When the answers end.
+/// The AuthZEN setting for when to stop answering further questions.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Semantic {
@@ -181,10 +185,10 @@ async fn evaluations(
     }
     let mut answers = Vec::new();
     for question in evaluations {
-        // Other requests go on, and the deadline can end this one.
+        // Yields so that other requests run, and so that the deadline can cancel this request.
         tokio::task::yield_now().await;
         admitted.deadline.check()?;
-        // A question that cannot be answered is denied, with the reason.
+        // The answer to a question with an error is "denied", and its context holds the error.
         let answer = evaluate(&app, &admitted, question.with_defaults(&defaults)).await.unwrap_or_else(|problem| {
             json!({ "decision": false, "context": { "error": { "status": problem.status().as_u16(), "message": problem.detail() } } })
         });
@@ -199,8 +203,9 @@ async fn evaluations(
     Ok(respond(&headers, &json!({ "evaluations": answers })))
 }
 
-/// Answers Envoy: the status 200 lets the request pass. Rules read the request as
-/// `{"method", "path", "query", "host", "headers"}`. The header of the token is not in `headers`.
+/// Answers Envoy: with the status 200 if the request is permitted, otherwise 403. Rules read the
+/// request as `{"method", "path", "query", "host", "headers"}`. `headers` lacks `Authorization`,
+/// which holds the token.
 async fn check_request(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
@@ -224,7 +229,7 @@ async fn check_request(
     let decided = decide(&app, &admitted, &message).await?;
     let status = if is_permitted(&decided) { StatusCode::OK } else { StatusCode::FORBIDDEN };
     let mut response = status.into_response();
-    // Envoy can pass these headers on.
+    // Envoy can be configured to forward this header to the upstream service.
     let route = decided.route.as_deref().and_then(|route| HeaderValue::from_str(route).ok());
     if let Some(route) = route {
         response.headers_mut().insert("x-rulec-route", route);

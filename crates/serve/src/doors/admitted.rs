@@ -1,4 +1,5 @@
-//! A request that was admitted: its scopes, its permit and its deadline.
+//! What the service knows about a request after it was admitted: its permissions, its permit and
+//! its deadline.
 
 use crate::auth::Grant;
 use crate::limits::Deadline;
@@ -6,10 +7,11 @@ use crate::trace::TraceId;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// The permission to be answered. Work that goes on after its request was cancelled keeps it.
+/// A permit from the semaphore that limits the number of open requests. Work that continues after
+/// its request was cancelled still holds the permit.
 #[derive(Clone)]
 pub(crate) struct Permit {
-    /// Its drop ends the permission.
+    /// The semaphore gets the permit back when the last clone is dropped.
     _held: Arc<OwnedSemaphorePermit>,
 }
 
@@ -19,12 +21,12 @@ impl Permit {
     }
 }
 
-/// A request that was admitted: what it may do, its permit, and its deadline.
+/// A request that was admitted: its permissions, its permit and its deadline.
 #[derive(Clone)]
 pub(crate) struct Admitted {
     pub grant: Grant,
     pub permit: Permit,
     pub deadline: Deadline,
-    /// The trace of the caller.
+    /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
 }

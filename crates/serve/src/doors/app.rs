@@ -1,4 +1,4 @@
-//! What the doors share: the core, the tokens, and helpers for answers.
+//! The state that the doors share, such as the core and the tokens, and helpers that write answers.
 
 use super::admitted::Admitted;
 use crate::auth::{Grant, Scope, Tokens};
@@ -19,10 +19,10 @@ use bytes::Bytes;
 use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore};
 
-/// The header with the generation of the rules that decided.
+/// The response header with the generation of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
 
-/// The core, and what else the doors need.
+/// The state that all doors share.
 pub(crate) struct App {
     service: Service,
     /// The tokens; `None` if the service accepts every request.
@@ -30,7 +30,7 @@ pub(crate) struct App {
     permits: Arc<Semaphore>,
     web: WebGuard,
     events: Events,
-    /// Notified when a request asks for changed files.
+    /// Notified when a request asks the server to check its files for changes.
     reload: Notify,
 }
 
@@ -54,7 +54,7 @@ impl App {
         &self.permits
     }
 
-    /// Replaces the tokens, after their file has changed.
+    /// Replaces the tokens. The server calls this after the token file has changed.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.tokens.store(Some(Arc::new(tokens)));
     }
@@ -63,12 +63,12 @@ impl App {
         &self.events
     }
 
-    /// Asks the server to look for changed files: rules, tokens and certificates.
+    /// Asks the server to check its files for changes: rules, tokens and certificates.
     pub fn ask_for_reload(&self) {
         self.reload.notify_one();
     }
 
-    /// Waits until a request asks for changed files.
+    /// Waits until a request has asked the server to check its files.
     pub async fn reload_asked(&self) {
         self.reload.notified().await;
     }
@@ -77,10 +77,10 @@ impl App {
         &self.web
     }
 
-    /// Returns what a request may do.
+    /// Returns the permissions of a request, by its bearer token.
     ///
     /// # Errors
-    /// If the service has tokens, and the request has none of them.
+    /// If the service has tokens, and the request carries none or an unknown one.
     pub fn grant(&self, headers: &HeaderMap) -> Result<Grant, Problem> {
         let tokens = self.tokens.load();
         let Some(tokens) = tokens.as_ref() else { return Ok(Grant::without_tokens()) };
@@ -94,10 +94,10 @@ impl App {
         }
     }
 
-    /// Returns the body of a request.
+    /// Returns the body of a request, which axum has read.
     ///
     /// # Errors
-    /// If the body is over the limit, or ends early.
+    /// If the body has more bytes than the limit, or could not be read.
     pub fn body(&self, body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
         body.map_err(|error| match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
@@ -109,11 +109,13 @@ impl App {
         })
     }
 
-    /// Answers on this thread, or on a thread for slow work if the answer takes time. `body` is the
-    /// text of a [`DecideRequest`].
+    /// Decides a message. Fast decisions run on this thread, slow ones on a thread that may block.
+    /// `body` is the JSON text of a [`DecideRequest`]. Waits for the decision log, if its mode
+    /// requires that.
     ///
     /// # Errors
-    /// As [`Service::decide`], or if the token does not allow it.
+    /// As [`Service::decide`], or if the token lacks a needed scope, or the decision log cannot be
+    /// written.
     pub async fn decide(self: &Arc<Self>, admitted: &Admitted, body: Bytes) -> Result<Decided, Problem> {
         let request: DecideRequest<'_> = read_request(&body)?;
         admitted.grant.need(Scope::Decide)?;
@@ -133,7 +135,8 @@ impl App {
         let receipt = std::mem::replace(&mut decided.receipt, Receipt::NONE);
         match request.record {
             false => receipt.wait().await?,
-            // A caller that repeated the request would record the message twice.
+            // After most errors of the log, a caller may repeat the request. Here, a repeated
+            // request would record the message twice, so the error has another kind.
             true if !receipt.was_written().await => {
                 let why = "the message is recorded, but the decision log cannot be written; do not repeat it";
                 return Err(Problem::not_logged(why));
@@ -143,11 +146,11 @@ impl App {
         Ok(decided)
     }
 
-    /// Runs `work` on a thread for slow work. The work keeps the permit of the request until its
-    /// end, also if the request is cancelled.
+    /// Runs `work` on a thread that may block. The work holds the permit of the request until the
+    /// work ends, even if the request is cancelled.
     ///
     /// # Errors
-    /// The error of `work`, or that it panicked.
+    /// The error of `work`, or an internal error if `work` panicked.
     pub async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         admitted: &Admitted,
@@ -162,11 +165,11 @@ impl App {
     }
 }
 
-/// Checks that the body of a request is JSON. A page of another website can send other types
-/// without asking the browser first.
+/// Checks that the media type of a request is JSON. This stops foreign web pages: a browser sends
+/// JSON only after asking the service, but sends plain text without asking.
 ///
 /// # Errors
-/// If the request names another media type, or none.
+/// If the media type is missing or is not JSON.
 pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
     match media_type(headers).as_str() {
         "application/json" => Ok(()),
@@ -175,20 +178,20 @@ pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Returns the media type of the body in lower case, without parameters.
+/// Returns the media type of a request's body, in lower case and without parameters.
 pub(crate) fn media_type(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns a response with a JSON body.
+/// Returns a response with the status 200 and this JSON text as its body.
 pub(crate) fn json_response(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// The part of a path that names something, such as rules.
+/// The variable part of a route's path, percent-decoded, such as the name of a rule set.
 pub(crate) struct Name(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {

@@ -1,4 +1,5 @@
-//! What every request passes first: the token, the limit of open requests and the deadline.
+//! Admission of requests. Checks the token, the limit of open requests and the deadline before a
+//! door gets the request.
 
 use super::access;
 use super::admitted::{Admitted, Permit};
@@ -13,15 +14,15 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// The paths that need neither a token nor a permit, so that an overloaded service is known to
-/// live.
+/// Paths that need neither a token nor a permit. So a health check succeeds even if the service is
+/// overloaded.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The status that counts for a request whose client has gone before the answer.
+/// The status with which a request is counted if its client disconnected before the answer.
 const CLIENT_GONE: u16 = 499;
 
-/// A request that is being answered. Its drop counts it, also after a panic and if its client has
-/// gone.
+/// A request that is being answered. Dropping it counts the request, also if the answer panicked or
+/// the client disconnected.
 struct OpenRequest<'a> {
     app: &'a App,
     path: &'a str,
@@ -59,7 +60,7 @@ async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> 
     if OPEN_PATHS.contains(&path) {
         return Ok(next.run(request).await);
     }
-    // Envoy sends the name and the origin that its own client has used.
+    // Skips the check for Envoy, which forwards the host name and the origin of its own client.
     if !path.starts_with(access::ENVOY_PATH) {
         app.web().check(&request)?;
     }

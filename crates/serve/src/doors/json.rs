@@ -1,4 +1,4 @@
-//! The door of rulec itself: JSON over HTTP.
+//! The door of rulec's own protocol: JSON over HTTP.
 
 use super::admitted::Admitted;
 use super::app::{App, Name, json_response, media_type, need_json};
@@ -47,7 +47,7 @@ async fn decide(
     Ok(app.decide(&admitted, body).await?.into_response())
 }
 
-/// Decides which flow a message starts: a decision by the entry `flows`.
+/// Decides which flow a message starts, with the entry `flows`.
 async fn flows(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,
@@ -134,7 +134,7 @@ async fn analyze(
     Ok(json_response(analysis.await?))
 }
 
-/// Records a message that is not decided.
+/// Records a message in the history without deciding it.
 async fn observe(
     State(app): Shared,
     Extension(admitted): Extension<Admitted>,

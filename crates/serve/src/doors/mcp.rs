@@ -1,5 +1,5 @@
-//! The door for agents: the Model Context Protocol, as streamable HTTP (`POST /mcp`) and over
-//! standard input and output. The tools are `decide`, `explain`, `check` and `test`.
+//! The door for agents: the Model Context Protocol (MCP). It serves streamable HTTP (`POST /mcp`),
+//! and standard input and output. The tools are `decide`, `explain`, `check` and `test`.
 
 use super::admitted::{Admitted, Permit};
 use super::app::{App, json_response, need_json};
@@ -21,7 +21,7 @@ use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The versions of the protocol that this door speaks, newest first.
+/// The versions of the protocol that this door supports, newest first.
 const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 const PARSE_ERROR: i32 = -32700;
@@ -52,7 +52,8 @@ async fn answer_http(
     })
 }
 
-/// Answers requests of one client, one JSON object per line, until the input ends.
+/// Answers the requests of one client until the input ends. The input and the output have one JSON
+/// object per line.
 ///
 /// # Errors
 /// If the input cannot be read, or the output cannot be written.
@@ -80,7 +81,7 @@ pub(crate) async fn serve_lines(
     Ok(())
 }
 
-/// An error of the protocol: its number and its words.
+/// An error of JSON-RPC, the base of the protocol: its code and its message.
 #[derive(Serialize)]
 struct RpcError {
     code: i32,
@@ -93,8 +94,7 @@ impl RpcError {
     }
 }
 
-/// A request. What belongs to the client or to the rules keeps its text, so that exact decimals
-/// stay exact.
+/// A JSON-RPC request. `id` and `params` keep their JSON text, so that decimals stay exact.
 #[derive(Deserialize)]
 struct RpcRequest<'r> {
     #[serde(borrow)]
@@ -126,7 +126,8 @@ fn respond(id: Option<&RawValue>, result: Result<Box<RawValue>, RpcError>) -> Ve
     serde_json::to_vec(&RpcAnswer { jsonrpc: "2.0", id, result, error }).unwrap_or_default()
 }
 
-/// Answers one request. `None` for a notification, which gets no answer.
+/// Answers one request. Returns `None` for a notification and for an answer of the client, which
+/// get no answer.
 async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<Vec<u8>> {
     let request: RpcRequest<'_> = match serde_json::from_slice(request) {
         Ok(request) => request,
@@ -137,7 +138,7 @@ async fn answer(app: &Arc<App>, admitted: &Admitted, request: &[u8]) -> Option<V
     };
     let RpcRequest { id, method, params, result, error } = request;
     let Some(method) = method else {
-        // An answer to the service, which asks nothing.
+        // The client sent an answer, although this service sends no requests.
         let is_answer = result.is_some() || error.is_some();
         let wrong = RpcError::new(INVALID_REQUEST, "a request is an object with a `method`");
         return (!is_answer).then(|| respond(id, Err(wrong)));
@@ -219,7 +220,7 @@ fn tools() -> Json {
     ])
 }
 
-/// A call of a tool.
+/// The parameters of a tool call: the name of the tool and its arguments.
 #[derive(Deserialize)]
 struct Call<'p> {
     #[serde(default)]
@@ -228,7 +229,7 @@ struct Call<'p> {
     arguments: Option<&'p RawValue>,
 }
 
-/// What a tool returns: the text for the model, and for programs the same as JSON.
+/// The result of a tool call: the same JSON as text for the model, and as an object for programs.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolResult<'t> {
@@ -254,7 +255,7 @@ async fn call_tool(app: &Arc<App>, admitted: &Admitted, call: &Call<'_>) -> Resu
         "test" => test(app, admitted, arguments).await,
         name => return Err(RpcError::new(INVALID_PARAMS, format!("there is no tool `{name}`"))),
     };
-    // The model sees an error of a tool, and may call the tool again with better arguments.
+    // An error of a tool is a result with `isError`, so that the model sees it and can call again.
     let result = |text, structured_content, is_error| {
         to_raw(&ToolResult { content: [Content { kind: "text", text }], structured_content, is_error })
     };

@@ -1,5 +1,5 @@
-//! The door of Open Policy Agent's data API: `POST /v1/data/{path}` with an `input`, which answers
-//! with a `result`. The path names the entry, or the rules and the entry.
+//! The door with the data API of Open Policy Agent (OPA). `POST /v1/data/{path}` takes an `input`
+//! and answers with a `result`. The path names the entry, or the rules and the entry.
 
 use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
@@ -46,7 +46,8 @@ async fn data(
     need_json(&headers)?;
     let body = app.body(body)?;
     let Ok(Input { input }) = serde_json::from_slice(&body) else {
-        // OPA's own clients leave `input` out if they have none. The result is then undefined.
+        // OPA's clients omit `input` if they have none. OPA then answers without a `result`; so
+        // does this door.
         let object = parse_object_bytes(&body)?;
         return match object.contains_key("input") {
             true => {
@@ -62,7 +63,7 @@ async fn data(
         ..DecideRequest::new(input)
     };
     let decided = match app.decide(&admitted, request.to_body()?).await {
-        // A path that names nothing is undefined.
+        // OPA answers without a `result` if the path names nothing.
         Err(problem) if problem.status() == StatusCode::NOT_FOUND && !path.is_empty() => {
             return Ok(json_response("{}"));
         }
@@ -74,8 +75,8 @@ async fn data(
     Ok(json_response(answer))
 }
 
-/// Returns the rules and the entry that a path names. Its first part is the name of rules if there
-/// are such rules.
+/// Returns the names of the rules and of the entry in a path. The first part of the path is the
+/// name of the rules, if a rule set has this name.
 fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>) {
     let path = path.trim_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));

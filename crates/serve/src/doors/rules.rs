@@ -1,4 +1,4 @@
-//! The rules in force: what they are, and how they are changed.
+//! The door that describes the rules in force, and changes them.
 
 use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
@@ -60,7 +60,8 @@ async fn describe(
     Ok(response)
 }
 
-/// A change of the rules in force: who makes it, and the rules that the caller has read.
+/// A request to change the rules in force: its permissions, and the entity tag of the rules that
+/// the caller has read.
 struct Change {
     app: Arc<App>,
     admitted: Admitted,
@@ -75,8 +76,9 @@ impl Change {
         Ok(Change { app, admitted, rules, if_match })
     }
 
-    /// Makes the change, reports it with `details`, and returns the new generation. Once begun, the
-    /// change is made and reported also if its request is cancelled.
+    /// Makes the change, reports it with `details`, and answers with the new generation. Runs as
+    /// its own task, so that a change that has begun is completed and reported even if its request
+    /// is cancelled.
     async fn make(
         self,
         action: &'static str,
@@ -107,7 +109,8 @@ impl Change {
             Err(problem) => event["error"] = problem.detail().into(),
         }
         let is_logged = app.events().audit("change", event).was_written().await;
-        // A caller that repeated the change would make it twice.
+        // After most errors of the log, a caller may repeat the request. Here, a repeated request
+        // would make the change twice, so the error has another kind.
         if let (Ok(generation), false) = (&outcome, is_logged) {
             let why = "the change is made, but the decision log cannot be written; do not repeat the change";
             return Err(Problem::not_logged(why).with_generation(*generation));
@@ -116,7 +119,8 @@ impl Change {
     }
 }
 
-/// Returns the generation that the entity tag of a request names.
+/// Returns the generation of the rules in force if their entity tag is `if_match`. `None` without
+/// `if_match`.
 ///
 /// # Errors
 /// If the rules in force have another tag.
@@ -178,7 +182,8 @@ async fn roll_back(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ShadowRequest {
-    /// The text of the shadow rules; without it, the rules in force with the edits.
+    /// The text of the shadow rules. Without it, the shadow rules are the rules in force with
+    /// `edits`.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]

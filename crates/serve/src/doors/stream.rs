@@ -1,4 +1,4 @@
-//! Streams of lines: newline-delimited JSON in and out, in order, with bounded memory.
+//! Streams of messages: newline-delimited JSON in and out, answered in order, with bounded memory.
 
 use super::admitted::Admitted;
 use super::app::{App, json_response};
@@ -16,13 +16,13 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Maximum number of blocks of one stream that are answered at the same time.
+/// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
 const OPEN_BLOCKS: usize = 4;
 
-/// Reads the settings of a batch from the query of its address, as in `entry=billing&explain=true`.
+/// Reads the settings of a batch from the query of a URL, such as `entry=billing&explain=true`.
 ///
 /// # Errors
-/// If there is an unknown setting, or a value has another form.
+/// If a setting is unknown, or its value has another form.
 pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
     let mut settings = BatchSettings::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -51,8 +51,8 @@ pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
     Ok(settings)
 }
 
-/// Answers the lines of a body. A part that arrives is answered as soon as it holds a complete
-/// line. So a client may wait for an answer before it sends the next line.
+/// Answers each line of a request's body. As soon as a part of the body arrives, its complete lines
+/// are answered. So a client may wait for an answer before it sends the next line.
 pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &Admitted) -> Response {
     let splitter = LineSplitter::new(body, batch.block_size(), app.service().limits());
     let blocks = stream::try_unfold(splitter, |mut splitter| async move {
@@ -66,11 +66,12 @@ pub(super) fn answer_lines(app: &Arc<App>, batch: Batch, body: Body, admitted: &
     response
 }
 
-/// Answers the messages of an array, which are at the given places of a body. A short answer is
-/// sent as a whole, so that an error gets its status. A long one is sent in parts.
+/// Answers the messages of a JSON array. `messages` holds the byte range of each message in `body`.
+/// A short answer is sent whole, so that an error can still set the status. A long answer is sent
+/// in parts.
 ///
 /// # Errors
-/// If the deadline has passed, or the decision log cannot be written.
+/// If the deadline has passed, or the decision log cannot be written, before a part was sent.
 pub(super) async fn answer_array(
     app: &Arc<App>,
     batch: Batch,
@@ -103,11 +104,12 @@ pub(super) async fn answer_array(
     Ok(json_response(Body::from_stream(parts)))
 }
 
-/// Number of bytes from which the answer to an array is sent in parts.
+/// Size in bytes up to which the answer to an array is sent whole. A longer answer is sent in
+/// parts.
 const MAX_WHOLE_ANSWER: usize = 256 << 10;
 
-/// Answers blocks of messages in order, some of them at the same time. Each block has the deadline
-/// of a request.
+/// Answers blocks of messages, at most [`OPEN_BLOCKS`] at the same time. The answers keep the order
+/// of the blocks. Each block has a deadline of its own.
 fn answer_blocks(
     app: &Arc<App>,
     batch: Batch,
@@ -126,7 +128,8 @@ fn answer_blocks(
     answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)
 }
 
-/// Returns the parts of an answer whose head is sent already. An error cuts it off.
+/// Converts an error to an I/O error, which cuts the answer off. The status cannot report the error
+/// any more, because it was sent already.
 fn cut_off(
     app: &Arc<App>,
     answers: impl Stream<Item = Result<Bytes, Problem>> + Send + 'static,
@@ -140,14 +143,14 @@ fn cut_off(
     })
 }
 
-/// Splits the parts of a body into lines.
+/// Splits the body of a request into blocks of lines.
 struct LineSplitter {
     body: BodyDataStream,
-    /// The rest of the last part.
+    /// The bytes of the last received part that are not split into lines yet.
     part: Bytes,
-    /// The start of a line whose end has not arrived.
+    /// The start of a line whose line feed has not arrived.
     pending: BytesMut,
-    /// Whether the current line is already over the limit, so that its bytes are dropped.
+    /// Whether the current line is longer than the limit. The rest of the line is then dropped.
     is_too_long: bool,
     next_line: u64,
     /// Maximum number of lines of a block.
@@ -173,10 +176,11 @@ impl LineSplitter {
         }
     }
 
-    /// Returns the next lines; `None` at the end of the stream.
+    /// Waits for the next complete lines and returns them as a block; `None` at the end of the
+    /// body.
     ///
     /// # Errors
-    /// If the client is gone, or sends no complete line until the deadline.
+    /// If the client has disconnected, or sends no complete line before the deadline.
     async fn next_block(&mut self) -> Result<Option<Block>, Problem> {
         let lines = tokio::time::timeout(self.deadline, self.next_lines()).await;
         let lines = lines.map_err(|_| Problem::too_slow("no line came in time; see `--deadline`"))??;
@@ -205,7 +209,8 @@ impl LineSplitter {
         Ok(lines)
     }
 
-    /// Adds the lines that end in the current part, as many as a block may have. Keeps the rest.
+    /// Moves the complete lines of the current part to `lines`, until `lines` holds `block_size`
+    /// lines. Keeps the rest.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.block_size {
             let Some(end) = self.part.iter().position(|byte| *byte == b'\n') else {
@@ -224,7 +229,8 @@ impl LineSplitter {
         }
     }
 
-    /// Keeps a part of a line, unless the line is over the limit.
+    /// Appends a piece of a line to `pending`. A line over the limit is dropped instead, and marked
+    /// as too long.
     fn keep(&mut self, part: &[u8]) {
         if self.is_too_long || self.pending.len() + part.len() > self.limit {
             self.is_too_long = true;

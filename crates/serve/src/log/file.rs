@@ -1,5 +1,5 @@
-//! The file of a decision log. A full file is renamed, and the next file is begun. One process at a
-//! time writes a log.
+//! The file of a decision log. A full file is renamed, and a new file is started. A lock ensures
+//! that only one process writes the log.
 
 use crate::rules::StartError;
 use rulec::Message;
@@ -12,32 +12,33 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of bytes of the end of a file that are searched for its last line: the size of
-/// the longest line.
+/// Maximum length of a line in bytes. To find the last line, at most this many bytes at the end of
+/// the file are read.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// The rights of a new file. Messages may hold the data of users.
+/// The permissions of a new file. Only the owner may read it, because messages may hold personal
+/// data.
 pub(super) const OWNER_ONLY: u32 = 0o600;
 
-/// The file that is being written.
+/// The log file that lines are appended to.
 pub(super) struct LogFile {
     path: PathBuf,
     file: File,
-    /// Number of bytes of whole lines.
+    /// Number of bytes of the complete lines in the file.
     bytes: u64,
-    /// Whether a part of a failed write may follow the whole lines.
+    /// Whether a failed write may have left a part of a line after the complete lines.
     is_torn: bool,
-    /// Whether `file` has been renamed already, and the next file could not be created.
+    /// Whether `file` has been renamed already, but the new file could not be created.
     is_renamed: bool,
-    /// True for a device, such as a terminal. It keeps its name.
+    /// True for a device, such as a terminal. A device is never renamed.
     is_device: bool,
-    /// The lock of the log, which ends with the process. `None` for a device.
+    /// The lock file, whose lock ends with the process. `None` for a device.
     _lock: Option<File>,
 }
 
 impl LogFile {
-    /// Opens a log and returns the end of its chain. A last line that is incomplete, because the
-    /// process was killed while it wrote, is removed: no answer has waited for it.
+    /// Opens a log file, and returns the end of its hash chain. Removes an incomplete last line,
+    /// which a killed process leaves. No answer has waited for such a line.
     ///
     /// # Errors
     /// If the file cannot be used, is not a log with a chain, or another process writes the log.
@@ -65,21 +66,22 @@ impl LogFile {
         Ok((file, chain))
     }
 
-    /// Number of bytes of the lines in the file.
+    /// Returns the number of bytes of the complete lines in the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// True if the file has this many bytes, so that the next one must be begun.
+    /// True if the file has at least `limit` bytes, so that a new file must be started. Never true
+    /// for a device.
     pub fn is_full(&self, limit: u64) -> bool {
         !self.is_device && self.bytes >= limit
     }
 
-    /// Writes lines to the end, and with `syncs` waits until they are on the disk.
+    /// Appends lines to the file. With `syncs`, waits until they are on the disk.
     ///
     /// # Errors
-    /// If they cannot be written. None of them counts then, and the next call removes the
-    /// written part.
+    /// If the lines cannot be written. A written part then does not count, and the next call
+    /// removes it.
     pub fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
@@ -94,10 +96,10 @@ impl LogFile {
         Ok(())
     }
 
-    /// Removes what a failed write has left.
+    /// Removes the part of a line that a failed write has left.
     ///
     /// # Errors
-    /// If it cannot be removed. The next write tries again.
+    /// If the part cannot be removed. The next write tries again.
     pub fn mend(&mut self) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
@@ -106,10 +108,12 @@ impl LogFile {
         Ok(())
     }
 
-    /// Renames the file, and begins the next one. `next` is the number of the next line.
+    /// Renames the full file, and starts a new file. `next`, the number of the next line, becomes
+    /// part of the full file's name.
     ///
     /// # Errors
-    /// If that is impossible now. Lines can still be written, and a further call tries again.
+    /// If a file cannot be renamed or created. Lines can still be written, and a further call tries
+    /// again.
     pub fn rotate(&mut self, next: u64) -> io::Result<()> {
         if !self.is_renamed {
             let full = full_file(&self.path, next);
@@ -126,8 +130,8 @@ impl LogFile {
     }
 }
 
-/// Locks the log at `path` for this process. The file of the lock is left, because to remove it
-/// would let two processes lock two files of the same name.
+/// Locks the log at `path` for this process. The lock file is never removed. Otherwise two
+/// processes could lock two different files of the same name.
 fn lock(path: &Path) -> Result<File, StartError> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -141,12 +145,12 @@ fn lock(path: &Path) -> Result<File, StartError> {
     Ok(file)
 }
 
-/// Waits until the names of the files in the folder of `path` are on the disk.
+/// Waits until renamed and new file names in the folder of `path` are on the disk.
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Returns the end of the chain in a file, and the number of bytes of its whole lines.
+/// Returns the end of the hash chain in a file, and the number of bytes of its complete lines.
 ///
 /// # Errors
 /// If the file cannot be read, or is not a log with a chain. The file is not changed.
@@ -162,7 +166,7 @@ fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
     let last = end[..whole].strip_suffix(b"\n").unwrap_or_default();
     let last = &last[last.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)..];
     let chain = match last {
-        // Only the start of a first line may be incomplete.
+        // A file without a complete line may hold only an incomplete first line of a log.
         b"" if start == 0 && whole == 0 && Chain::is_start_of_log(&end) => Some(Chain::default()),
         last => Chain::after(last),
     };

@@ -1,5 +1,5 @@
-//! Where the lines of a decision log go, with their hash chain. The chain goes on over full files
-//! and restarts.
+//! Writes the lines of a decision log to a file or a writer, and links them in a hash chain. The
+//! chain continues in the next file and after a restart.
 
 use super::LogTarget;
 use super::file::LogFile;
@@ -9,7 +9,7 @@ use rulec_report::chain::Chain;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Number of lines after which a checkpoint is written.
+/// Number of lines between two signed checkpoints.
 const CHECKPOINT_LINES: u64 = 1000;
 
 enum Target {
@@ -22,14 +22,14 @@ impl Target {
         match self {
             Target::Writer(writer) => writer.write_all(lines).and_then(|()| writer.flush()),
             Target::File(file) => file.write(lines, syncs).inspect_err(|_| {
-                // The next write tries it again.
+                // If this fails too, the next write repairs the file.
                 let _ = file.mend();
             }),
         }
     }
 }
 
-/// The end of the chain that is written, for readers on other threads.
+/// The end of the hash chain up to the last written line. Other threads read it.
 #[derive(Clone, Default)]
 pub(super) struct LogEnd(Arc<Mutex<Chain>>);
 
@@ -43,26 +43,28 @@ impl LogEnd {
     }
 }
 
-/// The lines that are written together, and where they go.
+/// Collects lines, adds them to the hash chain, and writes them together.
 pub(super) struct Output {
     target: Target,
     chain: Chain,
-    /// The end of the chain that is written. After a failed write, the chain goes on from there.
+    /// The end of the chain up to the last written line. After a failed write, the chain continues
+    /// from there.
     written: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
-    /// Number of lines since the last checkpoint.
+    /// Number of lines, written or pending, since the last checkpoint.
     since_checkpoint: u64,
-    /// Number of written lines since the last written checkpoint.
+    /// Number of written lines since the last written checkpoint. `since_checkpoint` returns to it
+    /// after a failed write.
     written_since_checkpoint: u64,
-    /// Whether the last attempt to begin a new file has failed.
+    /// Whether the last attempt to start a new file has failed.
     is_stuck: bool,
-    /// The lines that are not written yet.
+    /// The bytes of the lines that are added and not written yet.
     pending: Vec<u8>,
 }
 
 impl Output {
-    /// Opens the target, and continues its chain.
+    /// Opens the file or takes the writer. A file that exists continues its chain.
     ///
     /// # Errors
     /// As [`LogFile::open`].
@@ -91,12 +93,13 @@ impl Output {
         })
     }
 
-    /// Returns the end of the chain that is written.
+    /// Returns the end of the chain up to the last written line, which later writes update.
     pub fn end(&self) -> &LogEnd {
         &self.written
     }
 
-    /// Adds a line, the text of a JSON object, to the lines that are written next.
+    /// Adds a line to the pending lines. `line` is the text of a JSON object, without its place in
+    /// the chain.
     pub fn add(&mut self, mut line: Vec<u8>) {
         if self.pending.is_empty() && self.is_at_start() {
             self.pending = self.chain.file_header();
@@ -110,7 +113,7 @@ impl Output {
         }
     }
 
-    /// True if nothing is written to the output yet.
+    /// True if the output has no line yet, so that it needs a header.
     fn is_at_start(&self) -> bool {
         match &self.target {
             Target::File(file) => file.bytes() == 0,
@@ -127,15 +130,16 @@ impl Output {
         }
     }
 
-    /// Number of bytes of the lines that are not written yet.
+    /// Returns the number of bytes of the pending lines.
     pub fn pending_bytes(&self) -> usize {
         self.pending.len()
     }
 
-    /// Writes the lines that were added, and with `syncs` waits until they are on the disk.
+    /// Writes the pending lines. With `syncs`, waits until they are on the disk.
     ///
     /// # Errors
-    /// If they cannot be written. None of them is in the file then, so that the chain stays whole.
+    /// If the lines cannot be written. They are then lost, and the chain continues as if they had
+    /// not been added.
     pub fn flush(&mut self, syncs: bool) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -151,17 +155,17 @@ impl Output {
         Ok(())
     }
 
-    /// Begins a new file if this one is full. To be called when no line is pending.
+    /// Starts a new file if the current file is full. The caller must have flushed all lines.
     ///
     /// # Errors
-    /// If that is impossible now. No line is lost: lines go to the old file, until a further call
-    /// succeeds.
+    /// If the new file cannot be started. No line is lost: lines go to the full file until a
+    /// further call succeeds.
     pub fn rotate_if_full(&mut self) -> io::Result<()> {
         match &self.target {
             Target::File(file) if file.is_full(self.rotate_bytes) => {}
             _ => return Ok(()),
         }
-        // A file that stays full gets no checkpoint for each attempt.
+        // If a new file cannot be started, only the first attempt writes a checkpoint.
         if self.since_checkpoint > 0 && !std::mem::replace(&mut self.is_stuck, true) {
             self.add_checkpoint();
         }

@@ -1,5 +1,5 @@
-//! The files next to a decision log in which lines wait that come faster than they can be
-//! written. New lines go to one file, while the writer takes the lines of another.
+//! The spill files: files next to a decision log for lines that arrive faster than they can be
+//! written. New lines go to one file. The log's thread takes lines from a second one.
 
 use super::file::OWNER_ONLY;
 use crate::rules::StartError;
@@ -10,44 +10,44 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Lines that wait in files, in order.
+/// Lines that wait in the spill files, in order.
 pub(super) struct Spill {
-    /// The file of new lines.
+    /// The file that new lines are appended to.
     path: PathBuf,
-    /// The file whose lines the writer takes.
+    /// The file from which the log's thread takes lines.
     draining: PathBuf,
     state: Mutex<SpillState>,
 }
 
 struct SpillState {
     file: File,
-    /// Number of lines in `file`.
+    /// Number of complete lines in `file`.
     lines: u64,
-    /// Number of bytes of these lines.
+    /// Number of bytes of the complete lines in `file`.
     bytes: u64,
-    /// Whether a part of a failed write may follow the whole lines.
+    /// Whether a failed write may have left a part of a line after the complete lines.
     is_torn: bool,
-    /// Whether the writer knows that lines wait.
+    /// Whether the log's thread was notified that lines wait.
     is_woken: bool,
-    /// Whether the writer has lines of the other file left to write.
+    /// Whether the draining file has lines that are not in the log.
     is_draining: bool,
-    /// Number of bytes of the other file whose lines are in the log.
+    /// Number of bytes at the start of the draining file whose lines are in the log.
     drained_bytes: u64,
 }
 
-/// Lines that are written together.
+/// Lines that are moved to the log together.
 pub(super) struct Group {
     pub lines: Vec<Vec<u8>>,
-    /// Number of bytes of the lines in the file.
+    /// Number of bytes of these lines in the draining file.
     bytes: u64,
 }
 
 impl Spill {
-    /// Opens the file `PATH.spill` for the log at `path`. Lines that an earlier process has left
-    /// are kept. Half a line at the end, which a killed process leaves, is removed.
+    /// Opens the spill file `PATH.spill` of the log at `path`. Keeps the lines that an earlier
+    /// process has left. Removes an incomplete line at the end, which a killed process leaves.
     ///
     /// # Errors
-    /// If the file cannot be used.
+    /// If the file cannot be opened or read.
     pub fn open(path: &Path) -> Result<Spill, StartError> {
         let with = |end: &str| {
             let mut name = path.as_os_str().to_owned();
@@ -60,7 +60,8 @@ impl Spill {
         Ok(Spill { path, draining, state: Mutex::new(state) })
     }
 
-    /// True if no line waits in a file. While one waits, all further lines go there.
+    /// True if no line waits in the spill files. Otherwise, all new lines must go there, to keep
+    /// the order.
     pub fn is_empty(&self) -> bool {
         let state = self.lock();
         state.lines == 0 && !state.is_draining
@@ -70,7 +71,7 @@ impl Spill {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a line. Returns whether the writer must be woken.
+    /// Appends a line to the spill file. Returns true if the caller must notify the log's thread.
     ///
     /// # Errors
     /// If the line cannot be written.
@@ -87,15 +88,15 @@ impl Spill {
         Ok(!std::mem::replace(&mut state.is_woken, true))
     }
 
-    /// Prepares the waiting lines for [`Spill::next_group`]. New lines may come at the same time.
-    /// They wait for the next call.
+    /// Makes the waiting lines available to [`Spill::next_group`]: renames their file, and starts a
+    /// file for new lines. Lines that are added later wait for the next call.
     ///
     /// # Errors
     /// If the files cannot be renamed or created. All lines are kept.
     pub fn begin_drain(&self) -> io::Result<()> {
         let mut state = self.lock();
         state.is_woken = false;
-        // Lines are left there if an earlier attempt has failed.
+        // If an earlier attempt has failed, the draining file still has lines. They come first.
         if state.is_draining || state.lines == 0 {
             return Ok(());
         }
@@ -113,8 +114,9 @@ impl Spill {
         Ok(())
     }
 
-    /// Returns the next lines that are not in the log yet, of about `max_bytes`. Without such
-    /// lines, removes their file and returns `None`.
+    /// Returns the next lines that are not in the log yet, about `max_bytes` bytes of them. Call
+    /// [`Spill::end_group`] once they are in the log. If there is none left, removes the draining
+    /// file and returns `None`.
     ///
     /// # Errors
     /// If the file cannot be read or removed. All lines are kept.
@@ -132,7 +134,7 @@ impl Spill {
                 0 => break,
                 count => count as u64,
             };
-            // A process that was killed may have left half a line at the end.
+            // Skips an incomplete last line, which a killed process may have left.
             if line.pop_if(|last| *last == b'\n').is_some() {
                 group.lines.push(line);
             }
@@ -145,7 +147,7 @@ impl Spill {
         Ok(None)
     }
 
-    /// Notes that the lines of a group are in the log.
+    /// Marks the lines of a group as written to the log, so that they are not returned again.
     pub fn end_group(&self, group: &Group) {
         self.lock().drained_bytes += group.bytes;
     }

@@ -1,4 +1,5 @@
-//! The thread that writes the decision log. Lines that wait together are written together.
+//! The thread that writes the decision log. It writes all lines that wait at the same time
+//! together.
 
 use super::output::Output;
 use super::spill::Spill;
@@ -11,31 +12,33 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// Maximum number of bytes that are written together.
+/// When the pending lines have this many bytes, the thread writes them before it takes further
+/// lines.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
 pub(super) struct Writer {
     pub output: Output,
-    /// Whether answers wait until their lines are on the disk.
+    /// Whether the log has the mode `sync`: answers wait until their lines are on the disk.
     pub is_sync: bool,
     pub waiting: Arc<Waiting>,
     pub spill: Option<Arc<Spill>>,
     pub metrics: LogMetrics,
     pub report_event: Report,
-    /// Whether the last attempt of each kind has failed, which is reported once.
+    /// For each kind of [`Attempt`], whether the last one has failed. Repeated failures are
+    /// reported once.
     pub failing: [bool; 2],
 }
 
-/// What the writer may fail to do.
+/// An action of the writer that can fail. Its number is an index of `Writer::failing`.
 #[derive(Clone, Copy)]
 enum Attempt {
     Write,
-    /// To begin a new file.
+    /// Starting a new file.
     Rotate,
 }
 
 impl Writer {
-    /// Writes what arrives, until the log is closed.
+    /// Writes the lines of the arriving tasks, until the log is closed.
     pub fn run(mut self, tasks: &Receiver<Task>) {
         let mut is_open = true;
         while is_open {
@@ -47,7 +50,8 @@ impl Writer {
                 match task {
                     Task::Close => is_open = false,
                     Task::Spilled => {
-                        // The lines in memory are older than the spilled ones.
+                        // The lines in memory are older than the spilled lines, so they are written
+                        // first.
                         self.flush(std::mem::take(&mut lines), &mut receipts);
                         self.drain_spill();
                     }
@@ -71,8 +75,8 @@ impl Writer {
         (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
     }
 
-    /// Reports an error, unless one of its kind was reported and no such attempt has succeeded
-    /// since.
+    /// Reports the error of an attempt. Does not report it if the previous attempt of the same kind
+    /// has failed too.
     fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
         let was_failing = std::mem::replace(&mut self.failing[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {
@@ -80,10 +84,12 @@ impl Writer {
         }
     }
 
-    /// Adds the line of a task to the next group. Returns the number of lines.
+    /// Converts a task to a line, and adds the line to the pending lines. Returns the number of
+    /// added lines, 0 or 1.
     fn add(&mut self, task: Task, receipts: &mut Vec<oneshot::Sender<bool>>) -> u64 {
         let (line, receipt) = match task {
-            // A panic affects its own line only. The answer that waits for it gets an error.
+            // If making the line panics, only this line is lost. Its receipt is dropped, so the
+            // waiting answer gets an error.
             Task::Decision(record, receipt) => {
                 (catch_unwind(AssertUnwindSafe(|| record.to_line())).ok(), receipt)
             }
@@ -99,7 +105,8 @@ impl Writer {
         1
     }
 
-    /// Writes the group, and answers those who wait for its lines.
+    /// Writes the pending lines, and fulfils their receipts. `lines` is the number of these lines,
+    /// for the counts.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
         let written = self.output.flush(self.is_sync);
         let was_written = written.is_ok();
@@ -108,18 +115,20 @@ impl Writer {
             false => drop(self.metrics.failed.inc_by(lines)),
         }
         for receipt in receipts.drain(..) {
-            // The client may be gone.
+            // Sending fails if the request was cancelled, so that its answer does not wait any
+            // more.
             let _ = receipt.send(was_written);
         }
         self.report(Attempt::Write, written);
-        // A file that stays too long is no loss of lines, so that the answers need not wait.
+        // The answers above do not wait for the new file. If it cannot be started, no line is lost.
         if was_written {
             self.rotate_if_full();
         }
     }
 
-    /// Writes the lines that wait in a file. Returns false after an error, which is reported: the
-    /// lines that are not in the log are kept, and the next line tries again.
+    /// Moves the lines of the spill files to the log. Returns false after an error, which is
+    /// reported. The lines that are not in the log are then kept, and the next spilled line starts
+    /// another attempt.
     fn drain_spill(&mut self) -> bool {
         let Some(spill) = self.spill.clone() else { return true };
         let drained = self.drain_groups(&spill);
@@ -143,7 +152,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Drains until no line waits in a file, at the end of the service.
+    /// Moves lines to the log until the spill files are empty or an error occurs. Called at the end
+    /// of the service.
     fn drain_all(&mut self) {
         while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill() {}
     }

@@ -1,4 +1,4 @@
-//! The earlier versions of a rule set, for rolling back.
+//! The earlier versions of a rule set, which a rollback can put into force again.
 
 use super::source::{SourceFiles, compiler};
 use super::version::Version;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Maximum number of earlier versions that are kept.
 const MAX_KEPT: usize = 16;
 
-/// The earlier versions, oldest first.
+/// The kept versions of a rule set, oldest first.
 #[derive(Default)]
 pub(super) struct History(VecDeque<Kept>);
 
@@ -20,20 +20,22 @@ struct Kept {
 }
 
 enum Content {
-    /// A version that was replaced, and is not edited any more.
+    /// A version that another version has replaced.
     Whole(Arc<Version>),
-    /// The texts of a version that was edited in place, by the names of the files.
+    /// The texts of the rules before an edit, each with the name of its file. An edit changes the
+    /// version itself, so the version cannot be kept.
     Texts(Vec<(String, String)>),
 }
 
 impl History {
-    /// Keeps a version that another one replaces.
+    /// Keeps a version that another version is about to replace.
     pub fn keep(&mut self, version: &Arc<Version>) {
         let generation = version.live().generation();
         self.push(Kept { generation, content: Content::Whole(version.clone()) });
     }
 
-    /// Keeps the texts of a version that is about to be edited.
+    /// Keeps the texts of a version that is about to be edited, under its generation before the
+    /// edit.
     pub fn keep_texts(&mut self, generation: u64, texts: Vec<(String, String)>) {
         self.push(Kept { generation, content: Content::Texts(texts) });
     }
@@ -50,8 +52,8 @@ impl History {
         self.0.iter().map(|kept| kept.generation).collect()
     }
 
-    /// Returns rules with the content of an earlier generation. `files` says where the rules come
-    /// from.
+    /// Returns rules with the content of an earlier generation. `files` are the files of the rule
+    /// set.
     pub fn restore(&self, generation: u64, files: &SourceFiles) -> Result<LiveRules, Problem> {
         let kept = self.0.iter().find(|kept| kept.generation == generation);
         match kept.map(|kept| &kept.content) {
@@ -65,7 +67,8 @@ impl History {
     }
 }
 
-/// A loader of texts in memory. Word lists in files of their own are read from disk.
+/// Loads imported files from texts in memory. Other files, such as word lists, are read from the
+/// disk.
 struct TextsLoader<'t> {
     texts: HashMap<&'t str, &'t str>,
     disk: Option<DiskLoader>,
@@ -81,7 +84,8 @@ impl Loader for TextsLoader<'_> {
     }
 }
 
-/// Compiles these texts again. `files` names the main file and the folder of word lists.
+/// Compiles rules from texts. `texts` are pairs of a file's name and its text. `files` has the name
+/// of the main file, and reads word lists.
 pub(super) fn recompile(files: &SourceFiles, texts: &[(String, String)]) -> Result<LiveRules, Problem> {
     let names = || texts.iter().map(|(name, _)| name.as_str());
     let main = names().find(|name| *name == files.main).or(names().next_back());

@@ -1,4 +1,4 @@
-//! Where rules come from: files and artifacts, which are watched.
+//! The sources of rules: files of rules and artifacts. The service watches them for changes.
 
 use super::RuleSet;
 use crate::events::Events;
@@ -10,44 +10,46 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use tokio::task::AbortHandle;
 
-/// A file with rules, or an artifact (a file of compiled rules), and the name of its rules.
+/// A source of rules: the path of a file of rules or of an artifact (a file of compiled rules), and
+/// a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSource {
     /// The name under which requests select the rules.
     pub name: String,
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The folder that imports must stay inside; `None` for the folder of the file.
+    /// The folder that contains all imported files. Imports from outside fail. `None` for the
+    /// folder of the file.
     pub root: Option<PathBuf>,
 }
 
-/// The files of a source, for compiling its texts again.
+/// The names and the loader that are needed to compile the texts of a source again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceFiles {
     /// The name of the main file.
     pub main: String,
-    /// Reads word lists in files of their own.
+    /// Reads word lists that are in files of their own.
     pub disk: Option<DiskLoader>,
-    /// Whether only signed artifacts are accepted.
+    /// Whether only artifacts that a trusted key has signed are accepted.
     pub signed_only: bool,
 }
 
-/// The reason why the service cannot start.
+/// The reason why the service cannot start, or cannot read a file again.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum StartError {
-    /// The rules of a source cannot be loaded.
+    /// The rules at this path cannot be loaded, for example because the file cannot be read.
     Rules(PathBuf, Box<WatchError>),
-    /// The rules of a source do not compile.
+    /// The rules at this path do not compile.
     Compile(PathBuf, Box<CompileError>),
-    /// Two sources have the same name.
+    /// Two sources have this name.
     SameName(String),
-    /// The service cannot listen at an address.
+    /// The service cannot listen at this address, or standard input failed.
     Listen(String, std::io::Error),
-    /// A file that the service needs cannot be used: the file, and the reason.
+    /// The file at this path cannot be used, for this reason.
     File(PathBuf, Message),
-    /// The options contradict each other.
+    /// The options contradict each other, for this reason.
     Options(Message),
 }
 
@@ -69,13 +71,14 @@ impl StartError {
     }
 }
 
-/// Returns the compiler of the service. Rules may declare functions of an embedding program; here
-/// their results count as missing.
+/// Returns the compiler of the service. Rules may declare functions of an embedding program. The
+/// service has no such functions, so their results are missing values.
 pub(crate) fn compiler() -> Compiler {
     Compiler::new().allow_missing_functions()
 }
 
-/// The watch of a file, and the task that puts its new versions into force.
+/// The watch of a source, and the task that puts new versions into force. Dropping it ends the
+/// task.
 pub(super) struct Feed {
     watched: WatchedRules,
     task: AbortHandle,
@@ -93,8 +96,8 @@ impl Drop for Feed {
     }
 }
 
-/// Loads the rules of each source, and watches the files. With keys, only artifacts that one of the
-/// keys signed are loaded.
+/// Loads the rules of each source, and watches its file. If `trusted` is not empty, only artifacts
+/// that one of these keys has signed are loaded.
 ///
 /// Must run inside a tokio runtime.
 ///
@@ -142,7 +145,8 @@ async fn open(
     Ok(set)
 }
 
-/// Puts each new version of the watched files into force.
+/// Waits for new versions of the watched source, and puts each one into force. Ends when the rule
+/// set is dropped.
 async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
     let mut seen = watched.status();
     loop {
@@ -150,7 +154,7 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
         let Some(set) = set.upgrade() else { return };
         let rules = (status.loaded > seen.loaded).then(|| watched.rules());
         let error = status.error.as_ref().filter(|_| status.refused > seen.refused).map(ToString::to_string);
-        // A change that is being made may hold the lock of the rules for long.
+        // Loading waits for the lock of the rule set, so it must not block the runtime.
         let applied = tokio::task::spawn_blocking(move || {
             if let Some(rules) = rules {
                 set.load(rules);
@@ -159,7 +163,7 @@ async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
                 set.refuse(error);
             }
         });
-        // A panic is reported by the runtime, and the next version is tried.
+        // If loading panics, the panic hook prints it, and the next version is tried.
         let _ = applied.await;
         seen = status;
     }

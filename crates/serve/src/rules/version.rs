@@ -1,4 +1,4 @@
-//! One version of a rule set, with the data that are derived from it once.
+//! One version of a rule set, and the data that are computed from it once.
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
@@ -7,30 +7,31 @@ use rulec_report::answer::default_entry;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
-/// A version of the rules, with data that is derived from it on first use.
+/// A version of the rules. Data that takes long to compute is computed on first use.
 pub(crate) struct Version {
     live: LiveRules,
-    /// How the version came into force: `source`, `edit`, `rollback`, `promotion` or `shadow`.
+    /// The cause of the version: `source`, `edit`, `rollback`, `promotion` or `shadow`.
     origin: &'static str,
     since: OffsetDateTime,
-    /// The name of the entry that decides if a request names none, otherwise the names to choose
-    /// from.
+    /// The name of the entry that decides if a request names no entry. An error with the names of
+    /// all entries if the request must name one.
     default_entry: Result<String, Vec<String>>,
-    /// Whether the rules have flows that a classifier finds.
+    /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
-    /// Whether the rules read earlier messages.
+    /// Whether the rules read recorded messages.
     has_history: bool,
-    /// Whether some decisions need the derived data.
+    /// Whether some decisions need [`Derived`] data.
     needs_derived: bool,
     derived: OnceLock<Derived>,
-    /// Held while the data are derived, so that concurrent requests derive them once.
+    /// The lock of the thread that computes the data, so that concurrent requests compute them
+    /// once.
     deriving: Mutex<()>,
 }
 
-/// The data that are derived from the rules on first use, because that takes time.
+/// Data that takes long to compute from the rules.
 struct Derived {
     rules: Rules,
-    /// The generation of `rules`.
+    /// The generation (version number) of `rules`.
     generation: u64,
     matcher: Option<FlowMatcher>,
     hash: OnceLock<String>,
@@ -56,9 +57,10 @@ impl Version {
         }
     }
 
-    /// Returns the same rules after an edit.
+    /// Returns a version with the same live rules, for use after the caller has edited them.
     pub fn edited(&self) -> Version {
-        // A route that was inserted into rules without routes is not yet in the base.
+        // A route that was inserted into rules without routes becomes an entry only when the edits
+        // are merged.
         if self.default_entry.is_err() {
             let _ = self.live.merge();
         }
@@ -77,20 +79,21 @@ impl Version {
         self.since
     }
 
-    /// True if the rules read earlier messages.
+    /// True if the rules read recorded messages.
     pub fn has_history(&self) -> bool {
         self.has_history
     }
 
-    /// True if a classifier may choose the flow of a message.
+    /// True if the rules have flows that an intent classifier can choose.
     pub fn has_intents(&self) -> bool {
         self.has_intents
     }
 
-    /// Returns the name of the entry that decides: the given name, or the default entry.
+    /// Returns the name of the entry that decides: `name`, or the default entry. Does not check
+    /// that an entry `name` exists.
     ///
     /// # Errors
-    /// If no name is given, and the rules have no default entry.
+    /// If `name` is `None`, and the rules have no default entry.
     pub fn entry_name<'n>(&'n self, name: Option<&'n str>) -> Result<&'n str, Problem> {
         match (name, &self.default_entry) {
             (Some(name), _) => Ok(name),
@@ -105,7 +108,7 @@ impl Version {
         }
     }
 
-    /// True if a decision may have to wait until data are derived from the rules.
+    /// True if the next decision may have to wait until the derived data are computed.
     pub fn must_prepare(&self) -> bool {
         self.needs_derived && self.derived.get().is_none()
     }
@@ -123,20 +126,21 @@ impl Version {
         Ok(self.derived.get_or_init(|| Derived { rules, generation, matcher, hash: OnceLock::new() }))
     }
 
-    /// Returns the rules with all edits compiled in, and their generation.
+    /// Compiles all edits into the rules. Returns the rules and their generation.
     fn merged(&self) -> Result<(Rules, u64), Problem> {
         loop {
             let generation = self.live.generation();
             self.live.merge()?;
             let rules = self.live.rules();
-            // An edit in between may be in the rules or not.
+            // If the rules were edited in between, the rules may lack that edit, so try again.
             if self.live.generation() == generation {
                 return Ok((rules, generation));
             }
         }
     }
 
-    /// Returns the rules with all edits compiled in, which can explain their decisions.
+    /// Returns the rules with all edits compiled in. Unlike the live rules, they can explain their
+    /// decisions.
     ///
     /// # Errors
     /// If the edited rules do not compile, which would be a bug in the library.
@@ -152,7 +156,8 @@ impl Version {
         Ok(self.derived()?.generation)
     }
 
-    /// Returns the entity tag of [`Version::rules`]: their generation, and the start of their hash.
+    /// Returns the entity tag (HTTP `ETag`) of [`Version::rules`]: their generation, and the start
+    /// of their hash.
     ///
     /// # Errors
     /// As [`Version::rules`].
@@ -161,14 +166,14 @@ impl Version {
         Ok(format!("\"{}-{}\"", self.generation()?, hash.get(..16).unwrap_or(hash)))
     }
 
-    /// Returns the matcher of intent flows; `None` if the rules have none, or their examples do not
-    /// suffice to train the classifier.
+    /// Returns the classifier of flows with intents. `None` if no flow has an intent, or the
+    /// examples do not suffice to train the classifier.
     pub fn matcher(&self) -> Result<Option<&FlowMatcher>, Problem> {
         Ok(self.derived()?.matcher.as_ref())
     }
 
-    /// Returns the hash that identifies the rules: the SHA-256 hash that an artifact of them has,
-    /// in hexadecimal. Equal rules have equal hashes, on every machine.
+    /// Returns the SHA-256 hash of the rules' artifact, in hexadecimal. Equal rules have equal
+    /// hashes on every machine.
     pub fn hash(&self) -> Result<&str, Problem> {
         let derived = self.derived()?;
         Ok(derived.hash.get_or_init(|| {

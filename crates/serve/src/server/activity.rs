@@ -1,5 +1,5 @@
-//! What the requests of a connection do, so that a connection is closed whose client keeps it open
-//! and does nothing.
+//! Measures how long the client of a connection has been idle, so that the server can close the
+//! connection.
 
 use crate::limits::Limits;
 use bytes::Bytes;
@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Maximum number of bytes that are given to the connection at once, so that a slow client is seen
-/// to take a part of them.
+/// Maximum number of bytes of an answer that hyper gets at once. A slow client then shows progress
+/// with each part.
 const MAX_PART: usize = 64 << 10;
 
-/// The requests of a connection.
+/// The open requests of one connection, and when its client last made progress.
 #[derive(Debug)]
 pub(super) struct Activity {
     state: Mutex<State>,
@@ -22,10 +22,11 @@ pub(super) struct Activity {
 
 #[derive(Debug)]
 struct State {
-    /// The open requests. For those whose client must take a part of the answer, since when.
+    /// The open requests by number. For a request whose client must take a part of the answer: the
+    /// time since it must.
     open: HashMap<u64, Option<Instant>>,
     next: u64,
-    /// The last time at which a request began or ended.
+    /// The time when a request last began or ended, or when the connection was accepted.
     changed: Instant,
 }
 
@@ -39,7 +40,7 @@ impl Activity {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a request. It is open until the value is dropped.
+    /// Registers a request. It counts as open until the returned value is dropped.
     pub fn begin(self: &Arc<Self>) -> OpenRequest {
         let mut state = self.lock();
         let number = state.next;
@@ -49,19 +50,19 @@ impl Activity {
         OpenRequest { activity: self.clone(), number }
     }
 
-    /// True if a request is open.
+    /// True if the connection has an open request.
     pub fn has_open(&self) -> bool {
         !self.lock().open.is_empty()
     }
 
-    /// Returns how long the client may still do nothing; zero if that was too long. `None` while
-    /// the service has work.
+    /// Returns the time after which the connection counts as idle, zero if it is idle already.
+    /// `None` while every open request waits for the service, not for the client.
     pub fn time_left(&self, limits: &Limits) -> Option<Duration> {
         let state = self.lock();
         let (since, limit) = match state.open.values().flatten().min() {
             Some(since) => (*since, limits.write_time),
             None if !state.open.is_empty() => return None,
-            // The connection has sent nothing yet.
+            // The connection has no request yet.
             None if state.next == 0 => (state.changed, limits.head_time),
             None => (state.changed, limits.idle_time),
         };
@@ -69,7 +70,7 @@ impl Activity {
     }
 }
 
-/// An open request of a connection.
+/// An open request of a connection. Dropping it ends the request.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     activity: Arc<Activity>,
@@ -77,13 +78,14 @@ pub(super) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Notes that the client must take a part of the answer, or that the service has work.
+    /// Records that the request now waits for the client to take a part of the answer, or for the
+    /// service.
     fn set_waiting(&self, waits_for_client: bool) {
         let since = waits_for_client.then(Instant::now);
         self.activity.lock().open.insert(self.number, since);
     }
 
-    /// Returns the body of the answer, which ends the request.
+    /// Wraps the body of the answer. The request ends when the body is dropped.
     pub fn watch(self, body: axum::body::Body) -> WatchedBody {
         self.set_waiting(true);
         WatchedBody { body, rest: Bytes::new(), request: self }
@@ -98,11 +100,11 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The body of an answer. It notes when the client takes a part.
+/// The body of an answer. It records when the client takes a part.
 #[derive(Debug)]
 pub(super) struct WatchedBody {
     body: axum::body::Body,
-    /// The rest of a large part.
+    /// The bytes of the last part that hyper has not got yet.
     rest: Bytes,
     request: OpenRequest,
 }

@@ -1,4 +1,4 @@
-//! One connection: its protocol, its limits, and its end.
+//! Serves one connection: HTTP/1 or HTTP/2, with limits, until it is closed.
 
 use super::activity::Activity;
 use crate::doors::app::App;
@@ -17,12 +17,12 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_rustls::Accept;
 
-/// Maximum number of requests that one HTTP/2 connection may have open.
+/// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
 /// Maximum number of bytes of the head of a request.
 const MAX_HEAD_BYTES: usize = 32 << 10;
 
-/// One connection that was accepted.
+/// An accepted connection, and the state that its requests share.
 pub(super) struct Connection {
     pub router: Router,
     pub app: Arc<App>,
@@ -32,8 +32,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Serves requests until the client or the service ends the connection. A client that does
-    /// nothing is disconnected.
+    /// Serves requests until the client disconnects or the service stops. Closes the connection of
+    /// an idle client.
     pub async fn serve(mut self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
         let limits = *self.app.service().limits();
         let builder = builder(limits.head_time);
@@ -50,11 +50,13 @@ impl Connection {
         loop {
             let pause = match is_closing {
                 true => limits.head_time,
-                // The service has work: look again later.
+                // While the service works on a request, the client cannot be idle: look again
+                // later.
                 false => activity.time_left(&limits).unwrap_or(limits.write_time),
             };
             tokio::select! {
-                // An error concerns one client, which has gone or sent no HTTP.
+                // An error ends only this connection: its client has disconnected, or did not send
+                // HTTP.
                 _ = &mut connection => return,
                 Ok(()) = self.stopping.changed() => connection.as_mut().graceful_shutdown(),
                 () = tokio::time::sleep(pause) => {
@@ -67,7 +69,8 @@ impl Connection {
                         if activity.has_open() {
                             return;
                         }
-                        // The client may have sent a request just now, which is answered.
+                        // Closes in order, because the client may be sending a request at this
+                        // moment. That request is still answered.
                         connection.as_mut().graceful_shutdown();
                         is_closing = true;
                     }
@@ -76,7 +79,8 @@ impl Connection {
         }
     }
 
-    /// Serves requests over TLS.
+    /// Completes the TLS handshake, at most for the limit `head_time`, and serves requests over
+    /// TLS.
     pub async fn serve_tls(self, handshake: Accept<TcpStream>) {
         let limit = self.app.service().limits().head_time;
         if let Ok(Ok(stream)) = tokio::time::timeout(limit, handshake).await {
@@ -91,7 +95,7 @@ fn builder(head_time: Duration) -> auto::Builder<TokioExecutor> {
         .http1()
         .timer(TokioTimer::new())
         .header_read_timeout(head_time)
-        // A client may close its half after its request.
+        // Some clients close their sending side after the request. They still get their answer.
         .half_close(true)
         .max_buf_size(MAX_HEAD_BYTES);
     builder

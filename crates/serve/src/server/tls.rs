@@ -1,4 +1,5 @@
-//! TLS with a certificate and a key from files, which are read again when they change.
+//! TLS settings from a certificate file and a key file. New connections use a changed certificate
+//! without a restart.
 
 use crate::rules::StartError;
 use arc_swap::ArcSwap;
@@ -12,16 +13,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 
-/// The files of the certificate chain and of the private key, with the settings made from them.
+/// The paths of the certificate chain and of the private key, and the TLS settings made from the
+/// files.
 pub(super) struct TlsFiles {
     chain: PathBuf,
     key: PathBuf,
     config: ArcSwap<ServerConfig>,
-    /// The content of the files when they were last read.
+    /// The content of both files when they were last read, to detect changes.
     content: Mutex<Content>,
 }
 
-/// The content of the files of the certificate chain and of the key.
+/// The bytes of the two files.
 #[derive(PartialEq, Eq)]
 struct Content {
     chain: Vec<u8>,
@@ -29,7 +31,7 @@ struct Content {
 }
 
 impl TlsFiles {
-    /// Reads the files.
+    /// Reads both files and creates the TLS settings.
     ///
     /// # Errors
     /// If a file cannot be read, or the key does not belong to the certificate.
@@ -39,10 +41,10 @@ impl TlsFiles {
         Ok(TlsFiles { chain, key, config, content: Mutex::new(content) })
     }
 
-    /// Reads the files again. If they have changed, new connections use the new certificate.
+    /// Reads both files again. If their content has changed, new connections use it.
     ///
     /// # Errors
-    /// As [`TlsFiles::read`]. The old certificate is then kept.
+    /// As [`TlsFiles::read`]. New connections then use the old settings.
     pub fn reload(&self) -> Result<(), StartError> {
         let content = Content::read(&self.chain, &self.key)?;
         let mut known = self.content.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,7 +55,7 @@ impl TlsFiles {
         Ok(())
     }
 
-    /// Begins the handshake of a new connection.
+    /// Begins the TLS handshake of a new connection.
     pub fn accept(&self, stream: TcpStream) -> Accept<TcpStream> {
         TlsAcceptor::from(self.config.load_full()).accept(stream)
     }
@@ -69,7 +71,7 @@ impl Content {
         Ok(Content { chain: read(chain)?, key: read(key)? })
     }
 
-    /// Returns the settings of TLS. `chain` and `key` name the files in errors.
+    /// Creates the TLS settings. The paths `chain` and `key` appear only in errors.
     fn to_config(&self, chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&self.chain).collect();
         let certificates = certificates.map_err(|error| file_error(chain, error.to_string()))?;

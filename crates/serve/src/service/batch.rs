@@ -1,4 +1,4 @@
-//! Many decisions: a stream of lines, of which each has its own answer or its own error.
+//! Batches: many messages for one entry. Each message gets its own answer or its own error.
 
 use super::Service;
 use super::decide::{Decider, Unanswered};
@@ -17,7 +17,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// The settings that all messages of a batch share.
+/// The settings that apply to all messages of a batch.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct BatchSettings {
@@ -28,7 +28,7 @@ pub(crate) struct BatchSettings {
     pub analysis: bool,
 }
 
-/// A batch as one JSON object: the settings, and the messages as an array.
+/// A batch as one JSON object: the settings, and an array of the messages.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct BatchRequest<'m> {
@@ -47,7 +47,8 @@ pub(crate) struct BatchRequest<'m> {
 }
 
 impl BatchRequest<'_> {
-    /// Returns where the messages are in `body`, the text of this request.
+    /// Returns the byte range of each message in `body`. `body` must be the text from which this
+    /// request was read.
     pub fn message_ranges(&self, body: &[u8]) -> Vec<Range<usize>> {
         let ranges = self.messages.iter().map(|message| {
             let text = message.get();
@@ -63,27 +64,28 @@ impl BatchRequest<'_> {
     }
 }
 
-/// How the answers of a batch are written.
+/// The form in which the answers of a batch are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// Each answer ends with a line feed. Blank lines have no answer.
+    /// One answer per line. Blank lines have no answer.
     Lines,
-    /// The answers are the elements of a JSON array, without the bracket at its end.
+    /// The elements of a JSON array. The closing bracket is left to the caller.
     Array,
 }
 
-/// A batch of messages for one entry.
+/// A batch of messages: the rules and the entry that decide them, and the form of the answers.
 #[derive(Clone)]
 pub(crate) struct Batch {
     set: Arc<RuleSet>,
     entry: Option<String>,
     options: AnswerOptions,
     layout: Layout,
-    /// The trace of the caller, for the log.
+    /// The trace id that the caller has sent, for the decision log.
     trace: Option<TraceId>,
 }
 
-/// Consecutive messages that are answered together. A line over the limit is `None`.
+/// Consecutive messages that are answered together. `None` is a line that was dropped because it is
+/// longer than the limit.
 #[derive(Debug)]
 pub(crate) struct Block {
     /// The number of the first message, from 1.
@@ -92,10 +94,10 @@ pub(crate) struct Block {
 }
 
 impl Batch {
-    /// Begins a batch.
+    /// Creates a batch. Checks its rules and its entry before a message is answered.
     ///
     /// # Errors
-    /// If there are no such rules or entry.
+    /// If the service has no such rules, or the rules have no such entry.
     pub fn new(
         service: &Service,
         settings: BatchSettings,
@@ -110,15 +112,15 @@ impl Batch {
         Ok(Batch { set: set.clone(), entry, options, layout, trace })
     }
 
-    /// Maximum number of messages of a block, so that the answers of a block take little memory. An
-    /// explanation may have a thousand times the size of its message.
+    /// Returns the maximum number of messages of a block. Blocks with explanations are smaller,
+    /// because an explanation can be a thousand times as long as its message.
     pub fn block_size(&self) -> usize {
         let AnswerOptions { matched, explanation, analysis, .. } = self.options;
         if matched || explanation || analysis { 16 } else { 1024 }
     }
 
-    /// Answers the messages of a block, in order. A message without an answer has an error in its
-    /// place.
+    /// Answers the messages of a block, in order. If a message cannot be decided, its answer is an
+    /// error.
     ///
     /// # Errors
     /// If the deadline has passed, or the decision log cannot be written.
@@ -145,7 +147,7 @@ impl Batch {
     }
 }
 
-/// The answers of a block.
+/// The answers of a block while they are written.
 struct BlockAnswers<'b> {
     batch: &'b Batch,
     log: Option<&'b DecisionLog>,
@@ -155,8 +157,7 @@ struct BlockAnswers<'b> {
 }
 
 impl BlockAnswers<'_> {
-    /// Waits until the lines of the decision log are on the disk, if the log promises that, and
-    /// returns the answers.
+    /// Waits for the receipts of the decision log, and returns the answers as bytes.
     fn finish(self) -> Result<Vec<u8>, Problem> {
         let BlockAnswers { out, receipts, deadline, .. } = self;
         let written = async {
@@ -169,10 +170,10 @@ impl BlockAnswers<'_> {
         Ok(out)
     }
 
-    /// Answers a line.
+    /// Answers one message, or writes its error. `number` is the number of its line.
     ///
     /// # Errors
-    /// If the log has no room for the decision until the deadline.
+    /// If the decision log still has no memory for the decision at the deadline.
     fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
         let room = match self.log {
             Some(log) => match log.room(message.len()) {
@@ -220,6 +221,6 @@ impl BlockAnswers<'_> {
 }
 
 fn write_error(line: u64, error: LineError<'_>, out: &mut Vec<u8>) {
-    // Texts and numbers can always be written as JSON.
+    // Writing to memory cannot fail, and the error consists of texts and numbers.
     let _ = serde_json::to_writer(out, &RejectedLine { line, error });
 }

@@ -1,4 +1,4 @@
-//! One decision.
+//! Decides one message: the decision, its answer, its counts and its line in the decision log.
 
 use super::Service;
 use crate::limits::Deadline;
@@ -27,26 +27,27 @@ pub struct DecideRequest<'m> {
     /// The name of the rules; optional if the service has only one rule set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
-    /// The entry (table, choice, router or flow set) that decides.
+    /// The entry (table, choice, router or flow set) that decides. `None` for the default entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// The message, as JSON text.
     #[serde(borrow)]
     pub message: &'m RawValue,
-    /// Whether to explain the decision.
+    /// Whether the answer contains an explanation of the decision.
     #[serde(default)]
     pub explain: bool,
-    /// Whether to list all routes that hold.
+    /// Whether the answer lists all routes whose conditions hold.
     #[serde(default)]
     pub matched: bool,
-    /// Whether to analyse the text of the message.
+    /// Whether the answer contains an analysis of the message's text.
     #[serde(default)]
     pub analysis: bool,
-    /// A route; the answer then says what would have to change for the message to reach it.
+    /// The name of a route. The answer then says which changes of the message would lead to this
+    /// route.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why_not: Option<String>,
-    /// Whether to record the message with the decision, for rules that read a history. Without it,
-    /// the decision sees the recorded messages, and changes nothing.
+    /// Whether to record the message in the history together with the decision. If false, the
+    /// decision can read the recorded messages, and does not change them.
     #[serde(default)]
     pub record: bool,
 }
@@ -66,12 +67,13 @@ impl<'m> DecideRequest<'m> {
         }
     }
 
-    /// True if the request asks for parts that show how the rules decide.
+    /// True if the request asks for something that shows how the rules decide. Then it needs the
+    /// scope `explain`.
     pub(crate) fn explains(&self) -> bool {
         self.explain || self.matched || self.why_not.is_some()
     }
 
-    /// Returns the request as JSON text. The text of the message is unchanged.
+    /// Returns the request as JSON text. The message keeps its text.
     ///
     /// # Errors
     /// If it cannot be written, which would be a bug.
@@ -80,22 +82,23 @@ impl<'m> DecideRequest<'m> {
     }
 }
 
-/// A decision with its answer.
+/// A decision, and the answer that contains it.
 pub struct Decided {
-    /// The decision; for a flow that a classifier found, the decision of the keyword patterns.
+    /// The decision. If a classifier found the flow, this is the decision of the keyword patterns,
+    /// which chose none.
     pub decision: Decision,
-    /// The name of the chosen statement, or of the flow that a classifier found.
+    /// The name of the chosen statement, or of the flow that a classifier chose. `None` if nothing
+    /// was chosen.
     pub route: Option<String>,
-    /// The answer as JSON text: the decision as the library writes it, and the parts that the
-    /// request asks for.
+    /// The answer as JSON text: the decision, and the further parts that the request asks for.
     pub body: Vec<u8>,
-    /// The rules that decided.
+    /// The rule set that decided.
     pub set: Arc<RuleSet>,
-    /// Says when the line of the decision log is on the disk.
+    /// The receipt for the line in the decision log.
     pub(crate) receipt: Receipt,
 }
 
-/// The reason why a message has no answer.
+/// The reason why a message gets no answer: invalid JSON, or another error.
 pub(super) enum Unanswered {
     Invalid(JsonError),
     Problem(Problem),
@@ -128,33 +131,34 @@ impl From<Unanswered> for Problem {
     }
 }
 
-/// The rules and the entry that decide a message, and the wanted parts of the answer.
+/// Everything that decides one message: the rules, the entry, and the parts that the answer must
+/// have.
 #[derive(Clone, Copy)]
 pub(super) struct Decider<'a> {
     pub set: &'a RuleSet,
     pub version: &'a Version,
     pub entry: &'a str,
     pub options: AnswerOptions,
-    /// The route that the caller expected.
+    /// The name of the route for which the answer must say why it was not chosen.
     pub why_not: Option<&'a str>,
     pub log: Option<&'a DecisionLog>,
     pub deadline: Deadline,
     /// Whether to record the message in the history.
     pub record: bool,
-    /// The trace of the caller, for the log.
+    /// The trace id that the caller has sent, for the decision log.
     pub trace: Option<TraceId>,
 }
 
-/// The answer to one message, which the caller of the service has not seen yet.
+/// A decision after its answer was written.
 pub(super) struct Answered {
     pub decision: Decision,
     pub route: Option<String>,
-    /// Whether a classifier found the route.
+    /// Whether a classifier chose the route.
     pub by_classifier: bool,
     pub receipt: Receipt,
 }
 
-/// An answer with the explanation why a route was not chosen.
+/// An answer, with the explanation why the route in the request was not chosen.
 #[derive(Serialize)]
 struct WithWhyNot<'a, A> {
     #[serde(flatten)]
@@ -164,15 +168,16 @@ struct WithWhyNot<'a, A> {
 }
 
 impl Service {
-    /// Decides one message, and counts the decision.
+    /// Decides one message, counts the decision, and adds it to the decision log.
     ///
     /// # Errors
-    /// If there are no such rules, entry or route, or the message is not a JSON object.
+    /// If the service has no such rules, entry or route, or the message is not a JSON object.
     pub fn decide(&self, request: &DecideRequest<'_>) -> Result<Decided, Problem> {
         self.decide_before(request, Deadline::after(self.limits().deadline), None)
     }
 
-    /// True if the answer to a request takes more than some microseconds.
+    /// True if answering can take longer than some microseconds, so that the answer must run on a
+    /// thread that may block.
     ///
     /// # Errors
     /// If there are no such rules.
@@ -181,10 +186,12 @@ impl Service {
         Ok(request.explains() || request.analysis || version.must_prepare())
     }
 
-    /// Decides one message before the deadline, and counts the decision.
+    /// Decides one message before the deadline, counts the decision, and adds it to the decision
+    /// log.
     ///
     /// # Errors
-    /// As [`Service::decide`], or if the deadline has passed.
+    /// As [`Service::decide`], or if the deadline has passed, or the decision log has no memory
+    /// left.
     pub(crate) fn decide_before(
         &self,
         request: &DecideRequest<'_>,
@@ -219,9 +226,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. With a
-    /// `line`, the answer is a line of a stream and begins with the number of the line.
-    /// `room` is the place of the decision in the log.
+    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`
+    /// is given, the answer contains it as the number of the line. `room` is the memory that the
+    /// decision log has reserved.
     pub fn answer(
         &self,
         text: &[u8],
@@ -271,14 +278,14 @@ impl Decider<'_> {
         matched || explanation || analysis || self.why_not.is_some()
     }
 
-    /// True if a classifier may choose the flow of the message.
+    /// True if an intent classifier must choose the flow, because the keyword patterns chose none.
     fn asks_classifier(&self, decision: &Decision) -> bool {
         let is_undecided = decision.chosen().is_none() && decision.refusal().is_none();
         self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided
     }
 
-    /// Decides with the rules as they are compiled in full, and with the history if they read one.
-    /// The optional parts of the answer then belong to the same rules as the decision.
+    /// Decides with the fully compiled rules, and with the history if the rules read one. So the
+    /// explanation and the other parts come from the same rules as the decision.
     fn write_answer(
         &self,
         text: &[u8],
@@ -288,7 +295,8 @@ impl Decider<'_> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
-        // To record a message while its history is read would copy the history.
+        // `decide_and_record` reads the history itself. If this function read it too, both would
+        // share the messages, and recording would have to copy them.
         let past = match self.record && !self.wants_parts() {
             true => Past::default(),
             false => rules.past(store, &message).map_err(|error| Problem::broken(error.to_string()))?,
@@ -302,7 +310,7 @@ impl Decider<'_> {
         let decision = decision.with_generation(self.version.generation()?);
         let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;
         let why_not = why_not.map(WhyNot::masked);
-        // The search for the remedy takes most of the time.
+        // `why_not` takes most of the time, so the deadline is checked after it.
         if why_not.is_some() {
             self.deadline.check()?;
         }
@@ -321,7 +329,7 @@ impl Decider<'_> {
     }
 }
 
-/// Writes a decision without further parts.
+/// Writes an answer that contains only the decision.
 fn write_plain(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
     out.push(b'{');
     if let Some(line) = line {

@@ -1,4 +1,5 @@
-//! Payloads, workflows, analyses and tests.
+//! Requests that are not decisions: judging payloads, running workflows, analysing texts, recording
+//! messages, and running tests.
 
 use super::Service;
 use crate::limits::Deadline;
@@ -32,7 +33,7 @@ pub(crate) struct JudgeRequest<'m> {
     strict: bool,
 }
 
-/// A request to run a workflow: from the start with an input, or a saved run.
+/// A request to run a workflow from the start with `input`, or to continue the saved run `resume`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowRequest<'m> {
@@ -42,30 +43,31 @@ pub(crate) struct WorkflowRequest<'m> {
     input: Option<&'m RawValue>,
     #[serde(default)]
     resume: Option<SavedRun>,
-    /// Whether to run the failed nodes of a saved run again.
+    /// Whether to run the failed nodes of the saved run again.
     #[serde(default)]
     retry_failed: bool,
     #[serde(default)]
     step_limit: Option<usize>,
 }
 
-/// The end of a run, or its state at the deadline.
+/// The answer to a workflow request: the report of the run, and its state if the run is not
+/// complete.
 #[derive(Serialize)]
 struct WorkflowAnswer {
     complete: bool,
     report: Report,
-    /// The state of a run that is not complete, for `resume`.
+    /// The state of an incomplete run, which a request can send as `resume`.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<Box<RawValue>>,
-    /// Why a run that is not complete has no `saved`.
+    /// The reason why an incomplete run has no `saved`.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_saved: Option<String>,
 }
 
-/// Maximum number of steps of a run, which bounds its report. A resumed run counts its earlier
-/// steps.
+/// Maximum number of steps of a run, which bounds the size of its report. A resumed run counts its
+/// earlier steps too.
 pub(crate) const MAX_STEPS: usize = 10_000;
-/// Number of bytes of a request that resumes a run, without the run.
+/// Estimated number of bytes of a request that resumes a run, without the saved run.
 const RESUME_BYTES: usize = 256;
 
 /// A request to analyse the text of a message.
@@ -78,7 +80,7 @@ pub(crate) struct AnalyzeRequest<'m> {
     message: &'m RawValue,
 }
 
-/// A request to record a message that is not decided.
+/// A request to record a message in the history without deciding it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ObserveRequest<'m> {
@@ -88,19 +90,20 @@ pub(crate) struct ObserveRequest<'m> {
     message: &'m RawValue,
 }
 
-/// A request to run the `test` blocks.
+/// A request to run the `test` blocks of a rule set.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TestRequest {
     pub rules: Option<String>,
 }
 
-/// Reads a part of a request as the library reads messages, which refuses repeated keys.
+/// Parses a JSON value of a request with the library's parser, which refuses objects with repeated
+/// keys.
 fn read_json(text: &RawValue) -> Result<Json, Problem> {
     Ok(parse_bytes(text.get().as_bytes())?)
 }
 
-/// Reads an object of a request; without one, returns an empty object.
+/// Parses a JSON object of a request with the library's parser. Returns an empty object for `None`.
 fn read_object(text: Option<&RawValue>) -> Result<Map<String, Json>, Problem> {
     text.map_or_else(|| Ok(Map::new()), |text| Ok(parse_object_bytes(text.get().as_bytes())?))
 }
@@ -114,10 +117,12 @@ fn judge_problem(error: JudgeError) -> Problem {
 }
 
 impl Service {
-    /// Judges a payload by the `payload` statement `kind`. Returns the judgement as JSON text.
+    /// Judges a payload by the `payload` statement named `kind`. Returns the judgement as JSON
+    /// text.
     ///
     /// # Errors
-    /// If there is no such kind, or the payload, context or options do not fit.
+    /// If the rules have no such statement, or the payload, context or options do not have its
+    /// form.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
         let version = self.set(request.rules.as_deref())?.active();
         let mut judge = Judge::new(version.rules()?, kind).map_err(judge_problem)?;
@@ -135,12 +140,13 @@ impl Service {
         to_bytes(&judge.judge(&Json::Object(payload)))
     }
 
-    /// Runs a workflow until it ends, or until the deadline is so near that its state must be
-    /// answered. The nodes may be of the kinds `echo`, `loop` and `vote`, which call no other
-    /// program. Must run on a thread of the runtime that may block.
+    /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can
+    /// still be sent. Nodes may have the kinds `echo`, `loop` and `vote`. These kinds call no other
+    /// program. Must run on a thread of the tokio runtime that may block.
     ///
     /// # Errors
-    /// If there is no such workflow, or it cannot run here.
+    /// If the rules have no such workflow, a node has another kind, or the saved run does not fit
+    /// the workflow.
     pub(crate) fn run_workflow(
         &self,
         name: &str,
@@ -183,7 +189,8 @@ impl Service {
         to_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
-    /// Returns the text of a saved run, or why a request could not resume it.
+    /// Returns the JSON text of a saved run. If the text is too long for a request, returns the
+    /// reason instead.
     fn saved_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;
@@ -198,10 +205,11 @@ impl Service {
         Ok((None, Some(why)))
     }
 
-    /// Analyses the text of a message. Returns the analysis as JSON text.
+    /// Analyses the text of a message, for example its language and entities. Returns the analysis
+    /// as JSON text.
     ///
     /// # Errors
-    /// If the message is not a JSON object, or the intents cannot be learned.
+    /// If the message is not a JSON object, or the intent classifier cannot be trained.
     pub(crate) fn analyze(&self, request: &AnalyzeRequest<'_>) -> Result<Vec<u8>, Problem> {
         let version = self.set(request.rules.as_deref())?.active();
         let rules = version.rules()?;
@@ -212,10 +220,10 @@ impl Service {
         to_bytes(&analysis)
     }
 
-    /// Records a message in the history, without a decision.
+    /// Records a message in the history without deciding it.
     ///
     /// # Errors
-    /// If the rules keep no history, or the message has no time or no key.
+    /// If the rules read no history, or the message lacks the field of the time or of the key.
     pub(crate) fn observe(&self, request: &ObserveRequest<'_>) -> Result<Json, Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
@@ -225,10 +233,11 @@ impl Service {
         Ok(json!({ "observed": true }))
     }
 
-    /// Runs the `test` blocks of the rules in force. Values of `@private` fields are masked.
+    /// Runs the `test` blocks of the rules in force. Returns the outcome of each test. Values of
+    /// `@private` fields are masked.
     ///
     /// # Errors
-    /// If there are no such rules.
+    /// If no rule set has this name.
     pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
         let version = self.set(request.rules.as_deref())?.active();
         let rules = version.rules()?;

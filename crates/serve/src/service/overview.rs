@@ -1,4 +1,4 @@
-//! The description of the rules in force: `GET /v1/rules`.
+//! Describes the rules in force, for `GET /v1/rules` and `GET /v1/rules/{rules}`.
 
 use super::Service;
 use super::other::to_bytes;
@@ -10,7 +10,8 @@ use rulec_lang::value::format_datetime;
 use serde_json::{Map, Value as Json, json};
 
 impl Service {
-    /// Describes all rule sets in short, and the end of the decision log, as JSON text.
+    /// Returns a short description of every rule set, and the end of the decision log, as JSON
+    /// text.
     ///
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
@@ -21,11 +22,11 @@ impl Service {
         to_bytes(&json!({ "version": env!("CARGO_PKG_VERSION"), "rules": sets?, "log": log }))
     }
 
-    /// Describes one rule set in full, as JSON text. Returns its entity tag, and no text if the
-    /// caller has given this tag as `known`.
+    /// Returns the entity tag of a rule set, and its full description as JSON text. Leaves out the
+    /// description if the tag equals `known`, the tag that the caller has read before.
     ///
     /// # Errors
-    /// If there are no such rules.
+    /// If no rule set has this name.
     pub(crate) fn describe(&self, name: &str, known: &[u8]) -> Result<(String, Option<Vec<u8>>), Problem> {
         let set = self.set(Some(name))?;
         let (version, texts) = set.settled()?;
@@ -37,7 +38,8 @@ impl Service {
     }
 }
 
-/// Describes one version of a rule set in full.
+/// Returns the full description of one version: the short one, and the entries, schemas, findings
+/// and texts.
 fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
     let mut description = short(set, version)?;
     let rules = version.rules()?;
@@ -59,8 +61,8 @@ fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem>
 }
 
 impl Service {
-    /// Checks the text of rules. Returns `ok` and the `findings`: errors, warnings, and what the
-    /// analysis finds.
+    /// Compiles and analyses the text of rules. Returns an object with `ok` (no error) and
+    /// `findings` (errors, warnings and findings of the analysis).
     pub(crate) fn check(text: &str) -> Json {
         match compiler().compile_text(text) {
             Ok(rules) => json!({ "ok": true, "findings": findings(&rules) }),
@@ -107,7 +109,8 @@ fn kind_name(kind: TableKind) -> &'static str {
     }
 }
 
-/// Returns the JSON Schema of the arguments of each handler that the rules can select.
+/// Returns an object with the JSON Schema of the arguments of each handler that the rules can
+/// select.
 fn handler_schemas(rules: &Rules) -> Json {
     let schemas =
         rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));
@@ -120,7 +123,7 @@ fn payload_schemas(rules: &Rules) -> Json {
     Json::Object(schemas.collect::<Map<String, Json>>())
 }
 
-/// Returns the warnings of the compiler, and the findings of the analysis.
+/// Returns the warnings of the compiler, then the findings of the analysis.
 fn findings(rules: &Rules) -> Json {
     let analysed = rules.analyse();
     let found = rules.warnings().iter().chain(analysed.iter().map(|finding| &finding.diagnostic));

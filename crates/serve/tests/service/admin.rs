@@ -1,4 +1,4 @@
-//! The rules in force: what the service says about them, and how they change.
+//! Tests of the answers about the active rules, and of the operations that change the rules.
 
 use super::{RULES, Running, start, start_with, write_rules};
 use rulec_serve::Options;
@@ -177,8 +177,8 @@ async fn an_answer_has_the_generation_of_the_rules_that_decided() {
     }
 }
 
-/// The entity tag, the generation, the text and the handlers of a description belong together, also
-/// while the rules are edited.
+/// The entity tag, the generation, the text and the handlers of one answer belong to the same
+/// version of the rules. This holds also while the rules are edited.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_description_is_of_one_generation() {
     let service = start_with("default -> chat", with_tokens).await;

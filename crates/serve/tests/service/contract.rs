@@ -1,6 +1,6 @@
-//! The service and its own description: random requests, right and wrong, to every operation of
-//! the OpenAPI document. No answer is an error of the service, and each answer is documented.
-//! `RULEC_TIMES=50` sends fifty times as many.
+//! Tests that the service obeys its OpenAPI document. Sends random requests, valid and invalid, to
+//! every operation. No answer may have a status of 500 or more, and each answer must be documented.
+//! `RULEC_TIMES=50` sends fifty times as many requests.
 
 use super::admin::with_tokens;
 use super::support::random::Random;
@@ -15,7 +15,7 @@ fn document() -> Json {
     serde_json::from_str(include_str!("../../openapi.json")).expect("JSON")
 }
 
-/// Returns a body that is right or nearly right for an operation.
+/// Returns a random body that is valid or almost valid for an operation.
 fn body(path: &str, random: &mut Random) -> Json {
     let message = json!({ "text": random.pick(&["refund", "human", "x"]), "n": random.below(200) });
     let subject = json!({ "type": "user", "id": "a" });
@@ -45,7 +45,7 @@ fn body(path: &str, random: &mut Random) -> Json {
     mutated(whole, random)
 }
 
-/// Changes a part of a value now and then.
+/// Replaces, removes or adds parts of a value, each with a chance of a few percent.
 fn mutated(value: Json, random: &mut Random) -> Json {
     if random.chance(4) {
         return random_value(random);
@@ -92,7 +92,8 @@ fn address(path: &str, random: &mut Random) -> String {
 }
 
 impl Running {
-    /// Sends a request and checks the answer against the description of the operation.
+    /// Sends a random request to an operation, and checks that the answer agrees with the
+    /// description of the operation.
     async fn check_operation(&self, document: &Json, method: &str, path: &str, random: &mut Random) {
         let operation = &document["paths"][path][method];
         let verb = method.to_uppercase().parse().expect("a method");
@@ -110,7 +111,8 @@ impl Running {
         }
         let what = format!("{method} {address} {sent}");
         let response = self.send(request).await;
-        // A workflow, a shadow or the readiness may say 503, but here nothing is overloaded.
+        // Some operations answer 503 if the service is overloaded or not ready. In this test,
+        // neither happens.
         assert!(response.status < 500, "{what}: {} {}", response.status, response.text());
         let described = operation["responses"].get(response.status.to_string());
         let described = described.unwrap_or(&operation["responses"]["default"]);

@@ -81,7 +81,8 @@ async fn errors_are_problems_with_the_codes_of_the_library() {
     assert_eq!(service.send(request).await.status, 415);
 }
 
-/// Many lines of every kind, and the answers that `rulec run` prints for them.
+/// Returns `count` lines of several kinds: valid messages, empty lines and invalid JSON. Also
+/// returns the lines that `rulec run` prints for them.
 fn lines_and_answers(rules: &Rules, count: usize) -> (String, String) {
     let (mut lines, mut answers) = (String::new(), String::new());
     for number in 1..=count {

@@ -1,6 +1,6 @@
-//! The service and the library: the shared cases of all engines, and random programs with random
-//! messages. Each answer must have the library's bytes. `RULEC_TIMES=50` compares fifty times as
-//! many programs.
+//! Compares the service with the library, on the shared cases of all engines and on random programs
+//! with random messages. Each answer must have the same bytes as the library's answer.
+//! `RULEC_TIMES=50` compares fifty times as many programs.
 
 use super::admin::{SECRET_HASH, with_tokens};
 use super::support::generate::{Generator, message};
@@ -44,7 +44,7 @@ fn expected_lines(rules: &Rules, entry: &str, messages: &[String]) -> String {
 }
 
 impl Running {
-    /// Puts rules into force: first as shadow rules, which are then promoted.
+    /// Makes rules active: sets them as shadow rules, and promotes these.
     async fn put_rules(&self, text: &str) {
         let url = format!("{}/v1/rules/support", self.url);
         let shadow = self.client.put(format!("{url}/shadow")).json(&json!({ "text": text }));
@@ -67,7 +67,7 @@ impl Running {
 
     /// Compares the answers of the service with the answers of the library.
     async fn compare(&self, rules: &Rules, entry: &str, messages: &[String], what: &str) {
-        // The answers to choices have further parts, which `rulec run` prints too.
+        // For a choice, the service's answer has additional fields, like the output of `rulec run`.
         let is_choice = rules.entry(entry).is_ok_and(|entry| entry.kind() == rulec::TableKind::Choice);
         if !is_choice {
             let (found, expected) =
@@ -106,8 +106,8 @@ impl Running {
     }
 }
 
-/// Removes the report that a message has no key of the history. Only the service reports it: its
-/// history is empty, while the library decides here without a history.
+/// Removes `history_gap`, the report that a message has no key for the history. Only the service
+/// reports this. It decides with an empty history, but the library decides here without a history.
 fn without_gap(answers: &str) -> String {
     answers.replace(r#","history_gap":"no_key""#, "")
 }

@@ -1,4 +1,5 @@
-//! The doors of other protocols, each by its published contract.
+//! Tests of the doors (adapters) for other protocols. Each must follow the published contract of
+//! its protocol.
 
 use super::{Running, start, start_with};
 use serde_json::{Value as Json, json};
@@ -26,7 +27,7 @@ async fn opa_s_data_api_is_answered() {
     assert_eq!(result, format!("{{\"result\":{plain}}}"));
     assert_eq!(service.post("/v1/data", "{}").await.text(), "{}");
     assert_eq!(service.post("/v1/data", "{").await.status, 400);
-    // OPA says so of a path that names nothing.
+    // OPA answers a path that names nothing with an empty object.
     let undefined = service.post("/v1/data/nothing", &body).await;
     assert_eq!((undefined.status, undefined.text().as_str()), (200, "{}"));
 }
@@ -98,7 +99,7 @@ route plain when amount == decimal("0.1000000000000000000001") -> allow
 default -> deny
 "#;
 
-/// A message goes through each door as the text that the client has sent.
+/// Each door passes a message on as the exact text that the client has sent.
 #[tokio::test]
 async fn exact_decimals_stay_exact() {
     let service = start(EXACT).await;
@@ -150,14 +151,14 @@ async fn envoy_s_checks_are_answered_by_status() {
     {
         assert_eq!(check(method, path, team).await.status, 403, "{method} {path}");
     }
-    // Envoy passes on what the browser of its client has sent.
+    // Envoy passes on the headers that the browser of its client has sent.
     let request = service.client.get(format!("{}/ext_authz/public/a", service.url)).header("x-team", "a");
     let request = request.header("origin", "https://shop.example").header("sec-fetch-site", "same-site");
     assert_eq!(service.send(request).await.status, 200);
 }
 
-/// A page may ask the other doors with `OPTIONS` before its request. Envoy takes any answer with
-/// the status 200 for consent.
+/// At the other doors, a browser may send `OPTIONS` before its request, and the service permits it.
+/// Envoy takes any answer with the status 200 as permission. So the rules must decide such a check.
 #[tokio::test]
 async fn envoy_s_check_of_options_is_decided() {
     let service =
@@ -172,7 +173,7 @@ async fn envoy_s_check_of_options_is_decided() {
     }
 }
 
-/// Rules see a header that is sent several times as one text, and the path without the prefix.
+/// Rules read the values of a repeated header as one text. They read the path without the prefix.
 #[tokio::test]
 async fn envoy_s_request_is_read_as_a_whole() {
     const RULES: &str = r#"
@@ -182,7 +183,7 @@ default -> deny
     let service = start(RULES).await;
     let request = service.client.get(format!("{}/ext_authz/", service.url));
     assert_eq!(service.send(request.header("x-team", "a").header("x-team", "b")).await.status, 200);
-    // The HTTP/2 client sends the host in the address.
+    // The HTTP/2 client sends the host in the address, not as a header.
     let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().expect("a client");
     let request = client.get(format!("{}/ext_authz/", service.url));
     assert_eq!(service.send(request.header("x-team", "a, b")).await.status, 200);

@@ -1,4 +1,5 @@
-//! The decision log: its modes, its chain, and what a killed process leaves.
+//! Tests of the decision log: its modes, its hash chain, and the lines that a killed process
+//! leaves.
 
 use super::{RULES, Running, options, start_with, write_rules};
 use rulec_report::chain::ChainVerifier;
@@ -29,7 +30,7 @@ async fn start_logging(change: impl FnOnce(&mut LogOptions)) -> Running {
     .await
 }
 
-/// Checks the chain of these files, in order, and returns their lines.
+/// Verifies the hash chain of a log in these files, given in order. Returns the lines of the log.
 #[track_caller]
 fn read_log(paths: &[PathBuf]) -> Vec<Json> {
     let key = rulec::SigningKey::from_pem(KEY).expect("a key").verifying_key();
@@ -75,7 +76,7 @@ async fn a_line_is_on_the_disk_before_the_answer() {
         (&found[0]["route"], &found[0]["rules"], &found[0]["result"]),
         (&json!("refund"), &json!("support"), &json!("decided"))
     );
-    // The log is one that the other tools read.
+    // The other tools can parse the logged line.
     let line = found[0].as_object().cloned().expect("an object");
     let logged = rulec_report::log::parse_decision(line).expect("a decision");
     assert_eq!(
@@ -120,7 +121,8 @@ async fn full_files_are_renamed_and_the_chain_goes_on() {
     assert_eq!(decisions(&read_log(&paths)).len(), 30);
 }
 
-/// Each line is in a file of its own, so that each start finds an empty file.
+/// The limit of one byte makes each line fill its file. So each start of the service finds an empty
+/// current file.
 #[tokio::test]
 async fn a_chain_goes_on_over_full_files_and_restarts() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -130,7 +132,8 @@ async fn a_chain_goes_on_over_full_files_and_restarts() {
         for _ in 0..2 {
             service.post("/v1/decide", r#"{"message": {"text": "refund"}}"#).await.json();
         }
-        // A full file is begun after the answer.
+        // The log renames a full file only after the answer. So the test waits until the last line
+        // is in a full file.
         let is_noted = |noted: &Json| {
             let last = full_files(&path).expect("a folder").pop().expect("a full file");
             let last = std::fs::read_to_string(last).expect("a file");
@@ -186,7 +189,7 @@ async fn a_log_has_one_writer() {
 async fn a_new_file_that_cannot_be_begun_is_tried_again() {
     let service = start_logging(|log| log.rotate_bytes = 1).await;
     let path = service.folder.path().join("log.jsonl");
-    // The names that the first attempts want are taken.
+    // The names that the log tries first for its full files already exist.
     let taken: Vec<PathBuf> = (1..=5).map(|next| full_file(&path, next)).collect();
     taken.iter().for_each(|path| std::fs::write(path, "kept").expect("it can be written"));
     for _ in 0..6 {
@@ -201,7 +204,8 @@ async fn a_new_file_that_cannot_be_begun_is_tried_again() {
         assert_eq!(std::fs::read_to_string(path).expect("a file"), "kept");
     }
     let mut logs = logs_in(folder.path()).expect("a folder");
-    // A file that only has such a name is not hidden from `rulec log verify`.
+    // The verification finds files by their names. So `rulec log verify` does not overlook these
+    // files.
     assert!(taken.iter().all(|path| logs[0].contains(path)), "{logs:?}");
     logs[0].retain(|path| !taken.contains(path));
     assert!(logs[0].len() > 1, "{logs:?}");
@@ -226,7 +230,7 @@ async fn a_restarted_service_continues_its_log() {
         }
     };
     again("").await;
-    // A killed process may leave half a line.
+    // A killed process may leave an incomplete last line.
     again("{\"half\":").await;
     assert_eq!(decisions(&read_log(&[path])).len(), 2);
 }
@@ -275,7 +279,8 @@ async fn a_log_that_cannot_be_written_refuses_answers() {
     assert!(service.get("/metrics").await.text().contains("rulec_log_failed_total 1"));
 }
 
-/// A caller that repeated such a request would change the rules, or record the message, twice.
+/// Checks that the status is not 503, after which a caller sends the request again. That would
+/// change the rules, or record the message, twice.
 #[tokio::test]
 async fn a_log_that_cannot_be_written_does_not_deny_a_change_that_is_made() {
     let text = "input { now: datetime, session: string }\n\
@@ -311,8 +316,8 @@ async fn a_log_that_cannot_be_written_does_not_deny_a_change_that_is_made() {
     assert_eq!((unrecorded.status, unrecorded.header("retry-after")), (503, "1"));
 }
 
-/// The environment variable that makes [`no_answered_decision_is_lost`] run the service that is
-/// killed. Its value is the path of the log.
+/// The environment variable that makes [`no_answered_decision_is_lost`] run the service that the
+/// test kills. Its value is the path of the log.
 const CHILD_LOG: &str = "RULEC_TEST_LOG";
 
 /// Runs a service until its process is killed.
@@ -379,11 +384,12 @@ async fn no_answered_decision_is_lost() {
     let path = folder.path().join("log.jsonl");
     let mut answered = BTreeSet::new();
     for trial in 0..2 * times {
-        // A point in the stream of answers that differs from trial to trial.
+        // The number of answers before the process is killed differs from trial to trial.
         let answers = (trial * 7919 % 97 + 1) as usize;
         answered.extend(kill_while_asked(&path, trial * 1_000_000, answers).await);
     }
-    // The end of a line that was not complete is removed when the log is opened again.
+    // The log removes an incomplete last line when it is opened again. The test removes it in the
+    // same way.
     let text = std::fs::read_to_string(&path).expect("a file");
     std::fs::write(&path, &text[..text.rfind('\n').map_or(0, |at| at + 1)]).expect("it can be written");
     let lines = read_log(&[path]);

@@ -1,4 +1,5 @@
-//! The service over a loopback port, as its clients see it. No test waits for a fixed time.
+//! Tests of the service over a loopback port, as its clients see it. No test waits for a fixed
+//! time.
 
 mod admin;
 mod contract;
@@ -105,8 +106,8 @@ fn options(path: PathBuf, events: EventSink) -> Options {
 
 /// Starts a service with one rule set, after `change` has changed its settings.
 async fn start_with(text: &str, change: impl FnOnce(&mut Options, &Path)) -> Running {
-    // The client needs it, although it uses no TLS here. Only the first test of the process sets
-    // it.
+    // The client needs a default crypto provider, although it uses no TLS here. Only the first call
+    // in a process installs it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir().expect("a folder");
     let path = write_rules(folder.path(), text);
@@ -147,8 +148,8 @@ impl Running {
         request.header("content-type", "application/json").body(body.to_owned())
     }
 
-    /// Asks until `is_right` holds. The service changes its state on its own, for example after it
-    /// has seen that a file changed.
+    /// Sends the same request until `is_right` accepts the answer. The service makes some changes
+    /// on its own, for example after a rule file has changed.
     async fn wait_for(&self, path: &str, is_right: impl Fn(&Json) -> bool) -> Json {
         loop {
             let answer = self.get(path).await.json();

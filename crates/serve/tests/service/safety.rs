@@ -1,4 +1,4 @@
-//! Tokens, limits, hostile clients, and the end of the service.
+//! Tests of tokens, limits, hostile clients, and the end of the service.
 
 use super::{RULES, Running, start, start_with};
 use rulec_serve::{Address, Server, Stop};
@@ -104,7 +104,7 @@ async fn a_large_body_and_a_long_line_are_refused() {
 #[tokio::test]
 async fn requests_over_the_limit_are_shed_at_once() {
     let service = start_with(RULES, |options, _| options.limits.concurrency = 1).await;
-    // A stream keeps its permit until it ends.
+    // A stream of lines keeps its permit until the stream ends.
     let mut stream = connect(&service).await;
     let head = "POST /v1/batch HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n\r\n";
     let line = "{\"text\":\"refund\"}\n";
@@ -193,11 +193,11 @@ async fn open_requests_are_answered_before_the_end() {
     let head = "POST /v1/decide HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\ncontent-type: application/json\r\ncontent-length: 32\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("it is read");
     let mut seen = [0; 25];
-    // The service asks for the body, so the request is open.
+    // The service asks the client for the body. So the service has accepted the request.
     stream.read_exact(&mut seen).await.expect("an answer");
     assert!(seen.starts_with(b"HTTP/1.1 100 Continue"));
     service.stop.send(Stop::Drain).await.expect("it runs");
-    // The listener is closed first.
+    // At its end, the service first closes the listener. Wait until then.
     while TcpStream::connect(service.url.trim_start_matches("http://")).await.is_ok() {
         tokio::task::yield_now().await;
     }
@@ -247,7 +247,7 @@ async fn the_file_of_a_socket_in_use_is_kept() {
     };
     assert!(Server::bind(again).await.is_err(), "the service lives");
     assert!(tokio::net::UnixStream::connect(&path).await.is_ok());
-    // Another service takes the place.
+    // Another process removes the socket's file, and opens its own socket at the same path.
     std::fs::remove_file(&path).expect("it is there");
     let _other = tokio::net::UnixListener::bind(&path).expect("a socket");
     service.stop.send(Stop::Drain).await.expect("it runs");
@@ -279,7 +279,7 @@ async fn names_that_are_not_the_service_s_are_refused() {
     assert_eq!(decide("evil.example").await, 403);
     let page = service.client.get(format!("{}/v1/rules", service.url)).header("sec-fetch-site", "cross-site");
     assert_eq!(service.send(page).await.status, 403);
-    // A page has no token.
+    // A service with tokens accepts any host name, because an attacker's page has no token.
     let service = start_with(RULES, super::admin::with_tokens).await;
     let request = service.post_request("/v1/decide", r#"{"message": {}}"#).bearer_auth("secret");
     assert_eq!(service.send(request.header("host", "rules.example")).await.status, 200);

@@ -1,4 +1,4 @@
-//! Deadlines, and clients that keep a connection and do nothing.
+//! Tests of deadlines, and of clients that keep a connection open and do nothing.
 
 use super::admin::with_tokens;
 use super::safety::{connect, read_to_end};
@@ -34,7 +34,8 @@ impl Running {
     }
 }
 
-/// The batch of one request holds the only permit. When others are answered, its work has ended.
+/// A batch holds the only permit. As soon as another request is answered, the work of the batch
+/// must have ended.
 #[tokio::test]
 async fn work_ends_at_its_deadline_and_keeps_its_permit_until_then() {
     // The explanation of one message takes longer than the deadline, but one decision does not.
@@ -79,7 +80,8 @@ async fn a_long_answer_to_an_array_is_sent_in_parts() {
     }
 }
 
-/// A client does not choose the memory of a run. The deadline or the limit of the steps ends it.
+/// A workflow that never ends is stopped by the deadline or by the limit of its steps. So a client
+/// cannot make a run use any amount of memory.
 #[tokio::test]
 async fn a_workflow_without_an_end_is_stopped_and_can_be_resumed() {
     let text = "router again(output) { when output.stop -> next[1]  otherwise -> next[0] loopback }\n\
@@ -122,7 +124,7 @@ async fn http_2_connections_without_requests_are_closed() {
     assert_eq!(again.status(), 200);
 }
 
-/// The client sends lines and reads no answer, until the service closes the connection.
+/// The client sends lines, but reads no answers. In the end, the service closes the connection.
 #[tokio::test]
 async fn clients_that_take_no_answer_are_disconnected() {
     let service = start_with(RULES, |options, _| {
@@ -135,13 +137,14 @@ async fn clients_that_take_no_answer_are_disconnected() {
     slow.write_all(head.as_bytes()).await.expect("it is read");
     let lines = "{\"text\":\"refund\"}\n".repeat(1000);
     while slow.write_all(lines.as_bytes()).await.is_ok() {}
-    // The permit is free again.
+    // The closed connection has released its permit.
     while service.post("/v1/decide", r#"{"message": {}}"#).await.status != 200 {
         tokio::task::yield_now().await;
     }
 }
 
-/// A request whose client goes counts as one without an answer, and is not open any more.
+/// If the client cancels a request, the metrics count the request with the status 499. It no longer
+/// counts as open.
 #[tokio::test]
 async fn a_cancelled_request_is_counted() {
     let service = start_with(&many_routes(3000), |_, _| {}).await;
@@ -157,7 +160,7 @@ async fn a_cancelled_request_is_counted() {
     assert_eq!(service.metric("rulec_open_requests").await, 1.0, "only the metrics are asked");
 }
 
-/// The deadline cancels the request while the rules are compiled again.
+/// The deadline cancels the request while the service compiles the changed rules.
 #[tokio::test]
 async fn a_change_is_audited_also_if_its_request_is_cancelled() {
     let service = start_with(&many_routes(3000), |options, folder| {

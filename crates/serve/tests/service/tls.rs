@@ -1,4 +1,4 @@
-//! TLS with a certificate from files, which are read again.
+//! Tests of TLS with a certificate from files that the service can read again.
 
 use super::{Running, start_with};
 use rulec_serve::Stop;
@@ -18,7 +18,8 @@ fn write_certificate(folder: &Path) -> CertificateDer<'static> {
     made.cert.der().clone()
 }
 
-/// Asks over TLS. `None` if the client does not trust the certificate.
+/// Sends a request over TLS, and returns the response. `None` if the client does not trust the
+/// certificate.
 async fn ask(service: &Running, trusted: &CertificateDer<'static>) -> Option<String> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).expect("a certificate");
@@ -48,7 +49,7 @@ async fn a_certificate_is_served_and_replaced() {
     let first = first.expect("it was made");
     assert!(service.url.starts_with("https://"));
     assert!(ask(&service, &first).await.expect("it is trusted").contains(" 200 "));
-    // Text that is not TLS is refused, and others are still served.
+    // A connection without TLS is refused, and other connections are still served.
     let mut plain =
         TcpStream::connect(service.url.trim_start_matches("https://")).await.expect("a connection");
     plain.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").await.expect("it is read");

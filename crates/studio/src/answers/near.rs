@@ -76,8 +76,8 @@ fn candidate_names(trace: &TableTrace, program: &Program, entry: TableId) -> Vec
     names
 }
 
-/// Adds the statements of a table, and of tables that it jumped to, that were evaluated and not
-/// chosen to `failed`. Each has the number of its predicates that are false or unknown.
+/// Collects the statements of a table that were evaluated and not chosen, also in tables that it
+/// jumped to. Adds each to `failed` with the number of its predicates that are false or unknown.
 fn collect_failed(table: &TableTrace, failed: &mut Vec<(String, usize)>) {
     for route in &table.routes {
         match (&route.table, route.chosen) {

@@ -82,7 +82,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     Ok(Overview { entries, errors, first_error, targets, example })
 }
 
-/// Returns what a test of a payload kind can expect, as written after `expect`.
+/// Returns the results that a test of a payload kind can expect, as written after `expect`.
 fn payload_outcomes(name: &str) -> Vec<String> {
     let name = write::quote_name(name);
     [Outcome::Accept, Outcome::AcceptCorrected, Outcome::Reject]
@@ -90,8 +90,8 @@ fn payload_outcomes(name: &str) -> Vec<String> {
         .to_vec()
 }
 
-/// Returns what a test of a table can expect, as written after `expect`: the statements that the
-/// search can choose. A jump is replaced by the statements of its table.
+/// Returns the statements that a test of a table can expect, as written after `expect`. Replaces a
+/// jump by the statements of the table that it leads to.
 fn outcome_names(program: &Program, table: &Table) -> Vec<String> {
     let mut names = Vec::new();
     let mut searched = BTreeSet::new();

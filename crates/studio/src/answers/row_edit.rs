@@ -1,5 +1,5 @@
-//! Changes a row of a decision table in the text of the rules. The compiler checks the new text
-//! before it becomes the editor's text, and the formatter lays it out.
+//! Changes a row of a decision table in the text of the rules. The result is compiled and formatted
+//! before it becomes the editor's text.
 
 use super::table::{Conjunct, rule_conjuncts};
 use crate::api::{EditRow, EditedRow, RowChange};
@@ -17,10 +17,10 @@ use rulec_syntax::{format as formatter, parse, write};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A replacement of a range of the text, in bytes.
+/// A byte range of the text, and the text that replaces it.
 type Replacement = (std::ops::Range<usize>, String);
 
-/// The text of a file, and the statement of a row in it.
+/// A row of a decision table: the text of its file, and the row's statement in it.
 struct RowText<'a> {
     text: &'a str,
     statement: &'a Statement,
@@ -69,7 +69,7 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
 }
 
-/// Returns the first error of the rules with this text; nothing if they compile.
+/// Compiles the rules with this text of the file. Fails with the first error.
 fn check(project: &Project, file: &str, text: &str) -> Answer<()> {
     let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
     match snapshot.first_error() {
@@ -114,8 +114,9 @@ fn apply(text: &str, mut replacements: Vec<Replacement>) -> String {
     changed
 }
 
-/// Returns the possible replacements for a cell. The text of a cell may leave out the field, which
-/// the head of its column names, so both readings are tried.
+/// Returns the possible replacements for a change of a cell. In a cell, the author may leave out
+/// the field, which is in the column's header. So the text is tried both with and without the field
+/// in front of it.
 fn change_cell(
     rules: &Rules,
     rule: &Rule,
@@ -146,7 +147,8 @@ fn change_cell(
     })
 }
 
-/// Joins conditions by `and`, and exceptions by `unless`. `added` is a further condition.
+/// Writes a condition: joins conditions by `and`, and exceptions by `unless`. `added` is one more
+/// condition.
 fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
     let source = |conjunct: &Conjunct| text[range(conjunct.span)].to_owned();
     let several = conjuncts.len() + usize::from(added.is_some()) > 1;
@@ -164,7 +166,7 @@ fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
     conditions.join(" and ") + &exceptions.collect::<String>()
 }
 
-/// Replaces the target. A new handler keeps the arguments and metadata of the old one.
+/// Replaces the target of the row. If both targets are handlers, keeps the arguments and metadata.
 fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
     let span = match &row.route.target {
         Target::Handler { name, .. } if write::is_name(target) => name.span,
@@ -188,8 +190,8 @@ fn disable(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
     }
 }
 
-/// Adds a copy of the row after it. The copy is disabled, so that it changes no decision before it
-/// has its own condition.
+/// Inserts a copy after the row. The copy is disabled, so that it does not change decisions until
+/// the author has edited its condition.
 fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacement> {
     let taken: BTreeSet<&str> =
         program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
@@ -206,7 +208,7 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
     vec![(statement.end..statement.end, copy)]
 }
 
-/// The white space before the row in its line.
+/// Returns the white space before the row in its line. Empty if other text precedes the row.
 fn indent<'a>(row: &RowText<'a>) -> &'a str {
     let start = row.statement.span.start as usize;
     let line = row.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -214,8 +216,8 @@ fn indent<'a>(row: &RowText<'a>) -> &'a str {
     if before.trim().is_empty() { before } else { "" }
 }
 
-/// Moves the row, with the comments before it, in front of another row. Rows are tried by their
-/// priority first, so the row also gets the priority of the other row.
+/// Moves the row and the comments before it in front of another row. Also gives it the priority of
+/// the other row, because rows are ordered by priority first.
 fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
     let (moved, place) = (block(row), block(other).start);
     if moved.start <= place && place <= moved.end {
@@ -238,8 +240,8 @@ fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Rep
     vec![(moved, String::new()), (place..place, text)]
 }
 
-/// The lines of the row and of the comments directly before it, to the start of the next line that
-/// has text.
+/// Returns the byte range of the row in whole lines. Includes the comments directly before it, and
+/// the blank lines after it.
 fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
     let line_start = |position: usize| row.text[..position].rfind('\n').map_or(0, |newline| newline + 1);
     let mut start = line_start(row.statement.span.start as usize);

@@ -37,21 +37,21 @@ pub(crate) fn table(studio: &Arc<Studio>, request: TableQuery) -> Answer<Decisio
     build_table(&snapshot, &request.table, request.analysed)
 }
 
-/// A conjunct, one of the parts that `and` joins in a route's condition: the fields that the part
-/// reads, and its text.
+/// A conjunct of a route's condition, which is an operand of `and`: its text, and the fields that
+/// it reads.
 pub(super) struct Conjunct {
     pub fields: Vec<String>,
     text: String,
-    /// Where the part is in its file; for an exception, without the word `unless`.
+    /// The position of the conjunct in its file. For an exception, without the word `unless`.
     pub span: Span,
-    /// Whether the part is an exception, after `unless`.
+    /// Whether the conjunct is an exception, written after `unless`.
     pub is_exception: bool,
-    /// Whether the part must be in parentheses before an `and`.
+    /// Whether the conjunct needs parentheses as an operand of `and`.
     pub needs_parentheses: bool,
 }
 
-/// Builds the decision table for the table, choice or router of this name. Only if `analysed`, it
-/// has overlaps, gaps and findings of the analysis, which take longer than the rows.
+/// Builds the decision table for the table, choice or router of this name. If `analysed`, waits for
+/// the analysis and includes overlaps, gaps and findings.
 pub(crate) fn build_table(snapshot: &ProjectSnapshot, name: &str, analysed: bool) -> Answer<DecisionTable> {
     let rules = snapshot.rules()?;
     let program = rules.program();
@@ -196,8 +196,8 @@ fn row_cells(
         // The column header already names the field, so the cell omits it.
         let after_field = text.strip_prefix(field.as_str()).filter(|rest| rest.starts_with(' '));
         let cell: &mut Option<String> = &mut cells[index];
-        // Only the first condition of a cell leaves the field out, so that the cell is valid after
-        // the name of its column.
+        // Only the first condition of a cell omits the field, because only that one follows the
+        // name of the column.
         *cell = Some(match cell.take() {
             Some(earlier_text) => format!("{earlier_text} and {text}"),
             None => after_field.map_or(text.as_str(), str::trim_start).to_owned(),

@@ -62,7 +62,7 @@ pub(crate) fn run_workflow(
     let report = run.finish();
     let failures = report.failures.iter().map(|failure| NodeFailure {
         node: failure.node.to_string(),
-        // A failed node may quote its input.
+        // The message of a failed node may contain values of its input.
         message: if masking.is_needed { MASK.to_owned() } else { failure.message.clone() },
     });
     let mut outputs = serde_json::to_value(&report.outputs).unwrap_or_default();
@@ -80,10 +80,11 @@ pub(crate) fn run_workflow(
     })
 }
 
-/// Hides private values of a run in its answer.
+/// Masks private values in the answer about a run.
 struct Masking<'r> {
     rules: &'r Rules,
-    /// Whether the input of the run has private values, and they must not be shown.
+    /// Whether values must be masked: the input of the run has private values, and the request does
+    /// not show them.
     is_needed: bool,
 }
 
@@ -92,13 +93,13 @@ impl Masking<'_> {
         match value {
             value if !self.is_needed => value.clone(),
             Json::Object(_) => self.rules.masked_message(value),
-            // The value may be a part of the input.
+            // This value may be a part of the input, so it is masked as a whole.
             _ => Json::from(MASK),
         }
     }
 }
 
-/// Runs a workflow to its end, and returns what each step did.
+/// Runs a workflow to its end. Returns a description of each step.
 async fn run_steps(run: &mut Run, recorded: &RecordedDecisions, masking: &Masking<'_>) -> Vec<WorkflowStep> {
     let mut steps = Vec::new();
     let mut rounds: HashMap<(String, String), usize> = HashMap::new();
@@ -143,7 +144,7 @@ fn invalid_workflow(findings: &[Finding]) -> RequestError {
 /// The decisions that routers made in the current step of a workflow. Emptied after each step.
 type RecordedDecisions = Arc<Mutex<Vec<RecordedDecision>>>;
 
-/// A decision of a router, with the unmasked output of the node.
+/// A decision of a router during the run, with the output of the node, which is not masked.
 struct RecordedDecision {
     node: String,
     router: String,

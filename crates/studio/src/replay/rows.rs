@@ -22,7 +22,8 @@ const MAX_ROWS: usize = 200;
 const MAX_PREVIEW_CHARS: usize = 240;
 /// The UTF-8 byte order mark, with which some programs begin a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-/// Fields of a logged decision that quote no values of the message, or are masked by their types.
+/// Fields of a logged decision that need no masking: they do not repeat values of the message, or
+/// are masked elsewhere.
 #[rustfmt::skip]
 const SAFE_LOG_FIELDS: [&str; 26] = [
     "time", "generation", "entry", "route", "chosen", "branch", "default", "flow", "name", "pattern", "next", "loopback",

@@ -277,7 +277,8 @@ fn what_can_be_asked_has_a_form() {
         .filter_map(|entry| entry["name"].as_str())
         .collect();
     assert_eq!(names, ["routes", "billing", "tone", "rounds", "flows", "respond", "review"]);
-    // What a test can expect: what can be chosen, also in a table that is jumped to, and no jump.
+    // The outcomes that a test can expect: all that can be chosen, also in a table that a jump
+    // reaches. The jump itself is not an outcome.
     let outcomes = |entry: usize| &overview["entries"][entry]["outcomes"];
     let of_routes = ["refunds", "billing.late", "billing.default", "admins", "hidden", "default"];
     assert_eq!(outcomes(0), &json!(of_routes));

@@ -122,7 +122,7 @@ fn a_request_for_another_host_is_refused_even_with_the_right_header() {
     assert_eq!(at_host(&host).status, 200);
 }
 
-/// Former bug: half requests stayed open for ever, and each kept one descriptor.
+/// Former bug: incomplete requests stayed open for ever, and each used one file descriptor.
 #[test]
 fn connections_that_send_nothing_do_not_keep_the_page_out() {
     let open = Open::new(&[("desk.rules", DESK)]);

@@ -9,7 +9,8 @@ use std::collections::BTreeSet;
 #[path = "../../../../tests/support/private.rs"]
 mod data;
 
-/// A studio whose answers are checked. Keeps the routes that were driven.
+/// A studio whose answers are searched for private values. Also records the routes that were
+/// requested.
 struct Driver {
     open: Open,
     driven: BTreeSet<(&'static str, &'static str)>,
@@ -49,7 +50,7 @@ impl Driver {
     }
 }
 
-/// A route that this test does not drive fails the test.
+/// The test fails if the studio has a route that the test does not request.
 #[test]
 fn no_answer_of_any_route_shows_a_private_value() {
     let lines = messages().into_iter().chain(BROKEN.map(str::to_owned)).collect::<Vec<_>>().join("\n");
@@ -209,7 +210,7 @@ fn a_log_without_masks_is_masked_and_cannot_be_searched_for_private_values() {
     assert_eq!((&rows("here")["total"], &rows("texts")["total"]), (&json!(1), &json!(2)));
 }
 
-/// Without a private value in the message, an error or explanation quotes none.
+/// If a message has no private value, the studio shows its error as the log has it.
 #[test]
 fn texts_of_a_log_are_shown_if_the_message_has_no_private_value() {
     let line = json!({
@@ -231,7 +232,7 @@ fn a_line_that_was_replaced_since_the_replay_is_refused() {
     std::fs::write(open.path("input.jsonl"), line("other")).expect("it can be written");
     let (status, refusal) = open.refused("GET", &path, Json::Null);
     assert_eq!((status, &refusal["kind"]), (409, &json!("changed")), "{refusal}");
-    // More lines at the end change nothing.
+    // Lines that are added at the end of the file do not change the answer.
     std::fs::write(open.path("input.jsonl"), line("first") + &line("second")).expect("it can be written");
     open.get(&path);
 }

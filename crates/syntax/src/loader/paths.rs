@@ -1,5 +1,5 @@
-//! Remedies for paths of imports and list files that name no file: a URL, a pattern, a name without
-//! its extension.
+//! Remedies for paths of imports and list files that cannot be read: a URL, a pattern, or a name
+//! without its extension.
 
 use super::{ImportLoader, resolve_path};
 use rulec_base::diag::{Diagnostic, Message};

@@ -88,7 +88,7 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
     pub(super) last_left: Option<Span>,
-    /// Whether a bound of the history is parsed, which ends where the next bound begins.
+    /// Whether the operand of a history bound is being parsed. It ends where the next bound begins.
     pub(super) in_history_bound: bool,
 }
 
@@ -217,7 +217,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             if op.info().precedence < min_precedence {
                 return Ok(left);
             }
-            // A literal after `||` is no condition, so the checker reports the whole expression.
+            // A literal after `||` cannot be a condition. The checker later reports the whole
+            // expression, so nothing is reported here.
             let is_reported_later = op == Op::Or && self.is_literal_at(self.position + 1);
             if let Some((_, message)) = foreign_operator(word).filter(|_| !is_reported_later) {
                 let span = self.piece_span(self.position);
@@ -230,7 +231,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         }
     }
 
-    /// True if the piece at an index is a text or a number, and no operator follows it.
+    /// True if the piece at `index` is a text or a number, and no operator follows it.
     fn is_literal_at(&self, index: usize) -> bool {
         let is_literal =
             |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);

@@ -1,5 +1,4 @@
-//! Builds the syntax tree of what happened before: the `history` statement, and parts of the
-//! history in expressions.
+//! Builds the syntax tree of the `history` statement, and of parts of the history in expressions.
 
 use super::context::{Built, StatementContext, children, required_child};
 use super::expr::{ExprNode, PrecedenceClimber};
@@ -10,7 +9,7 @@ use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::Op;
 
-/// The words that bound a part of the history, in the order in which they are written.
+/// The words that begin a bound of a history part, in the order in which they must be written.
 const BOUNDS: [&str; 3] = ["within", "after", "before"];
 
 /// Builds `history by ctx.session keep 24h at most 10_000`.
@@ -43,8 +42,9 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
     Ok(history)
 }
 
-/// Returns the span of all clauses of a `history` statement, and their right spelling. A number
-/// with a unit is the time for which messages are kept, a number without one is their number.
+/// Returns the span of all clauses of a `history` statement, and their correct spelling. A number
+/// with a unit must be the duration after `keep`, and a number without a unit the count after `at
+/// most`.
 fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
     for clause in children(pair, Rule::kept) {
@@ -53,14 +53,14 @@ fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, Str
         written.push(format!("{} {number}", if has_unit { "keep" } else { "at most" }));
         clauses = Some(clauses.map_or(cx.span(&clause), |before| before.to(cx.span(&clause))));
     }
-    // A time precedes a number.
+    // The clause `keep` comes before `at most`.
     written.sort_by_key(|clause| clause.starts_with("at"));
     Ok((clauses.unwrap_or(cx.span(pair)), written.join(" ")))
 }
 
 impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
-    /// Parses the bounds after the word `history`, as in `history within 1h after p`. `None` if no
-    /// bound follows.
+    /// Parses the bounds after the word `history`, as in `history within 1h after p`. Returns
+    /// `None` if no bound follows.
     pub(super) fn parse_history_part(&mut self, word: Span) -> Built<Option<ExprNode>> {
         let mut part = HistoryPart { word, within: None, after: None, before: None };
         let (mut span, mut height, mut next_bound) = (word, 0, 0);

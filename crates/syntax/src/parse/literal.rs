@@ -139,7 +139,7 @@ pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
         "hr" | "hrs" | "hour" | "hours" | "时" | "小时" | "个小时" => "h",
         "day" | "days" | "天" | "日" => "d",
         "week" | "weeks" | "周" | "星期" | "个星期" => "w",
-        // The capital letter more often means millions or megabytes than minutes.
+        // `M` is rejected, because it more often means millions or megabytes than minutes.
         "m" if word == "M" => return None,
         _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
     })
@@ -188,7 +188,8 @@ fn is_currency_sign(c: char) -> bool {
     matches!(c, '元' | '块' | '円' | '圆' | '원')
 }
 
-/// True for a currency or a count, which are no units here: the number is written alone.
+/// True for a currency or a counting word. The language has no unit for it, so the number is
+/// written without it.
 fn is_written_alone(unit: &str) -> bool {
     let is_code = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
     let lower = unit.to_lowercase();

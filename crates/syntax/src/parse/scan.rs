@@ -248,7 +248,7 @@ fn unclosed_string_error(token: Token, span: Span, slice: &str) -> Diagnostic {
     Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
 }
 
-/// Returns the span of the word `interval` directly before a token; `None` without this word.
+/// Returns the span of the word `interval` if it lies directly before a token. `None` otherwise.
 fn interval_before(text: &str, span: Span) -> Option<Span> {
     let before = text[..span.start as usize].trim_end();
     let start = before.len().checked_sub("interval".len())?;
@@ -256,8 +256,8 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
     is_interval.then_some(Span { start: start as u32, ..span })
 }
 
-/// Reports a text in the quotes of another language. `interval` is the span of the word `interval`
-/// before the text: SQL writes durations so.
+/// Reports a text in quotes of another language. `interval` is the span of the word `interval`
+/// before the text, with which SQL writes a duration.
 fn wrong_quotes_error(span: Span, slice: &str, interval: Option<Span>) -> Diagnostic {
     let mut inner = slice.chars();
     inner.next();
@@ -299,12 +299,12 @@ fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>
     }
 }
 
-/// The marks that git writes into a file with a merge conflict, in their order.
+/// The markers that git writes into a file with a merge conflict, in order.
 const CONFLICT_MARKS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
 
-/// Returns the diagnostic for a merge conflict that is left in a file. `None` without a conflict.
+/// Returns the diagnostic for a merge conflict that was left in a file. `None` without a conflict.
 pub(super) fn merge_conflict(file: FileId, text: &str, sigs: &[SignificantToken]) -> Option<Diagnostic> {
-    // A mark in a text over several lines is not a token.
+    // A marker counts only if it is a token, and not if it is inside a multi-line text.
     let is_token = |offset: usize| {
         let index = sigs.partition_point(|sig| (sig.token.start as usize) < offset);
         sigs.get(index).is_some_and(|sig| sig.token.start as usize == offset)
@@ -332,7 +332,7 @@ pub(super) fn merge_conflict(file: FileId, text: &str, sigs: &[SignificantToken]
 /// Returns the first token that is nested deeper than [`MAX_BRACKET_DEPTH`]; `None` if there is
 /// none. Brackets, consecutive `not` and `-`, quantifiers and `if` each add one level.
 pub(super) fn find_too_deep(text: &str, sigs: &[SignificantToken]) -> Option<Token> {
-    // A token opens at most one level, so a text with so few tokens cannot exceed the limit.
+    // Each token opens at most one level, so a text with few tokens cannot exceed the limit.
     if sigs.len() <= MAX_BRACKET_DEPTH {
         return None;
     }

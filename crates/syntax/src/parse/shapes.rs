@@ -1,6 +1,6 @@
-//! Diagnostics for routes whose parts are missing or in another order: a handler before its
-//! condition, a priority before `route`, a line number before a statement. Each diagnostic repeats
-//! the author's own parts in the right order.
+//! Diagnostics for routes with missing or misplaced parts: a handler before its condition, a
+//! priority before `route`, or a line number before a statement. Each diagnostic suggests the
+//! author's parts in the correct order.
 
 use super::context::{StatementContext, unexpected_token};
 use super::{is_reserved, splitter, terminals};
@@ -11,10 +11,10 @@ use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 use std::ops::Range;
 
-/// Maximum number of characters of a condition that a help text repeats.
+/// Maximum length in bytes of a condition that a help text repeats.
 const MAX_CONDITION: usize = 120;
 
-/// Returns the diagnostic for a statement whose first word begins no statement.
+/// Returns the diagnostic for a statement whose first word is not a statement keyword.
 pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
     let first = cx.tokens.start;
     early_priority(cx, first)
@@ -59,8 +59,8 @@ pub(super) fn early_priority(cx: &StatementContext<'_>, index: usize) -> Option<
     Some(diagnostic.fix(span_of(cx, index..end + 2), replacement))
 }
 
-/// Returns the diagnostic for a line number that was pasted with a statement, as in `12 default ->
-/// h`. The number is the token at `index`. `None` without such a mistake.
+/// Returns the diagnostic for a line number that was pasted before a statement, as in `12 default
+/// -> h`. The number is the token at `index`. `None` without such a mistake.
 pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let number = cx.sigs.get(index).filter(|sig| sig.token.kind == TokenKind::Number)?;
     let is_mark = |index: &usize| matches!(text_of(cx, *index), ":" | "." | "|" | ")");
@@ -77,8 +77,8 @@ pub(super) fn line_number(cx: &StatementContext<'_>, index: usize) -> Option<Dia
     Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
 }
 
-/// Returns the diagnostic for a route without its keyword, its name or `when`: `deny tool == "x"`,
-/// `rout size > 3 -> h`, `tool == "x" -> deny`. `None` without such a mistake.
+/// Returns the diagnostic for a route that lacks its keyword, its name or `when`: `deny tool ==
+/// "x"`, `rout size > 3 -> h`, or `tool == "x" -> deny`. `None` without such a mistake.
 fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, end) = (cx.tokens.start, cx.tokens.end);
     let head = text_of(cx, first);
@@ -128,8 +128,8 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as
-/// an arrow.
+/// Returns the index of the statement's arrow that is outside all brackets. The word `then` also
+/// counts as an arrow.
 fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     cx.tokens.clone().find(|index| {
@@ -141,7 +141,7 @@ fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
 }
 
 /// Returns the name and the condition of a route that lacks its keyword, its name or `when`. `None`
-/// if these parts are complete or cannot be distinguished.
+/// if nothing is missing, or if the parts cannot be distinguished.
 fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
     let first = cx.tokens.start;
     let head = text_of(cx, first);
@@ -152,7 +152,7 @@ fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(St
     };
     let is_later_condition =
         |index: usize| introduces_condition(text_of(cx, index)) && text_of(cx, index) != "unless";
-    // With an `else`, the author meant two routes.
+    // If an `else` follows, the author intended two routes.
     let has_else = (arrow..cx.tokens.end).any(|index| text_of(cx, index) == "else");
     if has_else || (first + 2..arrow).any(is_later_condition) {
         return None;
@@ -182,7 +182,7 @@ fn introduces_condition(word: &str) -> bool {
     matches!(word, "when" | "WHEN" | "When" | "if" | "IF" | "If" | "where" | "unless" | "当" | "如果")
 }
 
-/// True if the file declares this handler, or if an arrow leads to it.
+/// True if the file declares a handler of this name, or uses the name after an arrow.
 fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
     let follows = |index: usize| {
         let before = &cx.sigs[index].token;
@@ -192,8 +192,8 @@ fn is_handler(cx: &StatementContext<'_>, name: &str) -> bool {
     is_name && (1..cx.sigs.len()).any(|index| text_of(cx, index) == name && follows(index - 1))
 }
 
-/// Returns the source text of tokens. `None` if they are empty, too long for a help text or on
-/// several lines.
+/// Returns the source text of a range of tokens. `None` if the range is empty, too long for a help
+/// text, or spans several lines.
 fn source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str> {
     if tokens.is_empty() {
         return None;

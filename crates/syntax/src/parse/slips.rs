@@ -217,8 +217,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// Returns the diagnostic for a comparison in English words that lacks its left operand, as in
-    /// `and less than 10`. The current piece is `than`. `None` without such a mistake.
+    /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
+    /// less than 10`. The current piece is `than`. `None` without such a mistake.
     pub(super) fn worded_comparison_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
@@ -234,9 +234,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(foreign_syntax_error(span, message, &format!("{left} {sign} {right}")))
     }
 
-    /// Returns the diagnostic for a quantifier without a name for the element:
-    /// `any ctx.items.price > 3`. The current piece is `any` or `all`. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a quantifier that lacks a name for its element: `any
+    /// ctx.items.price > 3`. The current piece is `any` or `all`. `None` without such a mistake.
     pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
         let members = (first + 1..self.pieces.len())
@@ -257,7 +256,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
     }
 
-    /// Returns the diagnostic for a word that follows a number but is not a unit: `100 USD`. `None`
+    /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`. `None`
     /// without such a mistake.
     fn unknown_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;

@@ -193,8 +193,8 @@ impl<'a> Splitter<'a> {
             return true;
         }
         if self.codes[index] == terminals::HISTORY {
-            // A value never follows a complete value, so the word begins a statement there. `given
-            // history = …` gives the past of a test.
+            // A value cannot follow a complete value, so the word begins a statement there. The
+            // exception is `given history = …` in a test.
             return self.open_brackets.len() != self.base_bracket_count()
                 || self.expects_continuation(index)
                 || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);

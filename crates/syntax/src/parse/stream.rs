@@ -159,7 +159,7 @@ fn find_non_ascii(text: &str, offset: usize) -> usize {
         .map_or(text.len(), |position| offset + blocks * 64 + position)
 }
 
-/// True if each closing bracket closes the bracket that was opened last, and none stays open.
+/// True if every bracket is closed by a bracket of its kind, in the right order.
 pub(super) fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
     let mut open_brackets = Vec::new();
     for sig in sigs {

@@ -42,7 +42,8 @@ pub struct Chunk {
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
-    /// Constant texts with which the function `similarity` compares its other argument.
+    /// The constant texts with which calls of the function `similarity` compare their other
+    /// argument.
     pub similar: Vec<Arc<str>>,
     /// For each slot (a field that rules read), the path in the message at which its value is read.
     pub slots: Vec<SlotCode>,
@@ -109,7 +110,7 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// Operand that is the list of earlier messages.
+    /// Operand that is the list of recorded messages.
     History,
     /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
@@ -178,34 +179,35 @@ pub struct Loop {
     /// false, one element suffices.
     pub all: bool,
     pub nest: QuantifierNesting,
-    /// How the results for elements of the history are remembered; `None` if they are not.
+    /// How results for elements of the history are remembered between decisions; `None` if they are
+    /// not remembered.
     pub history: Option<HistoryLoop>,
 }
 
-/// The length of the texts that remembered comparisons of a [`HistoryLoop`] accept. The limit on
-/// the work of a comparison is not reached by texts of this length, whatever the number of
+/// Maximum length in bytes of a text that remembered comparisons of a [`HistoryLoop`] accept.
+/// Comparing such a text never reaches the limit on the work of a comparison, for any number of
 /// elements.
 pub const MAX_COMPARED_BYTES: u64 = 200;
 
-/// A loop over the history whose condition has the same result for an element in every decision,
-/// except for one comparison with the current message.
+/// A loop over the history whose results can be remembered. Its condition has the same result for
+/// an element in every decision, except for at most one comparison with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
-    /// The condition on an element, without the comparison in `groups`.
+    /// The condition on an element without the comparison in `groups`.
     pub body: BlockId,
-    /// The comparison with the current message; `None` if there is none.
+    /// The comparison with a value of the current message; `None` if the condition has none.
     pub groups: Option<ElementGroups>,
-    /// The number under which the results are remembered.
+    /// The number under which the results of the loop are remembered.
     pub memo: u32,
 }
 
-/// A comparison `KEY == OTHER`, whose left side only an element determines. Elements with equal
-/// keys form a group.
+/// A comparison `KEY == OTHER` in which only `KEY` depends on the element. Elements with equal keys
+/// form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
     /// The block that computes the key of an element.
     pub key: BlockId,
-    /// The value with which the keys are compared.
+    /// The value of the current message with which the keys are compared.
     pub other: Operand,
 }
 

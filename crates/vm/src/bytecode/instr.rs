@@ -180,14 +180,14 @@ instructions! {
     Extern in VALUE_BLOCKS { dst: Reg => Register, args: RegisterRange => Registers, function: u32 => Extern };
     /// Counts the elements of a list for which a condition is true.
     Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
-    /// Adds the values that the block `value` computes for the elements of a list for which a
-    /// condition is true.
+    /// Runs the block `value` for each element of a list for which a condition is true, and adds up
+    /// the results.
     Sum in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, value: BlockId => Value };
     /// Loads the first element of a list for which a condition is true, or the last one.
     Find in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, last: bool };
-    /// Loads the list of earlier messages.
+    /// Loads the list of recorded messages.
     History in VALUE_BLOCKS { dst: Reg => Register };
-    /// Computes the part of a history that a bound selects.
+    /// Computes the part of a history that a bound selects, or the hash of the operand.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
     /// is true for an element; the block `fails` tests whether the condition is false.

@@ -69,7 +69,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 }
 
 /// Returns the loops over the history whose results are not remembered between decisions. Their
-/// work grows with the number of messages that are kept.
+/// work grows with the number of kept messages.
 pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
     lower_to_chunk(program, normal).map(|(_, growing)| growing)
 }
@@ -132,13 +132,13 @@ struct Lowering<'n> {
     /// For each condition id, its index in [`Chunk::shared`].
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
-    /// The number under which the results of loops over the history are remembered. Loops with the
-    /// same condition, groups and summed value share it.
+    /// The numbers under which the results of history loops are remembered. Loops with the same
+    /// condition, groups and summed value share a number.
     history_memos: HashMap<(BlockId, Option<BlockId>, Option<u32>), u32>,
-    /// The loops over the history whose results are not remembered.
+    /// The loops over the history whose results are not remembered, so that their work grows with
+    /// the history.
     growing: HashSet<Part>,
-    /// The blocks that test whether all of several conditions are true, by the ids of the
-    /// conditions.
+    /// For several conditions, by their ids: the block that tests whether all of them are true.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,

@@ -1,4 +1,5 @@
-//! Loops over the history, whose results for known elements are remembered between decisions.
+//! Evaluates loops over the history. Results for elements that an earlier decision has tested are
+//! reused.
 
 use super::past::{GroupKey, Hits, LoopMemo};
 use super::{Message, Vm};
@@ -8,21 +9,22 @@ use rulec_lang::history::Sum;
 use rulec_lang::value::Value;
 use std::sync::PoisonError;
 
-/// The elements of a part of the history for which the condition of a loop is true.
+/// The elements of a list for which the condition of a loop is true.
 pub(super) struct LoopHits<'a> {
-    /// The number of the elements.
+    /// The number of these elements.
     pub count: usize,
-    /// The first and the last of the elements; missing if there is none.
+    /// The first and the last of these elements; missing if there is none.
     pub ends: [Value<'a>; 2],
-    /// The sum of the values of a sum, if it is known.
+    /// The sum of the terms for these elements, for a loop that computes a sum. `None` if it is not
+    /// known exactly.
     pub total: Option<Value<'static>>,
 }
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Returns the elements of `list` for which the condition of a loop is true, from the
     /// remembered results. Evaluates the condition only for new elements. `summed` is the block
-    /// that computes the term of a sum. `None` if the results of this loop are not remembered, or
-    /// not for this list.
+    /// that computes the term of a sum. Returns `None` if results cannot be remembered for this
+    /// loop or this list.
     pub(super) fn remembered_hits(
         &mut self,
         each: &Loop,
@@ -73,8 +75,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(LoopHits { count: found.len(), ends: [element(found.first()), element(found.last())], total })
     }
 
-    /// Evaluates the condition of a loop for the elements that are not remembered yet. `None` if an
-    /// element has a key by which elements cannot be grouped.
+    /// Evaluates the condition of a loop for the elements that have no remembered result. `None` if
+    /// an element has a value by which elements cannot be grouped.
     fn test_new_elements(
         &mut self,
         memo: &mut LoopMemo,
@@ -120,8 +122,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         Some(())
     }
 
-    /// Adds the terms of a sum for the elements of `list` for which the condition of the loop is
-    /// true.
+    /// Computes a sum without remembered results: adds the terms of the elements of `list` for
+    /// which the condition of the loop is true.
     pub(super) fn sum_of_elements(&mut self, each: &Loop, list: Value<'a>, value: BlockId) -> Value<'a> {
         let mut sum = Sum::default();
         for element in list.elements().into_iter().flatten() {

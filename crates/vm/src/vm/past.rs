@@ -1,7 +1,7 @@
-//! The earlier messages that a decision reads as `history`, and the results that are remembered
-//! about them. A condition on an element that reads nothing else has the same result in every
-//! decision. So a decision evaluates such a condition only for the elements that are new, and
-//! finds the others by a binary search.
+//! The recorded messages that a decision reads as `history`, and remembered results of conditions
+//! on them. A condition that reads only an element has the same result in every decision. So a
+//! decision evaluates such a condition only for new elements. It finds the other elements by binary
+//! search in the remembered results.
 
 use rulec_lang::history::{HistoryGap, PastView, Timeline, WindowBound};
 use rulec_lang::value::Value;
@@ -10,47 +10,48 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// The earlier messages of one key as one decision sees them, oldest first. A clone shares the
-/// elements.
+/// The recorded messages of one key that one decision can read, oldest first. Clones share the
+/// messages.
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     pub(super) timeline: Arc<Timeline>,
-    /// The index of the first element that the decision sees. Older ones are no longer kept.
+    /// The index of the first element that the decision can read. Older elements have expired.
     start: usize,
-    /// The remembered results about the elements; `None` if they belong to no store.
+    /// The remembered results of conditions on the elements. `None` if the elements come from no
+    /// store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
     gap: Option<HistoryGap>,
 }
 
 impl Past {
-    /// Creates a view of a timeline from the index `start` on. `memo` must belong to the timeline.
-    /// Not part of the stable API.
+    /// Creates a view of the elements of a timeline from the index `start`. `memo` must belong to
+    /// the same timeline. Not part of the stable API.
     #[doc(hidden)]
     pub fn new(timeline: Arc<Timeline>, start: usize, memo: Option<Arc<Mutex<HistoryMemo>>>) -> Past {
         Past { timeline, start, memo, gap: None }
     }
 
-    /// Returns this view with the reason why the elements may lack messages that rules read. Not
-    /// part of the stable API.
+    /// Returns this view with the reason why it may lack messages that rules read. Not part of the
+    /// stable API.
     #[doc(hidden)]
     #[must_use]
     pub fn with_gap(self, gap: Option<HistoryGap>) -> Past {
         Past { gap, ..self }
     }
 
-    /// Returns why the elements may lack messages that rules read; `None` if they lack none.
+    /// Returns the reason why this view may lack messages that rules read; `None` if it lacks none.
     #[inline]
     pub fn gap(&self) -> Option<HistoryGap> {
         self.gap
     }
 
-    /// Returns what an evaluation reads of the earlier messages. Not part of the stable API.
+    /// Returns the elements and the hash key, in the form that evaluators read.
     #[doc(hidden)]
     pub fn view(&self) -> PastView<'_> {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
     }
 
-    /// Creates the view of elements that were given with their times, for example by a test.
+    /// Creates a view of elements that have their times, for example from a test.
     pub fn from_elements(elements: Vec<Json>) -> Past {
         Past::new(Arc::new(Timeline::from_elements(elements)), 0, None)
     }
@@ -60,8 +61,8 @@ impl Past {
         self.timeline.elements().get(self.start..).unwrap_or(&[])
     }
 
-    /// Returns the indices in the timeline of the elements of `list`. `None` if `list` is no part
-    /// of the timeline.
+    /// Returns the range of indices in the timeline at which the elements of `list` lie. `None` if
+    /// `list` is not a slice of the timeline.
     pub(super) fn indices_of(&self, list: &[Json]) -> Option<Range<usize>> {
         let elements = self.timeline.elements();
         let offset = (list.as_ptr() as usize).checked_sub(elements.as_ptr() as usize)?;
@@ -70,7 +71,8 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the part of a history that a bound selects; see [`PastView::window`].
+    /// Returns the part of `list`, a history, that a bound selects, or the hash of `operand`; see
+    /// [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -82,30 +84,31 @@ impl Past {
     }
 }
 
-/// The remembered results about the elements of one key.
+/// Remembered results of conditions on the elements of one key. They remain valid for later
+/// decisions.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
-    /// For each bytecode, by its number, the results for its loops. The bytecode that was used last
-    /// is the last one.
+    /// For each bytecode, identified by its number, the results of its loops. The most recently
+    /// used bytecode comes last.
     codes: Vec<(u64, LoopMemos)>,
 }
 
-/// The remembered results for the loops of one bytecode.
+/// Remembered results for each loop of one bytecode, by the number of the loop.
 pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
 
-/// The number of bytecodes whose results are remembered. Live rules decide with several: one for
-/// each group of routes that was compiled together.
+/// The maximum number of bytecodes whose results are remembered. Live rules use several bytecodes:
+/// one for each group of routes that was compiled together.
 const MAX_CODES: usize = 8;
 
 impl HistoryMemo {
-    /// Forgets the results about elements from `position` on, because an element was inserted
-    /// there.
+    /// Forgets the results for elements from `position` on. Called when an element was inserted
+    /// there, which moved the later elements.
     pub fn forget_from(&mut self, position: i64) {
         let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.forget_from(position));
     }
 
-    /// Returns the results for the loops of a bytecode, which are empty at first.
+    /// Returns the results for the loops of a bytecode. Creates empty results if there are none.
     pub(super) fn loops_of(&mut self, code: u64) -> &mut LoopMemos {
         match self.codes.iter().rposition(|(other, _)| *other == code) {
             Some(index) if index + 1 == self.codes.len() => {}
@@ -122,14 +125,15 @@ impl HistoryMemo {
     }
 }
 
-/// The remembered results about the elements for one loop.
+/// Remembered results of one loop's condition on the elements.
 #[derive(Debug, Default)]
 pub(super) struct LoopMemo {
-    /// The position of the first element that was not tested yet; `None` if none was tested.
+    /// The position of the first element that was not tested yet; `None` if no element was tested.
     pub(super) next: Option<i64>,
-    /// The elements for which the condition is true, if the loop has no groups.
+    /// The elements for which the condition is true, for a loop without groups.
     pub(super) hits: Hits,
-    /// The elements for which the condition without its comparison is true, by their keys.
+    /// For a loop with groups: the elements for which the rest of the condition is true, grouped by
+    /// the value that the condition compares.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 
@@ -144,13 +148,14 @@ impl LoopMemo {
     }
 }
 
-/// Elements with the result true, in order.
+/// The positions of the elements for which a condition is true, in ascending order.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     pub(super) positions: Vec<i64>,
-    /// For a sum: for each element, the exact sum of the terms of all elements up to this one.
+    /// For a loop that computes a sum: for each element, the sum of the terms of all elements up to
+    /// this one.
     pub(super) totals: Vec<RunningTotal>,
-    /// The total of the terms before the first element.
+    /// The sum of the terms of the elements that were removed from the front.
     pub(super) total_before: RunningTotal,
 }
 
@@ -161,7 +166,8 @@ impl Hits {
         self.totals.truncate(kept);
     }
 
-    /// Removes elements that are no longer kept, if they are most of the elements.
+    /// Removes the elements before `position`, which have expired, if they are more than half of
+    /// the elements.
     pub(super) fn forget_before(&mut self, position: i64) {
         let outdated = self.positions.partition_point(|hit| *hit < position);
         if outdated > 16 && outdated > self.positions.len() / 2 {
@@ -171,7 +177,7 @@ impl Hits {
         }
     }
 
-    /// Returns the indices of the elements at these positions.
+    /// Returns the range of indices in `positions` at which the given positions lie.
     pub(super) fn within(&self, positions: &Range<i64>) -> Range<usize> {
         let start = self.positions.partition_point(|hit| *hit < positions.start);
         let end = self.positions.partition_point(|hit| *hit < positions.end);
@@ -179,20 +185,20 @@ impl Hits {
     }
 }
 
-/// The exact sum of ints and floats, in units of 2^-64. The sum over a part of the history is the
-/// difference of two totals.
+/// An exact sum of ints and floats, in units of 2^-64. The sum over consecutive elements is the
+/// difference of two such sums.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunningTotal {
     units: i128,
     floats: u32,
-    /// The number of terms that this sum cannot represent.
+    /// The number of terms that this type cannot represent exactly, and that are not in `units`.
     others: u32,
 }
 
-/// 2^64, the number of units of 1.
+/// 2^64: the number of units in 1.
 const UNITS: i128 = 1 << 64;
-/// Terms above this magnitude are left to the exact sum of all terms, so that the totals of a
-/// million messages do not overflow.
+/// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
+/// cannot overflow.
 const MAX_TERM: f64 = 1e12;
 
 impl RunningTotal {
@@ -203,9 +209,9 @@ impl RunningTotal {
             Value::Int(int) if (int as f64).abs() <= MAX_TERM => {
                 RunningTotal { units: self.units.wrapping_add(i128::from(int) * UNITS), ..self }
             }
-            // The sum of negative zeros is a negative zero, which has no units.
+            // Negative zero is left out, because units cannot represent its sign.
             Value::Float(float) if float.abs() <= MAX_TERM && !(float == 0.0 && float.is_sign_negative()) => {
-                // Exact, because the factor is a power of two.
+                // The product is exact, because the factor is a power of two.
                 let units = float * UNITS as f64;
                 if units.fract() != 0.0 {
                     return other;
@@ -220,8 +226,8 @@ impl RunningTotal {
         }
     }
 
-    /// Returns the sum of the terms that were added after `earlier`; `None` if it must be computed
-    /// from the terms.
+    /// Returns the sum of the terms that were added after `earlier`. `None` if one of these terms
+    /// could not be represented, so that the caller must add the terms.
     pub(super) fn since(self, earlier: RunningTotal) -> Option<Value<'static>> {
         if self.others != earlier.others {
             return None;
@@ -230,24 +236,24 @@ impl RunningTotal {
         if self.floats == earlier.floats {
             return Some(Value::from_integer(units / UNITS));
         }
-        // The conversion rounds once; the division is exact.
+        // Converting to a float rounds once; dividing by a power of two does not round.
         Some(Value::Float(units as f64 / UNITS as f64))
     }
 }
 
-/// A value by which elements are grouped. Equal values have equal keys.
+/// A value by which the elements of a loop are grouped. Equal values have equal keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum GroupKey {
     Text(Box<str>),
     Int(i128),
-    /// The bits of a float that is no whole number.
+    /// The bits of a float that is not a whole number, or is too large for an int.
     Float(u64),
     Bool(bool),
 }
 
 impl GroupKey {
-    /// Returns the key of a value. `None` for a value that can equal values of other kinds or
-    /// spellings, such as a time.
+    /// Returns the key of a value. `None` for a value, such as a time, that can equal a value of
+    /// another type or another text.
     pub(super) fn new(value: Value<'_>) -> Option<GroupKey> {
         Some(match value {
             Value::Str(text) => GroupKey::Text(text.into()),

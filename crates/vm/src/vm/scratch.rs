@@ -39,7 +39,7 @@ pub struct VmBuffers {
     pub(super) similarity: Similarities,
     pub(super) values: Vec<Value<'static>>,
     pub(super) lookup: LookupBuffers,
-    /// The earlier messages that rules read as `history`, oldest first.
+    /// The recorded messages that rules read as `history`, oldest first.
     pub(super) history: Past,
 }
 
@@ -91,7 +91,8 @@ pub(super) struct EpochStamp {
     pub index: u32,
 }
 
-/// Working memory with earlier messages, which are removed when the guard is dropped.
+/// Working memory with the history for one decision. Dropping the guard restores the previous
+/// history.
 pub struct HistoryGuard<'s> {
     scratch: &'s mut Scratch,
     before: Past,
@@ -123,14 +124,15 @@ impl Scratch {
         Scratch::default()
     }
 
-    /// Sets the earlier messages that rules read as `history`, until the returned guard is dropped.
-    /// Also after a panic, later decisions do not read them.
+    /// Sets the recorded messages that rules read as `history`, until the returned guard is
+    /// dropped. The guard also works after a panic, so that later decisions do not read these
+    /// messages.
     pub fn with_history(&mut self, history: Past) -> HistoryGuard<'_> {
         let before = std::mem::replace(&mut self.vm.history, history);
         HistoryGuard { scratch: self, before }
     }
 
-    /// Returns the earlier messages that rules read as `history`.
+    /// Returns the recorded messages that rules read as `history`.
     pub fn history(&self) -> &Past {
         &self.vm.history
     }

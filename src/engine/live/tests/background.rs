@@ -155,7 +155,8 @@ fn a_merge_keeps_what_a_route_inserted_meanwhile_reads_of_the_history() {
     ));
     edit_alone(&rules, &Edit::remove("old"));
     let input = rules.shared.lock_writer().begin_merge().expect("an edit is pending");
-    // The merged rules keep no `tool`, but the base does, so the route fits it.
+    // The merged rules keep no field `tool` in the history, but the base rules do. So the new route
+    // can be added to the base.
     edit_alone(&rules, &Edit::insert(format!("route new {again}")));
     let merged = compiled(&rules, &input.base, &input.changes);
     let completion = rules.shared.lock_writer().finish_merge(&input, merged);

@@ -158,9 +158,10 @@ impl Writer {
         self.background.merge.begin(&mut self.added_segments).then_some(input)
     }
 
-    /// Finishes a merge (a recompilation of all rules): installs the compiled rules, unless another
-    /// recompilation ended since the merge began. They are not installed either if they keep less
-    /// than a route reads that was inserted since then; the next merge includes it.
+    /// Finishes a merge (a recompilation of all rules) by installing the compiled rules. Discards
+    /// them if another recompilation has ended since the merge began. Also discards them if a route
+    /// inserted since then reads fields of recorded messages that they do not keep. The next merge
+    /// includes that route.
     ///
     /// # Errors
     /// If the edited texts did not compile. The rules then continue unchanged.

@@ -1,4 +1,5 @@
-// The answer of a decision in words: its name, the words that decided, and their places.
+// Tests the texts about a decision: the name of the answer, the words that decided, and where they
+// are.
 import { expect, test } from 'vitest';
 import type { Explanation, RouteTrace, TableTrace, TraceNode } from '../../api/types';
 import { answerOf, decisive, way } from './trace';

@@ -85,7 +85,7 @@ function walk(explanation: Explanation, table: TableTrace, stops: Stop[]): void 
   else if (fallback) stops.push({ kind: 'statement', of, name: explanation.chosen ?? 'default' });
   else if (intent) stops.push({ kind: 'statement', of, name: intent.name });
   if (inner) return walk(explanation, inner, stops);
-  // The branch of a choice is its own target.
+  // The branch of a choice has no target of its own: the branch is the answer.
   if (of === 'choice' && (chosen ?? fallback)) return;
   if (of === 'flows' && (chosen ?? intent)) {
     const id = intent?.id ?? targetOf(chosen?.to ?? '');
@@ -100,7 +100,7 @@ function walk(explanation: Explanation, table: TableTrace, stops: Stop[]): void 
 export function answerOf(explanation: Explanation): Stop {
   const stops = way(explanation);
   const last = stops.at(-1) ?? { kind: 'nothing', of: 'routes', name: '' };
-  // A flow is called by its name; its id is for the program.
+  // The answer of flows is the name of the flow. Its id is meant for programs.
   const statement = stops.findLast((stop) => stop.kind === 'statement');
   if (last.of === 'flows' && statement) return statement;
   return last.kind === 'table' ? { ...last, kind: 'nothing', name: '' } : last;

@@ -48,10 +48,11 @@ export function searched(node: TraceNode): { field: string; text: string } | nul
   return only && others.length === 0 ? { field: only[0], text: only[1] } : null;
 }
 
-/** Returns the places of words in a text, in any case. */
+/** Returns the places of words in a text, ignoring case. */
 export function placesOf(text: string, words: readonly string[]): Marking[] {
   const lower = text.toLowerCase();
-  // Some characters have lower-case forms of another length, so that positions would differ.
+  // If lower-casing changes the length of the text, positions would differ. The search then
+  // respects case.
   const where = lower.length === text.length ? lower : text;
   return words.flatMap((word) => {
     const wanted = where === lower ? word.toLowerCase() : word;

@@ -1,5 +1,5 @@
-// Changes of rows in the decision table. Each is made in the text of the rules, by the server, and
-// can be undone.
+// Changes rows of the decision table. The server makes each change in the text of the rules. Each
+// change can be undone.
 import { signal } from '@preact/signals';
 import type { RowChange } from '../../api/types';
 import { api, type RequestError } from '../../client';
@@ -12,7 +12,7 @@ interface Before {
   text: string;
 }
 
-/** The texts before the changes, the latest last. */
+/** The text of the changed file before each change, in the order of the changes. */
 export const undoable = signal<readonly Before[]>([]);
 /** Why the latest change was refused, and the row that it concerns. */
 export const refused = signal<{ key: string; message: string } | null>(null);

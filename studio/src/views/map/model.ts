@@ -191,7 +191,7 @@ export function countOf(table: MapTable, counts: ReadonlyMap<string, number>): n
   return table.routes.reduce((sum, route) => sum + (counts.get(route.key) ?? 0), 0);
 }
 
-/** The path of an arrow: it leaves its row at the middle, and arrives level at its end. */
+/** The SVG path of an arrow. It begins at the middle of its row, and ends horizontally. */
 function curve({ from, row }: End, end: { x: number; y: number }): string {
   const x = from.x + from.width;
   const y = from.y + (row < 0 ? HEAD / 2 : HEAD + row * ROW + ROW / 2);

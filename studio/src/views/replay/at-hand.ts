@@ -1,4 +1,4 @@
-// The message of the view Decide, decided by the rules on disk and by the edited rules.
+// Decides the message that the view Decide shows, with the rules on disk and with the edited rules.
 import { signal } from '@preact/signals';
 import type { Decision } from '../../api/types';
 import { api } from '../../client';

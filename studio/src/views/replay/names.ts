@@ -25,7 +25,7 @@ export function nameOf(sums: Counts, key: string): string {
   return count.table === 'routes' ? name : `${count.table}.${name}`;
 }
 
-/** Returns the name of the target of a statement, such as its handler; its colour follows it. */
+/** Returns the name of a statement's target, such as its handler. It determines the colour. */
 export function targetOf(sums: Counts, key: string): string {
   return countOf(sums, key)?.to ?? '';
 }

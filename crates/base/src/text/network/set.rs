@@ -5,8 +5,8 @@ use hashbrown::HashMap;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// A set of networks, grouped by prefix length. The search for the networks around an address makes
-/// one hash lookup for each length.
+/// A set of networks, grouped by prefix length. To find the networks that contain an address, it
+/// makes one hash lookup for each prefix length.
 #[derive(Debug, Default)]
 pub struct NetworkSet {
     v4: PrefixMap,

@@ -316,7 +316,7 @@ impl PlanStep {
         Ok(json!({"rounds": results.len(), "last": results.last(), "results": results}))
     }
 
-    /// Returns how nodes of a type do their work. The error says that the type is not registered.
+    /// Returns how nodes of the type `kind` run. Fails if the type is not registered.
     fn work_of(&self, kind: &str) -> Result<&NodeWork, String> {
         let work = self.run_settings.kinds.get(kind);
         work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())

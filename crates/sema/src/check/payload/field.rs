@@ -22,9 +22,9 @@ use serde_json::Value as Json;
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
-    /// The field's value, whatever its type is.
+    /// The value of the field, of any type.
     any: Expr,
-    /// The field's value if it has the declared type, otherwise missing.
+    /// The value of the field if it has the declared type, otherwise missing.
     typed: Expr,
     place: ObjectPath,
     repair: Message,
@@ -37,8 +37,8 @@ impl<'a> DeclaredField<'a, '_> {
         format!("{}.{}.{rule}", self.site.owner, self.field.name.node)
     }
 
-    /// Returns the condition that the parent of the field is an object. `None` if it is known to be
-    /// one.
+    /// Returns the condition that the parent of the field is an object. `None` if the parent is
+    /// always an object.
     fn object_test(&self) -> Option<Cond> {
         self.site.may_be_non_object.then(|| is_present_condition(&self.site.object, self.field.name.span))
     }

@@ -101,8 +101,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the name at which a path begins, or the whole path if it is written as a text, and the
-/// span to replace. `None` for other expressions.
+/// Returns the first name of a path, and the span to replace. If the path is written as a text,
+/// returns the whole text. `None` for other expressions.
 fn root_text(path: &ast::Expr) -> Option<(String, rulec_base::span::Span)> {
     match &path.kind {
         ExprKind::Name(name) => Some((name.clone(), path.span)),

@@ -1,5 +1,5 @@
-//! Diagnostics for slips of words inside an expression: an operator in two words, a range with
-//! `to`, a time with `ago`, a text without quotes after `is`.
+//! Diagnostics for common mistakes with words in an expression: an operator in two words, a range
+//! with `to`, a time with `ago`, or a text without quotes after `is`.
 
 use super::super::context::unexpected_token;
 use super::super::expr::{ExprPiece, ExprPieceKind, PrecedenceClimber};
@@ -11,7 +11,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the diagnostic for a slip of words around the current piece, which follows a
+    /// Returns the diagnostic for a mistake with words around the current piece, which follows a
     /// complete operand. `None` without such a mistake.
     pub(super) fn slip_of_words(&self) -> Option<Diagnostic> {
         let token = self.cx.sigs.partition_point(|sig| sig.token.end <= self.piece_span(self.position).start);
@@ -23,8 +23,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.loopback())
     }
 
-    /// Returns the diagnostic for `in network "10.0.0.0/8"` in two words. The current piece is the
-    /// network. `None` without such a mistake.
+    /// Returns the diagnostic for `in network "10.0.0.0/8"`, which must be one word. The current
+    /// piece is the network. `None` without such a mistake.
     pub(in super::super) fn in_network(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         let first = word.checked_sub(1)?;
@@ -46,8 +46,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, replacement))
     }
 
-    /// Returns the diagnostic for a range with a word: `in 18 to 65`. The current piece is the
-    /// word. `None` without such a mistake.
+    /// Returns the diagnostic for a range that is written with a word: `in 18 to 65`. The current
+    /// piece is the word. `None` without such a mistake.
     fn range_in_words(&self) -> Option<Diagnostic> {
         let low = self.position.checked_sub(1)?;
         let is_joint = matches!(
@@ -67,8 +67,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// Returns the diagnostic for `joined > 52w ago`. The current piece is `ago`, or a unit before
-    /// it. `None` without such a mistake.
+    /// Returns the diagnostic for a time such as `52w ago` in `joined > 52w ago`. The current piece
+    /// is `ago`, or a unit before it. `None` without such a mistake.
     fn time_ago(&self) -> Option<Diagnostic> {
         let number = self.position.checked_sub(1)?;
         let is_ago =
@@ -97,8 +97,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(unexpected_token(span, message, help))
     }
 
-    /// Returns the diagnostic for another spelling of `loopback` in a router. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a misspelt `loopback` in a router. `None` without such a mistake.
     fn loopback(&self) -> Option<Diagnostic> {
         let mut end = self.position + 1;
         while matches!(self.text_at(end), "-" | "back") && end < self.position + 3 {
@@ -115,8 +114,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message!("`{written}` is not the right spelling"), "loopback"))
     }
 
-    /// Returns the diagnostic for a comparison with `is`: `intent is refund`, `n is not 3`. The
-    /// current piece is `is`. `None` without such a mistake.
+    /// Returns the diagnostic for a comparison with `is` instead of `==` or `!=`: `intent is
+    /// refund` or `n is not 3`. The current piece is `is`. `None` without such a mistake.
     pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
         let is_negated = self.text_at(self.position + 1) == "not";
         let value = self.position + 1 + usize::from(is_negated);
@@ -142,8 +141,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
     }
 
-    /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
-    /// without such a mistake.
+    /// Returns the diagnostic for `=` instead of `:` in a record: `{ a = 3 }`. `None` without such
+    /// a mistake.
     pub(in super::super) fn equals_in_record(&self, record: ExprPiece) -> Option<Diagnostic> {
         let written = self.piece_text(record);
         let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);

@@ -309,7 +309,7 @@ fn a_merge_conflict_is_reported_once() {
     let text = "let a = 1\n<<<<<<< HEAD\nlet b = c d\n=======\nlet b = e f\n>>>>>>> other\n";
     check(text, "E0101", "<<<<<<< HEAD");
     assert!(first_help(text).starts_with("keep one of the two versions"), "{}", first_help(text));
-    // Without the other marks, or inside a text, it is no conflict.
+    // A line of `=` is no conflict without the other marks, or inside a text.
     assert!(!first_help("let a = 1\n=======\nlet b = 2\n").starts_with("keep"));
     parse_clean("let a = r\"\n<<<<<<< a\n=======\n>>>>>>> b\n\"\n");
 }

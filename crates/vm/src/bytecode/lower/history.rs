@@ -1,5 +1,5 @@
-//! Finds the loops over the history whose condition is the same for every message that reads it.
-//! The result of such a condition for an element is computed once and remembered.
+//! Finds the loops over the history whose results can be remembered: the condition has the same
+//! result for an element, whatever the current message is.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
@@ -11,11 +11,12 @@ use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
 
 impl Lowering<'_> {
-    /// Returns how the results of a loop can be remembered. `None` if `list` is no part of the
-    /// history. Also `None` if the condition `body` or the value `summed` is expensive or depends
-    /// on the current message.
+    /// Returns how the results of a loop can be remembered. `None` if `list` is not a part of the
+    /// history. Also `None` if the condition `body` or the value `summed` depends on the current
+    /// message, or is expensive.
     ///
-    /// Expensive operators are excluded, because their limits depend on the number of elements.
+    /// Expensive operators are excluded, because their work limits depend on the number of
+    /// elements.
     pub(super) fn history_loop(
         &mut self,
         list: ExprId,
@@ -37,7 +38,8 @@ impl Lowering<'_> {
             parts.into_iter().partition(|part| self.reads_only_element(Part::Cond(part.0), level));
         let mut groups = None;
         match open.as_slice() {
-            // A comparison with a constant makes groups too, which many loops can share.
+            // A comparison with a constant forms groups too, so that loops with different constants
+            // share results.
             [] => {
                 for index in 0..closed.len() {
                     groups = self.element_groups(closed[index], level)?;
@@ -62,14 +64,14 @@ impl Lowering<'_> {
         Ok(Some(HistoryLoop { body, groups, memo }))
     }
 
-    /// Notes a loop whose work grows with the history.
+    /// Records a loop over the history whose results are not remembered.
     pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
             self.growing.insert(part);
         }
     }
 
-    /// True if a value is the history or a part of it.
+    /// True if an expression is the history or a part of it.
     fn is_history(&self, list: ExprId) -> bool {
         match self.normal.exprs.get(list.index()) {
             Some(NExpr::History(_)) => true,
@@ -80,7 +82,7 @@ impl Lowering<'_> {
     }
 
     /// If a condition compares a value of the element with a value that does not depend on the
-    /// element, returns both.
+    /// element, returns both sides.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Test { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
@@ -105,7 +107,8 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    /// True if a part is cheap, and reads only constants and the element of the loop at `level`.
+    /// True if a part of a condition is cheap, and reads only constants and the element of the loop
+    /// at `level`.
     fn reads_only_element(&self, part: Part, level: u32) -> bool {
         let reads_other = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
@@ -122,8 +125,8 @@ impl Lowering<'_> {
         reads_only_element
     }
 
-    /// True if a part and its operands call no host function, contain no loop, and have no limit
-    /// that depends on the number of elements.
+    /// True if a part of a condition is cheap with all its operands: no host function, no loop, and
+    /// no work limit that depends on the number of elements.
     fn is_cheap(&self, part: Part) -> bool {
         let mut is_cheap = self.is_cheap_itself(part);
         let _ = self.normal.for_each_child(part, &mut |child| is_cheap = is_cheap && self.is_cheap(child));
@@ -147,7 +150,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// True for a test of scalars: a comparison with a constant scalar, or `in` a constant list.
+    /// True for a cheap test: a comparison with a constant scalar, or `in` with a constant list.
     fn is_cheap_test(&self, pred: &NPred) -> bool {
         let op = match pred.ask {
             TestKind::Truth => return true,
@@ -164,8 +167,8 @@ impl Lowering<'_> {
             (Op::In, Some(right)) => {
                 is_plain && constant(right).is_some_and(|value| value.list_len().is_some())
             }
-            // Numbers, times and versions have no limit; a text is compared at once with a short
-            // one.
+            // Comparing numbers, times and versions has no work limit. Comparing a text with a
+            // short text ends early.
             (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, Some(right)) => {
                 is_plain && (is_scalar(right) || is_scalar(pred.left))
             }
@@ -173,7 +176,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits a block that tests whether all of these conditions are true.
+    /// Emits a block that is true if all of these conditions are true.
     fn block_of_all(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
         if let [only] = conds {
             return self.cond_block(*only);

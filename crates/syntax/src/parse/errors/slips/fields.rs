@@ -1,5 +1,5 @@
-//! Diagnostics for slips in declared fields and parameters: a type before its name, a name with a
-//! dot, the values of an enumeration without quotes.
+//! Diagnostics for common mistakes in declared fields and parameters: a type before its name, a
+//! name with a dot, or enumeration values without quotes.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -10,8 +10,8 @@ use rulec_lang::ty::Ty;
 use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a slip in the declaration of a field. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a common mistake in the declaration of a field. `None` without
+    /// such a mistake.
     pub(super) fn field_slip(&self) -> Option<Diagnostic> {
         if !self.is_in_fields() {
             return None;
@@ -33,8 +33,8 @@ impl ParseFailure<'_, '_> {
         self.kind_of(index) == Some(TokenKind::Word)
     }
 
-    /// Returns the diagnostic for a parameter as other languages write it: `string reason`, `reason
-    /// string`. `None` without such a mistake.
+    /// Returns the diagnostic for a parameter in the syntax of another language: `string reason` or
+    /// `reason string`. `None` without such a mistake.
     fn type_before_name(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         if !self.expects_rule(Rule::colon) {
@@ -61,8 +61,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
 
-    /// Returns the tokens of the fields that begin at `first` and have names such as `ctx.a`, with
-    /// the same first word. Also returns each field without this word.
+    /// Finds the fields from token `first` on whose names begin with the same word and a dot, such
+    /// as `ctx.a`. Returns their token range, and the text of each field without the prefix.
     fn fields_with_prefix(&self, first: usize) -> Option<(Range<usize>, Vec<String>)> {
         let root = self.text_of(first);
         let (mut at, mut end, mut fields) = (first, first, Vec::new());
@@ -83,7 +83,7 @@ impl ParseFailure<'_, '_> {
         Some((first..end, fields))
     }
 
-    /// Returns the index of the first token after the type that begins at `first`.
+    /// Returns the index of the first token after the type that begins at the token `first`.
     fn type_end(&self, first: usize) -> usize {
         let mut depth = 0_usize;
         for index in first..self.cx.tokens.end {
@@ -101,7 +101,8 @@ impl ParseFailure<'_, '_> {
         self.cx.tokens.end
     }
 
-    /// Returns the diagnostic for names with dots: `ctx.count: int`. `None` without such a mistake.
+    /// Returns the diagnostic for declared fields with a dot in their names: `ctx.count: int`.
+    /// `None` without such a mistake.
     fn dotted_fields(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;
         if self.found_text != "." || !self.expects_rule(Rule::colon) || !self.is_word(first) {
@@ -115,8 +116,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(tokens), replacement))
     }
 
-    /// Returns the diagnostic for the values of an enumeration without quotes: `lang: en | de`.
-    /// `None` without such a mistake, or if the values are types.
+    /// Returns the diagnostic for enumeration values without quotes: `lang: en | de`. `None`
+    /// without such a mistake, or if the words are names of types.
     fn bare_values(&self) -> Option<Diagnostic> {
         let is_separator = |index: usize| matches!(self.text_of(index), "|" | "or" | "OR" | "/");
         let is_value = |index: usize| self.is_word(index) || self.kind_of(index) == Some(TokenKind::String);
@@ -150,8 +151,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{replacement}`")).likely_fix(span, replacement))
     }
 
-    /// Returns the diagnostic for the values of an enumeration in brackets: `lang: ["en", "de"]`.
-    /// `None` without such a mistake.
+    /// Returns the diagnostic for enumeration values in brackets: `lang: ["en", "de"]`. `None`
+    /// without such a mistake.
     fn listed_values(&self) -> Option<Diagnostic> {
         if self.found_text != "[" || !self.is_preceded_by(":") {
             return None;

@@ -1,5 +1,5 @@
-//! Diagnostics for words and marks in a statement that belong to another place or to no place: a
-//! priority of a flow, a colon before a brace, a verb before a target.
+//! Diagnostics for words and symbols in the wrong place of a statement: a priority on a flow, a
+//! colon before a brace, or a verb before a target.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::{literal, shapes};
@@ -10,7 +10,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a word or mark in the wrong place. `None` without such a mistake.
+    /// Returns the diagnostic for a word or symbol in the wrong place. `None` without such a
+    /// mistake.
     pub(super) fn misplaced_part(&self) -> Option<Diagnostic> {
         shapes::early_priority(self.cx, self.token_index)
             .or_else(|| shapes::line_number(self.cx, self.token_index))
@@ -22,10 +23,11 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.missing_sign())
     }
 
-    /// Returns the diagnostic for a unit after a space in a clause of a statement, as in `keep 24
+    /// Returns the diagnostic for a space between a number and its unit in a clause, as in `keep 24
     /// hours`. `None` without such a mistake.
     pub(super) fn spaced_unit(&self) -> Option<Diagnostic> {
-        // The unit was parsed as the word of the next clause, so parsing failed after it.
+        // The parser took the unit for the first word of the next clause, and failed one token
+        // later.
         let units = [self.token_index, self.token_index.wrapping_sub(1)];
         let is_unit = |unit: &usize| {
             *unit > self.cx.tokens.start
@@ -43,8 +45,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.likely_fix(self.span_of_tokens(unit - 1..unit + 1), replacement))
     }
 
-    /// Returns the diagnostic for tokens that must be removed. They are not the first ones of the
-    /// statement.
+    /// Returns a diagnostic that suggests removing the tokens from `first` to before `end`. `first`
+    /// must not be the first token of the statement.
     fn removal(&self, first: usize, end: usize, message: rulec_base::diag::Message) -> Option<Diagnostic> {
         let span = self.span_of_tokens(first..end);
         let written = self.source(first..end).to_owned();
@@ -52,11 +54,12 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("remove `{written}`")).fix(removed, ""))
     }
 
-    /// Returns the diagnostic for a priority of a statement that has none, as in `flow a priority
-    /// 5`. `None` without such a mistake.
+    /// Returns the diagnostic for a priority on a statement that cannot have one, as in `flow a
+    /// priority 5`. `None` without such a mistake.
     fn priority_of_other(&self) -> Option<Diagnostic> {
         let has_priority = matches!(self.rule, Rule::route_statement) || super::super::is_item(self.rule);
-        // After the patterns of a flow, the word is parsed as the start of `ignoring case`.
+        // After the patterns of a flow, the parser takes `priority` for a mode such as `ignoring
+        // case`, and fails one token later.
         let index = self.token_index - usize::from(self.is_preceded_by("priority"));
         if self.text_of(index) != "priority" || has_priority || index == self.cx.tokens.start {
             return None;
@@ -75,8 +78,8 @@ impl ParseFailure<'_, '_> {
         self.removal(index, end.unwrap_or(self.cx.tokens.end), message)
     }
 
-    /// Returns the diagnostic for a mark or word between a head and its brace: `test "a": {`,
-    /// `branch a -> {`. `None` without such a mistake.
+    /// Returns the diagnostic for a superfluous symbol or word before an opening brace: `test "a":
+    /// {` or `branch a -> {`. `None` without such a mistake.
     fn mark_before_brace(&self) -> Option<Diagnostic> {
         let is_mark = matches!(
             self.found_text,
@@ -117,7 +120,7 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, help).fix(span, body))
     }
 
-    /// Returns the diagnostic for conditions of a branch without braces, or with `or` or `and`
+    /// Returns the diagnostic for branch conditions that have no braces, or that have `or` or `and`
     /// before the braces. `None` without such a mistake.
     fn branch_words(&self) -> Option<Diagnostic> {
         if self.rule != Rule::choice_statement {
@@ -160,7 +163,7 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span_of_tokens(self.token_index..end), replacement))
     }
 
-    /// Returns the diagnostic for a flow with a superfluous word, or without the word before its
+    /// Returns the diagnostic for a flow with a superfluous word, or without the keyword before its
     /// patterns or examples. `None` without such a mistake.
     fn flow_words(&self) -> Option<Diagnostic> {
         let (found, index) = (self.found_text, self.token_index);
@@ -202,8 +205,8 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span, replacement))
     }
 
-    /// Returns the diagnostic for a declaration without the sign or word after its name: `type item
-    /// { … }`, `entity order = …`. `None` without such a mistake.
+    /// Returns the diagnostic for a declaration that lacks the symbol or word after its name: `type
+    /// item { … }` or `entity order = …`. `None` without such a mistake.
     fn missing_sign(&self) -> Option<Diagnostic> {
         if self.rule == Rule::history_statement && matches!(self.found_text, ":" | "=") {
             let message = message!("a clause of the history has no `{}`", self.found_text);
