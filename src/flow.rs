@@ -50,9 +50,11 @@ use std::sync::Arc;
 pub struct FlowMatcher {
     rules: Rules,
     intents: Arc<[IntentFlow]>,
-    /// The classifier, trained on the flows in `intents`, in the same order; `None` if no
+    /// The classifier, trained on the flows in `intents` except the `unlearned` ones; `None` if no
     /// classifier is used.
     classifier: Option<Arc<Classifier>>,
+    /// The ids of the intent flows that have no text to learn from.
+    unlearned: Arc<[String]>,
 }
 
 /// A flow that the classifier selects by the meaning of a message. Flows with the same id count as
@@ -70,6 +72,18 @@ pub struct IntentFlow {
     pub examples: Vec<String>,
     /// Words in a message that suggest this flow.
     pub keywords: Vec<String>,
+}
+
+impl IntentFlow {
+    /// Returns what the classifier learns from.
+    fn to_intent(&self) -> rulec_nlu::Intent {
+        rulec_nlu::Intent {
+            id: self.id.clone(),
+            description: self.description.clone(),
+            keywords: self.keywords.clone(),
+            examples: self.examples.clone(),
+        }
+    }
 }
 
 /// An intent flow (a flow that the classifier selects by meaning), with the classifier's score.
@@ -104,7 +118,7 @@ pub enum FlowSelection<'m> {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum MatcherError {
-    /// The rules hold no `flow` statement.
+    /// The rules contain neither a `flow` nor a `flow tool` statement.
     NoFlow,
     /// The classifier cannot be trained on the intent flows.
     Classifier(#[from] TrainError),
@@ -129,13 +143,13 @@ impl FlowMatcher {
     /// Creates a matcher for the flows of a rule set, without a classifier.
     ///
     /// # Errors
-    /// If the rules hold no flow.
+    /// If the rules contain neither a `flow` nor a `flow tool` statement.
     pub fn new(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
-        if rules.program().flows.is_empty() {
+        if rules.program().flows.is_empty() && rules.program().flow_tool.is_none() {
             return Err(MatcherError::NoFlow);
         }
         let intents = merge_intent_flows(rules.program()).into();
-        Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None })
+        Ok(FlowMatcher { rules: rules.clone(), intents, classifier: None, unlearned: Arc::default() })
     }
 
     /// Creates a matcher, with a classifier if there are intent flows. The settings
@@ -143,7 +157,8 @@ impl FlowMatcher {
     /// `rulec run` uses this matcher.
     ///
     /// # Errors
-    /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`].
+    /// As for [`FlowMatcher::new`] and [`FlowMatcher::with_classifier`]. But intent flows without a
+    /// text to learn from are an error only if no flow has one; see [`FlowMatcher::unlearned`].
     pub fn offline(rules: &Rules) -> Result<FlowMatcher, MatcherError> {
         let matcher = FlowMatcher::new(rules)?;
         let analysis = &rules.program().analysis;
@@ -151,7 +166,7 @@ impl FlowMatcher {
             true => Ok(matcher),
             false => {
                 let options = Options { threshold: analysis.threshold, margin: analysis.margin };
-                matcher.with_classifier(options)
+                matcher.with_learnable_flows(options)
             }
         }
     }
@@ -162,16 +177,33 @@ impl FlowMatcher {
     /// # Errors
     /// If an intent flow has no text to learn from, if there are too many flows, or if an option is
     /// out of range.
-    pub fn with_classifier(mut self, options: Options) -> Result<FlowMatcher, MatcherError> {
-        let intent = |flow: &IntentFlow| rulec_nlu::Intent {
-            id: flow.id.clone(),
-            description: flow.description.clone(),
-            keywords: flow.keywords.clone(),
-            examples: flow.examples.clone(),
+    pub fn with_classifier(self, options: Options) -> Result<FlowMatcher, MatcherError> {
+        let intents: Vec<_> = self.intents.iter().map(IntentFlow::to_intent).collect();
+        let classifier = Some(Arc::new(Classifier::train(&intents, options)?));
+        Ok(FlowMatcher { classifier, ..self })
+    }
+
+    /// Adds the built-in classifier like [`FlowMatcher::with_classifier`], without the flows that
+    /// have no text to learn from. [`FlowMatcher::unlearned`] returns these flows.
+    fn with_learnable_flows(self, options: Options) -> Result<FlowMatcher, MatcherError> {
+        let mut intents: Vec<_> = self.intents.iter().map(IntentFlow::to_intent).collect();
+        let mut unlearned = Vec::new();
+        let classifier = loop {
+            match Classifier::train(&intents, options) {
+                Err(TrainError::NoText { id }) if intents.len() > 1 => {
+                    intents.retain(|intent| intent.id != id);
+                    unlearned.push(id);
+                }
+                trained => break Some(Arc::new(trained?)),
+            }
         };
-        let intents: Vec<_> = self.intents.iter().map(intent).collect();
-        self.classifier = Some(Arc::new(Classifier::train(&intents, options)?));
-        Ok(self)
+        Ok(FlowMatcher { classifier, unlearned: unlearned.into(), ..self })
+    }
+
+    /// Returns the ids of the intent flows that the classifier never chooses, because they have no
+    /// text to learn from. A language model may choose them.
+    pub fn unlearned(&self) -> &[String] {
+        &self.unlearned
     }
 
     /// Selects the flow for a text: the first keyword flow with a matching pattern, else the intent
@@ -264,7 +296,7 @@ impl FlowMatcher {
     }
 
     fn to_intent_hit(&self, ranked: &Ranked<'_>) -> IntentHit {
-        let name = self.intents.get(ranked.index).map(|flow| flow.name.clone()).unwrap_or_default();
+        let name = self.intent(ranked.id).map(|flow| flow.name.clone()).unwrap_or_default();
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
 

@@ -55,7 +55,7 @@ use rulec_base::json::{self, JsonError};
 use rulec_base::message;
 use rulec_eval::trace::ConditionCoverage;
 use rulec_lang::limits;
-use rulec_lang::schema::{InputViolation, find_input_violations};
+use rulec_lang::schema::{InputViolation, find_nested_violation};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Effect, Payload, Program};
 use run::{FoundViolation, Pass};
@@ -252,7 +252,7 @@ impl Judge {
         if let Some(field) = field {
             let record = RecordType::from_iter([field]);
             if let Some(InputViolation { path, expected, found, .. }) =
-                find_input_violations(&record, &message).into_iter().next()
+                find_nested_violation(&record, &message)
             {
                 return Err(JudgeError::WrongType { path, expected, found });
             }

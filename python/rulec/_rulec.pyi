@@ -849,6 +849,7 @@ class Router:
         rules: Rules | LiveRules,
         handlers: Mapping[str, Callable[[Request], Any]],
         *,
+        otherwise: Callable[[Request], Any] | None = None,
         entry: str | None = None,
         policies: Mapping[str, Policy] | None = None,
         permissions: Callable[[dict[str, Any]], Iterable[str]] | None = None,

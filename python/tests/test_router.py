@@ -74,6 +74,23 @@ def test_handlers_answer() -> None:
     assert chatted.reply == "hello, you" and chatted.route == "default" and chatted.handler == "chat"
 
 
+def test_one_handler_may_take_all_other_targets() -> None:
+    async def other(request: Request) -> str:
+        return f"{request.handler} of the others"
+
+    async def answers(policies: dict[str, Policy]) -> list[Any]:
+        router = Router(Rules.from_text(RULES), {"chat": chat}, otherwise=other, policies=policies)
+        texts = ["files", "hi", "run"]
+        return [await router.route({"text": text}, permissions=["execute"]) for text in texts]
+
+    # With a policy, the router runs on tokio; without one, the caller itself awaits the handler.
+    for policies in [{}, {"files": Policy(time_limit=10)}]:
+        outcomes = run(answers(policies))
+        assert [outcome.reply for outcome in outcomes] == ["files of the others", "hello, hi", "admin of the others"]
+    with pytest.raises(RouterError, match="`otherwise` is no function, but a <class 'int'>"):
+        Router(Rules.from_text(RULES), {}, otherwise=7)  # type: ignore[arg-type]
+
+
 def test_the_handler_runs_on_the_callers_loop_and_sees_its_message() -> None:
     seen: list[Any] = []
 

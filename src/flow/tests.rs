@@ -100,6 +100,22 @@ fn a_model_is_told_of_intent_flows_only() {
 }
 
 #[test]
+fn a_flow_without_a_text_does_not_stop_the_others() {
+    let rules = "flow a \"customer wants money back\" intent [] -> \"refund\"
+         flow b \"where is my parcel\" intent [] -> \"track\"
+         flow c intent [] -> \"x\"
+         flow d intent [] -> \"y\"";
+    let matcher = FlowMatcher::offline(&Rules::from_text(rules).unwrap()).unwrap();
+    assert_eq!(matcher.unlearned(), ["x", "y"]);
+    let FlowSelection::Intent(hit) = matcher.find("I want my money back") else { panic!("no intent flow") };
+    assert_eq!((hit.id.as_str(), hit.name.as_str()), ("refund", "a"));
+    // A language model may still choose the others.
+    assert_eq!(matcher.tool().ids(), ["refund", "track", "x", "y"]);
+    let bare = Rules::from_text("flow c intent [] -> \"x\"").unwrap();
+    assert!(FlowMatcher::offline(&bare).is_err());
+}
+
+#[test]
 fn what_cannot_work_is_refused() {
     let rules = Rules::from_text("default -> chat").unwrap();
     let refused = FlowMatcher::new(&rules).unwrap_err();

@@ -134,7 +134,7 @@ impl LogSummary {
         let path: Vec<&str> = logged.path.iter().map(String::as_str).collect();
         let Some(message) = logged.message else {
             self.without_message += 1;
-            coverage.add_outcome(&path, logged.route.as_deref());
+            coverage.add_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref());
             return;
         };
         let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { return };
@@ -150,7 +150,7 @@ impl LogSummary {
         // The classifier abstained, and a language model chose the flow.
         let is_model_choice = matcher.is_some() && explanation.chosen.is_none() && logged.route.is_some();
         match is_model_choice {
-            true => coverage.add_outcome(&path, logged.route.as_deref()),
+            true => coverage.add_outcome(&path, logged.route.as_deref(), logged.pattern.as_deref()),
             false => coverage.add_decision(&explanation),
         }
         entry.count_conditions(&message, coverage.truths_mut());

@@ -9,6 +9,7 @@ use super::term::Term;
 use rulec::choice::Question;
 use rulec::flow::FlowMatcher;
 use rulec::{Code, Entry, Message, Rules};
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 pub use rulec_report::answer::has_intent_flows;
 use rulec_report::answer::{IntentAnswer, message_text};
@@ -51,7 +52,15 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, asks_model: bool, term: &
         return None;
     }
     match FlowMatcher::offline(rules) {
-        Ok(matcher) => Some(matcher),
+        Ok(matcher) => {
+            if !matcher.unlearned().is_empty() && !asks_model {
+                term.print_note(&message!(
+                    "the classifier never chooses {}: without a description, examples or keywords, there is nothing to learn from",
+                    comma_list(matcher.unlearned().iter().map(|id| format!("`{id}`")))
+                ));
+            }
+            Some(matcher)
+        }
         Err(_) if asks_model => FlowMatcher::new(rules).ok(),
         Err(error) => {
             term.print_note(&message!(

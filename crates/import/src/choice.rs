@@ -14,6 +14,9 @@ const CHOICE_NAME: &str = "next_step";
 /// The keys under which a JSON document stores the name of a workflow step or choice, in the order
 /// of precedence.
 const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
+/// The [`NAME_KEYS`] that hold the id of a step. An id is preferred to a name, which
+/// several steps may share.
+const ID_KEYS: [&str; 3] = ["step_id", "stepId", "id"];
 /// The keys under which a JSON document stores a list of branches.
 const BRANCH_KEYS: [&str; 2] = ["choices", "branches"];
 
@@ -68,25 +71,30 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
         root.as_object(&message!("a list of branches, or an object with `choices`")).map(drop)
     })?;
     let mut choices = Vec::new();
-    // The nodes to search, last first, each with the name of the step around it.
-    let mut pending = vec![(root.clone(), String::new())];
-    while let Some((node, step)) = pending.pop() {
-        let name = node.name(&NAME_KEYS);
+    // The nodes to search, last first, each with the name of the step around it, and whether this
+    // name is an id.
+    let mut pending = vec![(root.clone(), String::new(), false)];
+    while let Some((node, step, is_id)) = pending.pop() {
+        let id = node.name(&ID_KEYS);
+        let name = if is_id || !id.is_empty() { id } else { node.name(&NAME_KEYS) };
+        let is_id = is_id || !id.is_empty();
         let step = if name.is_empty() { step } else { name.to_owned() };
         if has_branches(node.value) {
             choices.push(ChoiceNode { node, step });
             continue;
         }
-        let children: Vec<(JsonNode<'_>, String)> = match node.value {
+        let children: Vec<(JsonNode<'_>, String, bool)> = match node.value {
             Json::Array(_) => {
-                node.as_list(&message!("steps"))?.into_iter().map(|child| (child, step.clone())).collect()
+                let steps = node.as_list(&message!("steps"))?.into_iter();
+                steps.map(|child| (child, step.clone(), false)).collect()
             }
             Json::Object(map) => map
                 .iter()
                 .map(|(key, value)| {
                     // In a map of steps, the key is the step's id.
-                    let inner = if STEP_KEYS.contains(&key.as_str()) { &step } else { key };
-                    (node.child(PathStep::Key(key.clone()), value), inner.clone())
+                    let is_part = STEP_KEYS.contains(&key.as_str());
+                    let inner = if is_part { &step } else { key };
+                    (node.child(PathStep::Key(key.clone()), value), inner.clone(), is_id || !is_part)
                 })
                 .collect(),
             _ => continue,

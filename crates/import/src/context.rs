@@ -5,19 +5,27 @@ use super::document::RulesDocument;
 use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use rulec_base::message;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 /// Keys of the counters in the JSON object that the rules read as `context`: how much the agent has
-/// already used. A counter of a wrong type is always an error: without it, the rules would count
-/// from 0 and allow too much.
-const COUNTERS: [&str; 2] = ["requests_last_minute", "api_calls"];
+/// already used, and how often a loop may run. A counter of a wrong type, or below 0, is always an
+/// error: without it, the rules would count from 0 and allow too much.
+const WHOLE_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
+/// The counter that may have a fraction: how much the agent has spent.
+const COST: &str = "cost";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     let object = root.as_object(&message!("the context of payloads"))?;
     let mut context = Map::new();
-    for counter in COUNTERS {
+    for counter in WHOLE_COUNTERS.into_iter().chain([COST]) {
         if let Some(node) = object.get(counter) {
-            node.as_int()?;
+            let number = match counter {
+                COST => node.as_number()?.as_f64().unwrap_or_default(),
+                _ => node.as_int()? as f64,
+            };
+            if number < 0.0 {
+                return node.refuse(message!("`{counter}` must not be below 0"));
+            }
             context.insert(counter.to_owned(), node.value.clone());
         }
     }
@@ -71,6 +79,15 @@ fn read_workflow(node: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResul
         check_parameters(&inputs)?;
     }
     let mut workflow = node.value.as_object().cloned().unwrap_or_default();
+    for (key, effect) in [
+        ("inputs", message!("no payload may pass a parameter to it")),
+        ("nodes", message!("no payload may name a node of it")),
+    ] {
+        if object.get(key).is_none() {
+            workflow.insert(key.to_owned(), json!({}));
+            document.report.note(message!("the workflow has no `{key}`: {effect}"));
+        }
+    }
     if let Some(nodes) = object.get("nodes") {
         let mut kept = Map::new();
         for (id, node) in nodes.as_object(&message!("the nodes of a workflow"))?.members() {

@@ -44,7 +44,13 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             (vec![comment.to_owned()], format!("settings {{ case: sensitive{white_space} }}"));
         document.statements.insert(0, ImportedStatement { comments, body, ..ImportedStatement::default() });
     }
-    document.add_input_if_empty("There was no flow.");
+    // Without any flow, the statement declares that the rules select flows: none matches.
+    let has_flow = document.statements.iter().any(|statement| statement.item.is_some());
+    if let (false, None) = (has_flow, &tool) {
+        let (comments, body) =
+            (vec!["There was no flow.".to_owned()], "flow tool flow_executor { }".to_owned());
+        document.statements.push(ImportedStatement { comments, body, ..ImportedStatement::default() });
+    }
     document.statements.extend(tool);
     Ok(())
 }

@@ -2,7 +2,8 @@
 //! contract is still decided, and each wrong value counts as missing. This module finds the
 //! violations and describes them.
 
-use crate::ty::{Enumeration, KindSet, RecordType};
+use crate::privacy::MASK;
+use crate::ty::{Enumeration, KindSet, RecordType, Ty};
 use crate::value::Value;
 use rulec_base::diag::nearest;
 use serde::Serialize;
@@ -118,6 +119,54 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     violations
 }
 
+/// Checks a value that the embedding program gives, such as the context of payloads, and returns
+/// its first violation. Unlike [`find_input_violations`], also checks the elements of lists and
+/// dicts: a rule about a wrong element could not be evaluated. `record` declares the fields of
+/// `value`.
+pub fn find_nested_violation(record: &RecordType, value: &Json) -> Option<InputViolation> {
+    let first = find_input_violations(record, value).into_iter().next();
+    first.or_else(|| {
+        let fields = record.fields.iter();
+        fields.filter_map(|field| Some((field, value.get(&*field.name)?))).find_map(|(field, json)| {
+            let path = field.name.to_string();
+            find_nested(&field.ty, json, field.optional, field.private, path)
+        })
+    })
+}
+
+/// Returns the first violation in a value of the type `ty`; `path` is its path. A private value
+/// hides the keys inside it.
+fn find_nested(ty: &Ty, json: &Json, optional: bool, private: bool, path: String) -> Option<InputViolation> {
+    if json.is_null() && optional {
+        return None;
+    }
+    if Value::from_json(json).read_as(ty.kinds).is_missing() {
+        let expected = ty.fields().map_or_else(|| ty.to_string(), |_| "record".to_owned());
+        return Some(InputViolation { path, expected, found: json_kind_name(json), hint: None });
+    }
+    let shown = |key: &str| if private { MASK.to_owned() } else { key.to_owned() };
+    match (json, ty.fields()) {
+        (Json::Object(map), Some(record)) => record.fields.iter().find_map(|field| {
+            let inner = map.get(&*field.name).unwrap_or(&Json::Null);
+            let path = format!("{path}.{}", shown(&field.name));
+            find_nested(&field.ty, inner, field.optional, private || field.private, path)
+        }),
+        (Json::Object(map), None) if ty.element() != Ty::ANY => map.iter().find_map(|(key, inner)| {
+            find_nested(&ty.element(), inner, false, private, format!("{path}.{}", shown(key)))
+        }),
+        (Json::Array(items), _) if ty.element() != Ty::ANY => {
+            items.iter().enumerate().find_map(|(index, inner)| {
+                find_nested(&ty.element(), inner, false, private, format!("{path}[{index}]"))
+            })
+        }
+        (Json::String(text), _) if ty.values().is_some_and(|values| !values.contains(text)) => {
+            let (expected, found) = (ty.to_string(), OTHER_TEXT.to_owned());
+            Some(InputViolation { path, expected, found, hint: None })
+        }
+        _ => None,
+    }
+}
+
 impl InputViolation {
     /// Creates the violation of a message that is not an object. Only this violation has an empty
     /// path.
@@ -203,7 +252,7 @@ fn json_kind_name(json: &Json) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ty::{Field, Ty};
+    use crate::ty::Field;
     use serde_json::json;
 
     fn field(name: &str, ty: Ty, optional: bool) -> Field {
@@ -236,5 +285,29 @@ mod tests {
         check(json!({"text": "a", "tags": [1], "user": {}}), &[("user.role", "string", "missing")]);
         check(json!({"text": "a", "user": "x"}), &[("user", "record", "string")]);
         check(json!([]), &[("", "an object", "list")]);
+    }
+
+    #[test]
+    fn nested_violations_are_found_in_lists_and_dicts() {
+        let node = RecordType::from_iter([field("type", Ty::STRING, false), field("n", Ty::INT, true)]);
+        let secret = Field { private: true, ..field("keys", Ty::dict(Ty::INT), true) };
+        let record = RecordType::from_iter([
+            field("nodes", Ty::dict(Ty::record(node)), true),
+            field("tags", Ty::list(Ty::list(Ty::STRING)), true),
+            field("any", Ty::dict(Ty::ANY), true),
+            secret,
+        ]);
+        let check = |value: Json, expected: Option<(&str, &str, &str)>| {
+            let found = find_nested_violation(&record, &value);
+            let found = found.as_ref().map(|v| (v.path.as_str(), v.expected.as_str(), v.found.as_str()));
+            assert_eq!(found, expected, "{value}");
+        };
+        check(json!({"nodes": {"a": {"type": "x", "n": null, "more": 1}}, "any": {"a": null}}), None);
+        check(json!({"nodes": {"a": {"type": "x"}, "b": {}}}), Some(("nodes.b.type", "string", "missing")));
+        check(json!({"nodes": {"a": null}}), Some(("nodes.a", "record", "missing")));
+        check(json!({"nodes": {"a": {"type": "x", "n": "1"}}}), Some(("nodes.a.n", "int", "string")));
+        check(json!({"tags": [["a"], ["b", 2]]}), Some(("tags[1][1]", "string", "int")));
+        check(json!({"tags": {}}), Some(("tags", "list<list<string>>", "dict")));
+        check(json!({"keys": {"S": "x"}}), Some(("keys.\u{2022}\u{2022}\u{2022}", "int", "string")));
     }
 }

@@ -19,6 +19,7 @@ use pythonize::pythonize;
 use rulec_runtime::route::{self, Begun, HandlerError, Permissions};
 use serde_json::Value as Json;
 use std::collections::HashMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub fn router_error(error: impl ToString) -> PyErr {
@@ -142,6 +143,18 @@ async fn call_python(
     })
 }
 
+/// The pending reply of a Python handler.
+type Reply = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
+
+/// Returns a handler of the router that calls a Python function.
+fn to_handler(
+    function: Bound<'_, PyAny>,
+    calls: &RoutedMessages,
+) -> impl Fn(route::Request) -> Reply + use<> {
+    let (function, calls) = (Arc::new(function.unbind()), calls.clone());
+    move |request| Box::pin(call_handler(function.clone(), calls.clone(), request))
+}
+
 /// Calls a Python handler with its request, and returns its reply.
 async fn call_handler(
     function: Arc<Py<PyAny>>,
@@ -242,6 +255,8 @@ pub struct Router {
     pub router: route::Router,
     calls: RoutedMessages,
     handlers: HashMap<String, Py<PyAny>>,
+    /// The handler of all targets that have no handler of their own.
+    otherwise: Option<Py<PyAny>>,
 }
 
 impl Router {
@@ -273,12 +288,13 @@ impl Router {
 #[pymethods]
 impl Router {
     #[new]
-    #[pyo3(signature = (rules, handlers, *, entry = None, policies = None, permissions = None, log = None,
+    #[pyo3(signature = (rules, handlers, *, otherwise = None, entry = None, policies = None, permissions = None, log = None,
         log_analysis = false, before = None, after = None, error_scope = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         rules: &Bound<'_, PyAny>,
         handlers: &Bound<'_, PyMapping>,
+        otherwise: Option<&Bound<'_, PyAny>>,
         entry: Option<String>,
         policies: Option<&Bound<'_, PyMapping>>,
         permissions: Option<Py<PyAny>>,
@@ -297,9 +313,14 @@ impl Router {
                 return Err(router_error(format!("the handler `{name}` is no function, but a {found}")));
             }
             functions.insert(name.clone(), function.clone().unbind());
-            let (function, calls) = (Arc::new(function.unbind()), calls.clone());
-            let handler = move |request| call_handler(function.clone(), calls.clone(), request);
-            builder = builder.handler(name, handler);
+            builder = builder.handler(name, to_handler(function, &calls));
+        }
+        if let Some(function) = otherwise {
+            if !function.is_callable() {
+                let found = function.get_type();
+                return Err(router_error(format!("`otherwise` is no function, but a {found}")));
+            }
+            builder = builder.otherwise(to_handler(function.clone(), &calls));
         }
         for (name, policy) in mapping_entries(policies)? {
             let Ok(policy) = policy.cast::<Policy>() else {
@@ -329,7 +350,8 @@ impl Router {
             builder = builder.error_scope(move |message| call_scope_function(&function, message));
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
-        Ok(Router { router, calls, handlers: functions })
+        let otherwise = otherwise.map(|function| function.clone().unbind());
+        Ok(Router { router, calls, handlers: functions, otherwise })
     }
 
     /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
@@ -371,7 +393,10 @@ impl Router {
             let outcome = begun.finish(Ok(Json::Null));
             return Ok(Bound::new(py, Outcome::new(outcome, None, None))?.into_any());
         }
-        let handler = own_call.and_then(|request| Some((self.handlers.get(&request.handler)?, request)));
+        let handler = own_call.and_then(|request| {
+            let own = self.handlers.get(&request.handler);
+            Some((own.or(self.otherwise.as_ref())?, request))
+        });
         let Some((handler, request)) = handler else {
             return self.route_on_tokio(message, message_json, |_| begun.run(permissions));
         };

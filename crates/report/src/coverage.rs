@@ -13,7 +13,7 @@ use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_base::parallel::Threads;
 use rulec_eval::trace::{ConditionCoverage, Mark, RouteTrace, TableTrace};
-use rulec_sema::hir::{Expect, Payload, Program, TableId, Trigger};
+use rulec_sema::hir::{Expect, Outcome, Payload, Program, TableId, Trigger};
 use rulec_syntax::ast::{Statement, StatementKind};
 use rulec_syntax::parse::parse;
 use serde_json::Value as Json;
@@ -143,8 +143,9 @@ impl<'r> Coverage<'r> {
 
     /// Counts a decision from a log line that has no message. Conditions cannot be counted without
     /// the message. `tables` are the names of the searched tables, in order. `route` is the chosen
-    /// route, or `default`; `None` if nothing was chosen.
-    pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>) {
+    /// route, or `default`; `None` if nothing was chosen. `pattern` is the matching pattern of a
+    /// chosen flow; `None` if it is unknown, and then the first pattern counts as chosen.
+    pub fn add_outcome(&mut self, tables: &[&str], route: Option<&str>, pattern: Option<&str>) {
         self.decisions += 1;
         let program = self.rules.program();
         let ids: Vec<TableId> = tables.iter().filter_map(|name| program.table_named(name)).collect();
@@ -163,9 +164,14 @@ impl<'r> Coverage<'r> {
         if route == "default" {
             self.tables[table.index()].default_taken += 1;
         }
-        let is_chosen_route =
-            |(_, rule): &(usize, &rulec_sema::hir::Rule)| rule.table == *table && *rule.name == *route;
-        if let Some((index, _)) = program.rules.iter().enumerate().find(is_chosen_route) {
+        let routes = program.rules.iter().enumerate();
+        let mut chosen = routes.filter(|(_, rule)| rule.table == *table && *rule.name == *route).peekable();
+        let first = chosen.peek().map(|(index, _)| *index);
+        let matching = chosen.find(|(_, rule)| match (&rule.outcome, pattern) {
+            (Outcome::Flow { pattern: written, .. }, Some(pattern)) => **written == *pattern,
+            _ => false,
+        });
+        if let Some(index) = matching.map(|(index, _)| index).or(first) {
             self.routes[index].chosen += 1;
             self.routes[index].tried += 1;
         }

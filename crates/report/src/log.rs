@@ -20,6 +20,8 @@ pub struct LoggedDecision {
     pub entry: String,
     /// Name of the chosen statement; `None` if no statement was chosen.
     pub route: Option<String>,
+    /// The matching pattern of the chosen flow; `None` if the line has none.
+    pub pattern: Option<String>,
     /// Names of the tables that the decision searched, in order. If the log line has no such list,
     /// only the name of the first table.
     pub path: Vec<String>,
@@ -83,6 +85,7 @@ fn read_logged(line: &mut Map<String, Json>) -> LoggedDecision {
     let path: Vec<String> = path.filter_map(Json::as_str).map(str::to_owned).collect();
     LoggedDecision {
         route: text_field("route"),
+        pattern: text_field("pattern"),
         path: if path.is_empty() { vec![entry.clone()] } else { path },
         time: text_field("time"),
         elapsed_us: line.get("elapsed_us").and_then(Json::as_u64),
@@ -134,6 +137,9 @@ mod tests {
         check(json!({"line": 1, "entry": "mood", "branch": "calm", "default": true}), "mood", Some("calm"));
         check(json!({"line": 1, "entry": "mood", "branch": "", "default": false}), "mood", None);
         check(json!({"line": 1, "entry": "flows", "flow": "id", "name": "f"}), "flows", Some("f"));
+        let flow = json!({"line": 1, "entry": "flows", "flow": "id", "name": "f", "pattern": "hi"});
+        let parsed = parse_decision(flow.as_object().cloned().unwrap_or_default()).expect("a decision");
+        assert_eq!(parsed.pattern.as_deref(), Some("hi"));
         let router = json!({"line": 1, "entry": "r", "next": ["a"], "loopback": false});
         let router = router.as_object().cloned().unwrap_or_default();
         assert!(is_router_output(&router) && parse_decision(router).is_none());

@@ -161,6 +161,14 @@ fn log_verify_with_a_key_needs_a_signed_checkpoint() {
 }
 
 #[test]
+fn doctor_counts_the_pattern_that_run_printed() {
+    let folder = Folder::with("flow g keyword exact [\"hello\", \"hi\"] -> \"greeting\"");
+    let ran = folder.fed(&["run", "a.rules", "--entry", "flows"], "{\"text\": \"hi\"}\n").expect(0);
+    let doctor = folder.fed(&["doctor", "a.rules", "--log", "-"], &*ran.out).expect(0);
+    assert!(doctor.out.contains("1:23") && !doctor.out.contains("1:32"), "{}", doctor.out);
+}
+
+#[test]
 fn log_verify_finds_an_end_that_was_cut_off() {
     let lines = chained(None);
     let head = Chain::after(lines[2].as_bytes()).expect("a chain").head();

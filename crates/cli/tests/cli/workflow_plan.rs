@@ -112,7 +112,8 @@ fn plans_that_break_the_rules_do_not_run() {
     let code = json!({"code": "import os\nreturn os.getenv('HOME')"});
     let plan = chain(&[("a", "LOOP", json!({"iterations": 1, "body": {"type": "PYTHON", "config": code}}))]);
     let ran = run(&plan, &["--allow-loop", "3", "--allow-python"]).expect(1);
-    assert!(ran.err.contains("environment variables"), "{}", ran.err);
+    assert!(ran.out.contains("$.nodes[0].config.body.config.code"), "{}", ran.out);
+    assert!(ran.out.contains("environment variables"), "{}", ran.out);
     // The rules judge the input, too.
     let ran = run(&chain(&[("a", "START", json!({}))]), &["--input", "{\"x\": 1}"]).expect(1);
     assert!(ran.out.contains("no such parameter"), "{}", ran.out);
@@ -130,7 +131,8 @@ fn wrong_configs_of_conditions_and_loops_are_refused() {
         ("LOOP", json!({"iterations": 2}), "`config.body`"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "LOOP"}}), "cannot be repeated"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "START", "x": 1}}), "is not a node"),
-        ("LOOP", json!({"items": 3, "body": body}), "through a list"),
+        ("LOOP", json!({"items": "three", "body": body}), "through a list"),
+        ("LOOP", json!({"items": 3, "body": body}), "nothing ends this loop"),
         ("LOOP", json!({"iterations": 50, "body": body}), "at most 10 are allowed"),
         ("LOOP", json!({"max_iterations": 50, "condition": "index >= 0", "body": body}), "after 10 rounds"),
     ] {

@@ -3,7 +3,7 @@
 //! form of rule syntax; this module recognizes these forms.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
-use crate::operator::{Comparison, VERBS, ValueType};
+use crate::operator::{Comparison, Operator, VERBS, ValueType};
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::KindSet;
@@ -57,6 +57,7 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
         };
         return Some(right.map(|right| condition(&left, ValueType::String, "regex_match", right)));
     }
+    let is_constant = constant(right).is_some();
     let (right, right_type) = right_side(program, right)?;
     let family = match spelling {
         "==" | "!=" => right_type,
@@ -72,7 +73,10 @@ fn write_test(program: &Program, test: &Predicate) -> Option<Written<Json>> {
     };
     let comparison = |verb: &Comparison| matches!(verb, Comparison::Infix(infix) if *infix == spelling);
     let verb = find_verb(family, comparison)?;
-    Some(Ok(condition(&left, family, verb, right)))
+    // A constant of another type makes the importer skip the condition.
+    let operator = Operator::from_name(&format!("{}_{verb}", family.name()))?;
+    let is_accepted = !is_constant || operator.literal_type() == right_type;
+    is_accepted.then(|| Ok(condition(&left, family, verb, right)))
 }
 
 /// Returns the JSON condition for `[a] == []` or `[a, b] == []`, which are never true. The importer

@@ -27,6 +27,16 @@ fn found_flow(rules: &Rules, text: &str) -> Option<String> {
 }
 
 #[test]
+fn a_bot_without_a_usable_flow_answers_that_none_matches() {
+    for flows in [json!([]), json!([flow("a", json!([" "]), "exact")])] {
+        let loaded = Rules::from_flows(&json!({ "flows": flows }).to_string()).expect("it is loaded");
+        assert_eq!(found_flow(&loaded.rules, "hello"), None);
+        let matcher = rulec::flow::FlowMatcher::offline(&loaded.rules).expect("it selects flows");
+        assert!(matches!(matcher.find("hello"), rulec::flow::FlowSelection::Nothing { .. }));
+    }
+}
+
+#[test]
 fn flows_without_the_bad_patterns_and_flows() {
     let document = json!({"flows": [
         flow("greeting", json!(["hello", "  ", "你好"]), "exact"),
@@ -211,6 +221,13 @@ fn several_choices_and_the_steps_of_a_workflow() {
         assert_eq!(bad, [ItemKind::Choice]);
         assert_refused(System::Choice, &document, "expected a list of branches, found a number");
     }
+    // Steps may share a name. Their ids, here the keys of the map, distinguish them.
+    let (mut one, mut two) = (choice("first", 1), choice("second", 2));
+    (one["name"], two["name"]) = (json!("Choice"), json!("Choice"));
+    let shared = json!({"steps": {"b7e1": one, "c9f2": {"name": "Choice", "params": two}}});
+    let loaded = Rules::from_choices(&shared.to_string()).expect("it is loaded");
+    assert_eq!(chosen_branch(&loaded.rules, "b7e1", 5).as_deref(), Some("first"));
+    assert_eq!(chosen_branch(&loaded.rules, "c9f2", 5).as_deref(), Some("second"));
     // A document without any choice has nothing to load.
     let error = Rules::from_choices(r#"{"steps": []}"#).expect_err("there is no choice").to_string();
     assert!(error.contains("the document needs `choices`"), "{error}");
@@ -251,11 +268,28 @@ fn a_payload_context_without_the_bad_items() {
     );
     assert_refused(System::Context, &document, "expected a text, found a number");
     // Without a counter the rules would allow too much, so a wrong one is always refused.
-    let error = Rules::from_payload_context(r#"{"api_calls": "many"}"#).expect_err("it is refused");
-    assert_eq!(
-        error.to_string(),
-        "expected a whole number, found a text, at `api_calls` (line 1, column 15)"
-    );
+    for (context, message) in [
+        (
+            r#"{"api_calls": "many"}"#,
+            "expected a whole number, found a text, at `api_calls` (line 1, column 15)",
+        ),
+        (r#"{"cost": "3.5"}"#, "expected a number, found a text, at `cost` (line 1, column 10)"),
+        (r#"{"api_calls": -5}"#, "`api_calls` must not be below 0, at `api_calls` (line 1, column 15)"),
+    ] {
+        let error = Rules::from_payload_context(context).expect_err("it is refused");
+        assert_eq!(error.to_string(), message);
+    }
+    let counted =
+        Rules::from_payload_context(r#"{"cost": 3.5, "max_loop_iterations": 9}"#).expect("it is loaded");
+    assert!(counted.report.messages().next().is_none());
+    // A workflow without its nodes has none, so that the guard can check what names one.
+    let bare =
+        Rules::from_payload_context(r#"{"workflows": {"w": {"status": "READY"}}}"#).expect("it is loaded");
+    assert_eq!(bare.report.items()[0].outcome, Outcome::Adapted);
+    let update =
+        json!({"action_type": "modify_node", "node_id": "n", "updates": {"config.code": "os.environ"}});
+    let judgement = bare.judge("modify_node").expect("the kind is known").judge(&update);
+    assert!(judgement.violations().iter().any(|violation| violation.path == "$.node_id"), "{judgement:?}");
 }
 
 #[test]

@@ -255,6 +255,7 @@ fn what_the_documents_cannot_say_is_named() {
           default branch keep
           branch odd { steps.s.x as number + 1 > 3 }
           branch fine { steps.s.x as number > 3; steps.s.y as bool }
+          branch typed { steps.s.l as list not contains true }
           branch bare
         }
         choice mood ask "how?" { branch angry  default branch calm }
@@ -264,7 +265,7 @@ fn what_the_documents_cannot_say_is_named() {
     for (system, written, skipped) in [
         (System::Flows, &["greet"][..], &["odd"][..]),
         (System::Routes, &["plain"], &["total", "args", "late", "off"]),
-        (System::Choice, &["next", "keep", "fine"], &["odd", "mood", ""]),
+        (System::Choice, &["next", "keep", "fine"], &["odd", "typed", "mood", ""]),
     ] {
         let report = system.export(&rules).report;
         let names = |outcome: Outcome| -> Vec<&str> {

@@ -56,7 +56,8 @@ impl Checker<'_> {
         let message = message!("this expression matches anywhere in the text, not only from its start");
         let diagnostic = Diagnostic::new(Code::NotAnchored, span, message);
         let diagnostic = match self.anchored_source(expression) {
-            Some(anchored) => diagnostic.help(message!("write `{anchored}`")).likely_fix(span, anchored),
+            // The file says that its expressions match from the start, so the fix is certain.
+            Some(anchored) => diagnostic.help(message!("write `{anchored}`")).fix(span, anchored),
             None => diagnostic.help(message!("begin each expression with `^`")),
         };
         self.diagnostics.push(diagnostic);

@@ -103,6 +103,10 @@ impl<'a> Checker<'a> {
                     message!("write the address: `endpoint: {{ url: \"https://flows.example.com/run\" }}`");
                 self.emit(Code::FlowTool, name.span, message!("the endpoint has no `url`"), help);
             }
+            // The tool alone declares that the rules select flows, also if there are none yet.
+            if self.program.table_named(FLOWS_TABLE).is_none() {
+                self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, "");
+            }
             self.program.flow_tool = Some(FlowTool {
                 name: name.node.as_str().into(),
                 description: tool.description.as_ref().map_or("", |text| text.node.as_str()).into(),
