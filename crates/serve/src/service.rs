@@ -8,6 +8,8 @@ mod overview;
 
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};
+#[cfg(feature = "grpc")]
+pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
 pub(crate) use other::{MAX_STEPS, TestRequest};
 
 use crate::limits::Limits;
@@ -18,7 +20,7 @@ use crate::rules::RuleSet;
 use rulec_base::json;
 use serde::de::Deserialize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
 
 /// The core of the service: the rule sets, their counts, the limits and the decision log. Every
 /// door calls this core.
@@ -27,8 +29,8 @@ pub struct Service {
     metrics: Metrics,
     limits: Limits,
     log: Option<Arc<DecisionLog>>,
-    /// Whether the service was asked to stop. It then reports that it is not ready.
-    stopping: AtomicBool,
+    /// Whether the service was asked to stop, so that it takes no new work.
+    stopping: watch::Sender<bool>,
 }
 
 impl Service {
@@ -38,7 +40,7 @@ impl Service {
         limits: Limits,
         log: Option<Arc<DecisionLog>>,
     ) -> Service {
-        Service { sets, metrics, limits, log, stopping: AtomicBool::new(false) }
+        Service { sets, metrics, limits, log, stopping: watch::Sender::new(false) }
     }
 
     /// Returns all rule sets, in the order of the options that name their sources.
@@ -84,12 +86,18 @@ impl Service {
 
     /// Makes [`Service::is_ready`] return false, so that a load balancer sends no more requests.
     pub(crate) fn begin_stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
     }
 
     /// True until the service is asked to stop.
     pub fn is_ready(&self) -> bool {
-        !self.stopping.load(Ordering::Relaxed)
+        !*self.stopping.borrow()
+    }
+
+    /// Returns a receiver that becomes true when the service was asked to stop.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 }
 
