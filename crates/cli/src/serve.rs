@@ -20,7 +20,8 @@ use std::path::PathBuf;
 The service reads changed rules at once. Rules with errors change nothing: the last good rules stay in force, and
 `GET /v1/rules` says why. It answers `/v1/decide`, `/v1/batch`, `/v1/judge/KIND`, `/v1/flows`, `/v1/workflows/NAME`,
 `/v1/analyze`, `/v1/test`, `/v1/rules`, `/metrics`, `/healthz`, `/readyz` and `/openapi.json`. It also speaks as OPA
-(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`).
+(`/v1/data/PATH`), AuthZEN (`/access/v1/evaluation`), Envoy's ext_authz (`/ext_authz`) and MCP (`/mcp`), and, with the
+feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, health, reflection, and Envoy's ext_authz.
 
 Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
 answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]

@@ -5,6 +5,8 @@ mod access;
 mod admitted;
 pub(crate) mod app;
 mod gate;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod json;
 pub(crate) mod mcp;
 mod opa;
@@ -46,10 +48,13 @@ pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
     // The layer answers every `OPTIONS` request without a token. So it exists only if pages of
     // other origins may ask, and never for Envoy, which takes such an answer for consent.
     let routes = if allows_origins { guarded(routes).layer(cors) } else { guarded(routes) };
-    routes
-        .merge(guarded(access::envoy_routes()))
-        .layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| {
-            Problem::broken("rulec stopped because of an internal error").into_response()
-        }))
-        .with_state(app)
+    let routes = routes.merge(guarded(access::envoy_routes()));
+    #[cfg(feature = "grpc")]
+    let routes = routes.merge(guarded(grpc::routes(&app)));
+    let routes = routes.layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| {
+        Problem::broken("rulec stopped because of an internal error").into_response()
+    }));
+    #[cfg(feature = "grpc")]
+    let routes = routes.layer(middleware::from_fn(grpc::answer_with_status));
+    routes.with_state(app)
 }

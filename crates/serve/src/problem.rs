@@ -40,7 +40,7 @@ pub struct Problem {
 }
 
 macro_rules! problems {
-    ($($name:ident = $status:ident, $kind:literal, $title:literal;)*) => {
+    ($($name:ident = $status:ident, $code:ident, $kind:literal, $title:literal;)*) => {
         impl Problem {
             $(
                 #[doc = concat!("The error `", $kind, "`: ", $title, ".")]
@@ -52,26 +52,31 @@ macro_rules! problems {
 
         /// All kinds of errors: the last part of the type, and the status.
         pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
+
+        /// The same kinds with the code that each has in gRPC.
+        #[cfg(feature = "grpc")]
+        pub(crate) const GRPC_CODES: &[(&str, StatusCode, tonic::Code)] =
+            &[$(($kind, StatusCode::$status, tonic::Code::$code),)*];
     };
 }
 
 problems! {
-    invalid = BAD_REQUEST, "invalid-request", "the request is not valid";
-    unauthorized = UNAUTHORIZED, "unauthorized", "the request needs a token";
-    forbidden = FORBIDDEN, "forbidden", "the token does not allow this";
-    unknown_rules = NOT_FOUND, "unknown-rules", "there are no such rules";
-    unknown_entry = NOT_FOUND, "unknown-entry", "the rules have no such entry";
-    not_found = NOT_FOUND, "not-found", "there is nothing at this address";
-    wrong_method = METHOD_NOT_ALLOWED, "wrong-method", "the address does not take this method";
-    conflict = CONFLICT, "conflict", "the edit does not fit the rules";
-    changed = PRECONDITION_FAILED, "changed", "the rules have changed since they were read";
-    too_large = PAYLOAD_TOO_LARGE, "too-large", "the request is too large";
-    wrong_type = UNSUPPORTED_MEDIA_TYPE, "wrong-media-type", "the body has another media type";
-    not_answerable = UNPROCESSABLE_ENTITY, "not-answerable", "the rules cannot answer this";
-    not_logged = INTERNAL_SERVER_ERROR, "not-logged", "the request has taken effect, but is not logged";
-    broken = INTERNAL_SERVER_ERROR, "broken", "the service failed";
-    overloaded = SERVICE_UNAVAILABLE, "overloaded", "the service has too many requests";
-    too_slow = GATEWAY_TIMEOUT, "too-slow", "the request took too long";
+    invalid = BAD_REQUEST, InvalidArgument, "invalid-request", "the request is not valid";
+    unauthorized = UNAUTHORIZED, Unauthenticated, "unauthorized", "the request needs a token";
+    forbidden = FORBIDDEN, PermissionDenied, "forbidden", "the token does not allow this";
+    unknown_rules = NOT_FOUND, NotFound, "unknown-rules", "there are no such rules";
+    unknown_entry = NOT_FOUND, NotFound, "unknown-entry", "the rules have no such entry";
+    not_found = NOT_FOUND, Unimplemented, "not-found", "there is nothing at this address";
+    wrong_method = METHOD_NOT_ALLOWED, Unimplemented, "wrong-method", "the address does not take this method";
+    conflict = CONFLICT, Aborted, "conflict", "the edit does not fit the rules";
+    changed = PRECONDITION_FAILED, Aborted, "changed", "the rules have changed since they were read";
+    too_large = PAYLOAD_TOO_LARGE, ResourceExhausted, "too-large", "the request is too large";
+    wrong_type = UNSUPPORTED_MEDIA_TYPE, InvalidArgument, "wrong-media-type", "the body has another media type";
+    not_answerable = UNPROCESSABLE_ENTITY, FailedPrecondition, "not-answerable", "the rules cannot answer this";
+    not_logged = INTERNAL_SERVER_ERROR, Internal, "not-logged", "the request has taken effect, but is not logged";
+    broken = INTERNAL_SERVER_ERROR, Internal, "broken", "the service failed";
+    overloaded = SERVICE_UNAVAILABLE, Unavailable, "overloaded", "the service has too many requests";
+    too_slow = GATEWAY_TIMEOUT, DeadlineExceeded, "too-slow", "the request took too long";
 }
 
 impl Problem {
@@ -93,6 +98,12 @@ impl Problem {
     /// Adds the generation of the rules that are in force in spite of the error.
     pub(crate) fn with_generation(self, generation: u64) -> Problem {
         Problem { generation: Some(generation), ..self }
+    }
+
+    /// Returns the kind of the error: the last part of its type, such as `unknown-entry`.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn kind(&self) -> &str {
+        self.kind.rsplit(':').next().unwrap_or_default()
     }
 
     /// Returns the HTTP status.
@@ -189,6 +200,9 @@ impl IntoResponse for Problem {
         if self.status() == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        // A client of gRPC gets a status in place of this response.
+        #[cfg(feature = "grpc")]
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -8,6 +8,8 @@ mod overview;
 
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};
+#[cfg(feature = "grpc")]
+pub(crate) use other::{AnalyzeRequest, JudgeRequest, ObserveRequest, WorkflowRequest};
 pub(crate) use other::{MAX_STEPS, TestRequest};
 
 use crate::limits::Limits;
@@ -18,7 +20,7 @@ use crate::rules::RuleSet;
 use rulec_base::json;
 use serde::de::Deserialize;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::watch;
 
 /// The rules in force, and what decides with them. Every door asks this core.
 pub struct Service {
@@ -27,7 +29,7 @@ pub struct Service {
     limits: Limits,
     log: Option<Arc<DecisionLog>>,
     /// Whether the service was asked to stop, so that it takes no new work.
-    stopping: AtomicBool,
+    stopping: watch::Sender<bool>,
 }
 
 impl Service {
@@ -37,7 +39,7 @@ impl Service {
         limits: Limits,
         log: Option<Arc<DecisionLog>>,
     ) -> Service {
-        Service { sets, metrics, limits, log, stopping: AtomicBool::new(false) }
+        Service { sets, metrics, limits, log, stopping: watch::Sender::new(false) }
     }
 
     /// Returns all rule sets, in the order in which they were given.
@@ -83,12 +85,18 @@ impl Service {
 
     /// Makes the service not ready, so that a load balancer sends no new work.
     pub(crate) fn begin_stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.stopping.send_replace(true);
     }
 
     /// True while the service takes new work.
     pub fn is_ready(&self) -> bool {
-        !self.stopping.load(Ordering::Relaxed)
+        !*self.stopping.borrow()
+    }
+
+    /// Returns a receiver that becomes true when the service was asked to stop.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 }
 

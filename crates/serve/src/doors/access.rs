@@ -9,7 +9,7 @@ use crate::service::{DecideRequest, Decided, read_request};
 use crate::web;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, post};
 use axum::{Extension, Router};
@@ -50,7 +50,7 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, message: &RawValue) -> Resu
     app.decide(admitted, DecideRequest::new(message).to_body()?).await
 }
 
-fn is_permitted(decided: &Decided) -> bool {
+pub(super) fn is_permitted(decided: &Decided) -> bool {
     decided.decision.target() == Some(ALLOW)
 }
 
@@ -199,29 +199,55 @@ async fn evaluations(
     Ok(respond(&headers, &json!({ "evaluations": answers })))
 }
 
-/// Answers Envoy: the status 200 lets the request pass. Rules read the request as
-/// `{"method", "path", "query", "host", "headers"}`. The header of the token is not in `headers`.
+/// A request that Envoy asks about.
+pub(super) struct Check<'r> {
+    pub method: &'r str,
+    /// The path after [`ENVOY_PATH`], with the query.
+    pub uri: &'r Uri,
+    pub host: &'r str,
+    pub headers: &'r HeaderMap,
+}
+
+impl Check<'_> {
+    /// Returns what the rules read: `{"method", "path", "query", "host", "headers"}`. The header of
+    /// the token is not in `headers`.
+    fn to_message(&self) -> Result<Box<RawValue>, Problem> {
+        let mut headers = Map::new();
+        for name in self.headers.keys().filter(|name| **name != header::AUTHORIZATION) {
+            let values = self.headers.get_all(name).iter();
+            let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
+            headers.insert(name.as_str().to_owned(), values.join(", ").into());
+        }
+        let path = self.uri.path().strip_prefix(ENVOY_PATH).unwrap_or_default();
+        let message = json!({
+            "method": self.method,
+            "path": if path.is_empty() { "/" } else { path },
+            "query": self.uri.query().unwrap_or_default(),
+            "host": self.host,
+            "headers": headers,
+        });
+        to_raw_value(&message).map_err(|error| Problem::invalid(error.to_string()))
+    }
+
+    /// Decides whether the request may pass.
+    pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<Decided, Problem> {
+        decide(app, admitted, &*self.to_message()?).await
+    }
+}
+
+/// Answers Envoy: the status 200 lets the request pass.
 async fn check_request(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let mut headers = Map::new();
-    for name in request.headers().keys().filter(|name| **name != header::AUTHORIZATION) {
-        let values = request.headers().get_all(name).iter();
-        let values: Vec<_> = values.map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        headers.insert(name.as_str().to_owned(), values.join(", ").into());
-    }
-    let path = request.uri().path().strip_prefix(ENVOY_PATH).unwrap_or_default();
-    let message = json!({
-        "method": request.method().as_str(),
-        "path": if path.is_empty() { "/" } else { path },
-        "query": request.uri().query().unwrap_or_default(),
-        "host": web::host(&request).unwrap_or_default(),
-        "headers": headers,
-    });
-    let message = to_raw_value(&message).map_err(|error| Problem::invalid(error.to_string()))?;
-    let decided = decide(&app, &admitted, &message).await?;
+    let check = Check {
+        method: request.method().as_str(),
+        uri: request.uri(),
+        host: web::host(&request).unwrap_or_default(),
+        headers: request.headers(),
+    };
+    let decided = check.decide(&app, &admitted).await?;
     let status = if is_permitted(&decided) { StatusCode::OK } else { StatusCode::FORBIDDEN };
     let mut response = status.into_response();
     // Envoy can pass these headers on.

@@ -3,6 +3,8 @@
 use super::access;
 use super::admitted::{Admitted, Permit};
 use super::app::App;
+#[cfg(feature = "grpc")]
+use super::grpc;
 use crate::limits::Deadline;
 use crate::metrics::LimitName;
 use crate::problem::Problem;
@@ -47,20 +49,48 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     app.service().metrics().open_requests().inc();
     let mut open = OpenRequest { app: &app, path: &path, status: None };
     let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
-    open.status = Some(response.status());
-    if response.status() == StatusCode::GATEWAY_TIMEOUT {
+    let status = status_of(&response);
+    open.status = Some(status);
+    if status == StatusCode::GATEWAY_TIMEOUT {
         app.service().metrics().count_limit(LimitName::deadline);
     }
     drop(open);
     response
 }
 
+/// Returns the status that counts for an answer.
+fn status_of(response: &Response) -> StatusCode {
+    #[cfg(feature = "grpc")]
+    if let Some(status) = grpc::http_status(response) {
+        return status;
+    }
+    response.status()
+}
+
+/// True for the paths that Envoy asks. It sends the name and the origin that its own client has
+/// used.
+fn is_envoy(path: &str) -> bool {
+    #[cfg(feature = "grpc")]
+    if grpc::is_envoy(path) {
+        return true;
+    }
+    path.starts_with(access::ENVOY_PATH)
+}
+
+/// True for the paths that need neither a token nor a permit.
+fn is_open(path: &str) -> bool {
+    #[cfg(feature = "grpc")]
+    if grpc::is_health(path) {
+        return true;
+    }
+    OPEN_PATHS.contains(&path)
+}
+
 async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> Result<Response, Problem> {
-    if OPEN_PATHS.contains(&path) {
+    if is_open(path) {
         return Ok(next.run(request).await);
     }
-    // Envoy sends the name and the origin that its own client has used.
-    if !path.starts_with(access::ENVOY_PATH) {
+    if !is_envoy(path) {
         app.web().check(&request)?;
     }
     let grant = app.grant(request.headers())?;

@@ -18,18 +18,18 @@ use std::time::Instant;
 #[serde(deny_unknown_fields)]
 pub(crate) struct JudgeRequest<'m> {
     #[serde(default)]
-    rules: Option<String>,
+    pub rules: Option<String>,
     #[serde(borrow)]
-    payload: &'m RawValue,
+    pub payload: &'m RawValue,
     /// The object that rules read as `context`.
     #[serde(borrow, default)]
-    context: Option<&'m RawValue>,
+    pub context: Option<&'m RawValue>,
     /// The object that rules read as `options`.
     #[serde(borrow, default)]
-    options: Option<&'m RawValue>,
+    pub options: Option<&'m RawValue>,
     /// Whether warnings and unchecked rules count as violations.
     #[serde(default)]
-    strict: bool,
+    pub strict: bool,
 }
 
 /// A request to run a workflow: from the start with an input, or a saved run.
@@ -37,16 +37,16 @@ pub(crate) struct JudgeRequest<'m> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct WorkflowRequest<'m> {
     #[serde(default)]
-    rules: Option<String>,
+    pub rules: Option<String>,
     #[serde(borrow, default)]
-    input: Option<&'m RawValue>,
+    pub input: Option<&'m RawValue>,
     #[serde(default)]
-    resume: Option<SavedRun>,
+    pub resume: Option<SavedRun>,
     /// Whether to run the failed nodes of a saved run again.
     #[serde(default)]
-    retry_failed: bool,
+    pub retry_failed: bool,
     #[serde(default)]
-    step_limit: Option<usize>,
+    pub step_limit: Option<usize>,
 }
 
 /// The end of a run, or its state at the deadline.
@@ -73,9 +73,9 @@ const RESUME_BYTES: usize = 256;
 #[serde(deny_unknown_fields)]
 pub(crate) struct AnalyzeRequest<'m> {
     #[serde(default)]
-    rules: Option<String>,
+    pub rules: Option<String>,
     #[serde(borrow)]
-    message: &'m RawValue,
+    pub message: &'m RawValue,
 }
 
 /// A request to record a message that is not decided.
@@ -83,9 +83,9 @@ pub(crate) struct AnalyzeRequest<'m> {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ObserveRequest<'m> {
     #[serde(default)]
-    rules: Option<String>,
+    pub rules: Option<String>,
     #[serde(borrow)]
-    message: &'m RawValue,
+    pub message: &'m RawValue,
 }
 
 /// A request to run the `test` blocks.

@@ -5,6 +5,10 @@ mod contract;
 mod decide;
 mod differential;
 mod doors;
+#[cfg(feature = "grpc")]
+mod grpc;
+#[cfg(feature = "grpc")]
+mod grpc_envoy;
 mod log;
 mod safety;
 mod time;

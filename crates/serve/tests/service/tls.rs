@@ -9,27 +9,38 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// Writes a new certificate and its key, and returns the certificate.
-fn write_certificate(folder: &Path) -> CertificateDer<'static> {
+pub(super) fn write_certificate(folder: &Path) -> CertificateDer<'static> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
     std::fs::write(folder.join("key.pem"), made.signing_key.serialize_pem()).expect("it can be written");
     std::fs::write(folder.join("chain.pem"), made.cert.pem()).expect("it can be written");
     made.cert.der().clone()
 }
 
-/// Asks over TLS. `None` if the client does not trust the certificate.
-async fn ask(service: &Running, trusted: &CertificateDer<'static>) -> Option<String> {
+/// Connects over TLS. `None` if the client does not trust the certificate.
+pub(super) async fn connect(
+    service: &Running,
+    trusted: &CertificateDer<'static>,
+    protocols: &[&[u8]],
+) -> Option<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).expect("a certificate");
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     let stream = TcpStream::connect(service.url.trim_start_matches("https://")).await.expect("a connection");
     let name = ServerName::try_from("localhost").expect("a name");
-    let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()?;
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()
+}
+
+/// Asks over TLS. `None` if the client does not trust the certificate.
+async fn ask(service: &Running, trusted: &CertificateDer<'static>) -> Option<String> {
+    let mut stream = connect(service, trusted, &[]).await?;
     let request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
     stream.write_all(request).await.expect("it is read");
     let mut answer = String::new();

@@ -1,0 +1,181 @@
+//! The doors over gRPC: `rulec.v1`, Envoy's external authorization, health and reflection. They are
+//! routes of the same router as the doors over HTTP, so that all limits hold here too.
+
+mod decide;
+mod envoy;
+mod health;
+mod rules;
+mod status;
+mod stream;
+
+pub(super) use status::http_status;
+
+use super::admitted::Admitted;
+use super::app::{App, media_type};
+use crate::metrics::LimitName;
+use crate::problem::Problem;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::HeaderMap;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post_service;
+use futures_util::StreamExt;
+use http_body_util::{BodyStream, StreamBody};
+use prost::Message;
+use prost_types::FileDescriptorSet;
+use std::convert::Infallible;
+use std::sync::Arc;
+use tonic::codegen::{Service, http};
+use tonic::server::NamedService;
+use tonic::{Code, Status};
+
+/// The messages and servers that the build script makes from the `.proto` files.
+#[allow(missing_docs, clippy::all, reason = "generated")]
+mod pb {
+    include!(concat!(env!("OUT_DIR"), "/server/all.rs"));
+}
+
+/// The descriptors of the `.proto` files.
+const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+type HealthServer = tonic_health::pb::health_server::HealthServer<health::Health>;
+type EnvoyServer = pb::envoy::service::auth::v3::authorization_server::AuthorizationServer<envoy::Envoy>;
+type RulesServer = pb::rulec::v1::rules_server::RulesServer<rules::Rules>;
+
+/// Returns the services as routes: one for each method.
+pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
+    let limit = app.service().limits().body;
+    let rules = RulesServer::new(rules::Rules(app.clone())).max_decoding_message_size(limit);
+    let envoy = EnvoyServer::new(envoy::Envoy(app.clone())).max_decoding_message_size(limit);
+    let health = HealthServer::new(health::Health(app.clone())).max_decoding_message_size(limit);
+    let routes = [
+        service_routes(DESCRIPTORS, &rules),
+        service_routes(DESCRIPTORS, &envoy),
+        service_routes(tonic_health::pb::FILE_DESCRIPTOR_SET, &health),
+        reflection_routes(limit),
+    ];
+    let routes = routes.into_iter().fold(Router::new(), Router::merge);
+    routes.layer(middleware::from_fn_with_state(app.clone(), check))
+}
+
+/// Returns the routes of a service, whose methods the descriptors name.
+fn service_routes<S>(descriptors: &[u8], service: &S) -> Router<Arc<App>>
+where
+    S: Service<Request, Response = http::Response<tonic::body::Body>, Error = Infallible>
+        + NamedService
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send,
+{
+    // The descriptors are a part of the program.
+    let descriptors = FileDescriptorSet::decode(descriptors).unwrap_or_default();
+    let services = descriptors.file.iter().flat_map(|file| {
+        file.service.iter().map(|service| (format!("{}.{}", file.package(), service.name()), service))
+    });
+    let methods = services.filter(|(name, _)| name == S::NAME).flat_map(|(_, found)| &found.method);
+    methods.fold(Router::new(), |routes, method| {
+        routes.route(&format!("/{}/{}", S::NAME, method.name()), post_service(service.clone()))
+    })
+}
+
+/// Returns the routes of reflection. A stream of a client ends at the deadline, because it keeps
+/// the permit of its request.
+fn reflection_routes(limit: usize) -> Router<Arc<App>> {
+    let built = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1();
+    let Ok(reflection) = built else { return Router::new() };
+    let reflection = reflection.max_decoding_message_size(limit);
+    service_routes(tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, &reflection)
+        .layer(middleware::from_fn(end_at_deadline))
+}
+
+async fn end_at_deadline(request: Request, next: Next) -> Response {
+    let admitted = request.extensions().get::<Admitted>().cloned();
+    let response = next.run(request).await;
+    let Some(admitted) = admitted else { return response };
+    response.map(|body| {
+        let end = tokio::time::sleep_until(admitted.deadline.end().into());
+        // The stream keeps the permit.
+        let frames = BodyStream::new(body).take_until(end).map(move |frame| {
+            let _ = &admitted.permit;
+            frame
+        });
+        Body::new(StreamBody::new(frames))
+    })
+}
+
+/// True for the method that Envoy asks.
+pub(super) fn is_envoy(path: &str) -> bool {
+    is_method_of(path, EnvoyServer::NAME)
+}
+
+/// True for the methods that say whether the service takes requests.
+pub(super) fn is_health(path: &str) -> bool {
+    is_method_of(path, HealthServer::NAME)
+}
+
+fn is_method_of(path: &str, service: &str) -> bool {
+    let rest = path.strip_prefix('/').and_then(|path| path.strip_prefix(service));
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    matches!(media_type(headers).as_str(), "application/grpc" | "application/grpc+proto")
+}
+
+/// Answers the client of a gRPC service that meets an error with a status of gRPC.
+pub(super) async fn answer_with_status(request: Request, next: Next) -> Response {
+    let is_grpc = is_grpc(request.headers());
+    let mut response = next.run(request).await;
+    match response.extensions_mut().remove::<Problem>() {
+        Some(problem) if is_grpc => Status::from(problem).into_http(),
+        _ => response,
+    }
+}
+
+/// Refuses requests of other protocols, and says which limit a message was over.
+async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    if !is_grpc(request.headers()) {
+        return Problem::wrong_type("send `Content-Type: application/grpc`").into_response();
+    }
+    let response = next.run(request).await;
+    match Status::from_header_map(response.headers()) {
+        Some(status) if status.code() == Code::OutOfRange => too_large(&app).into_response(),
+        _ => response,
+    }
+}
+
+/// Returns the error of a message over the limit, and counts it. The library of gRPC reports such a
+/// message as out of range, which no other error is.
+fn too_large(app: &App) -> Problem {
+    app.service().metrics().count_limit(LimitName::body);
+    let limit = app.service().limits().body;
+    Problem::too_large(format!("the message is over the limit of {limit} bytes; see `--max-body`"))
+}
+
+/// Returns what the request may do, and its message.
+fn open<T>(request: tonic::Request<T>) -> Result<(Admitted, T), Problem> {
+    let admitted = request.extensions().get::<Admitted>().cloned();
+    let admitted = admitted.ok_or_else(|| Problem::broken("the request was not admitted"))?;
+    Ok((admitted, request.into_inner()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_those_of_whole_names() {
+        assert!(is_envoy("/envoy.service.auth.v3.Authorization/Check"));
+        assert!(is_health("/grpc.health.v1.Health/Watch"));
+        for other in ["/grpc.health.v1.Healthy/Check", "/grpc.health.v1.Health", "/v1/decide", ""] {
+            assert!(!is_health(other) && !is_envoy(other), "{other}");
+        }
+    }
+}

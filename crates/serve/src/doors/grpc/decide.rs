@@ -1,0 +1,33 @@
+//! One decision over gRPC, alone or in a stream.
+
+use super::pb::rulec::v1 as pb;
+use crate::doors::admitted::Admitted;
+use crate::doors::app::App;
+use crate::problem::Problem;
+use crate::service::{DecideRequest, read_request};
+use std::sync::Arc;
+
+/// Returns a text that was given. Protobuf sends nothing for an empty one.
+pub(super) fn given(text: &str) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Decides one message.
+pub(super) async fn decide(
+    app: &Arc<App>,
+    admitted: &Admitted,
+    request: &pb::DecideRequest,
+) -> Result<pb::DecideResponse, Problem> {
+    let request = DecideRequest {
+        rules: given(&request.rules),
+        entry: given(&request.entry),
+        message: read_request(&request.message)?,
+        explain: request.explain,
+        matched: request.matched,
+        analysis: request.analysis,
+        why_not: given(&request.why_not),
+        record: request.record,
+    };
+    let decided = app.decide(admitted, request.to_body()?).await?;
+    Ok(pb::DecideResponse { generation: decided.decision.generation(), decision: decided.body.into() })
+}

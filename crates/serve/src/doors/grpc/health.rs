@@ -1,0 +1,86 @@
+//! The service `grpc.health.v1.Health`, which says over gRPC what `/readyz` says over HTTP.
+
+use super::{EnvoyServer, RulesServer};
+use crate::doors::app::App;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tonic::server::NamedService;
+use tonic::{Request, Response, Status};
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_server};
+
+pub(super) struct Health(pub Arc<App>);
+
+/// True for the services that a client may name; the empty name means all of them.
+fn is_known(service: &str) -> bool {
+    ["", RulesServer::NAME, EnvoyServer::NAME].contains(&service)
+}
+
+fn respond(status: ServingStatus) -> HealthCheckResponse {
+    HealthCheckResponse { status: status.into() }
+}
+
+/// Returns the state of the service now, and when it stops. Then the stream ends, so that no client
+/// delays the end of the service.
+fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static, HealthCheckResponse> {
+    let now = match (is_known, *stopping.borrow()) {
+        (false, _) => ServingStatus::ServiceUnknown,
+        (true, false) => ServingStatus::Serving,
+        (true, true) => ServingStatus::NotServing,
+    };
+    let end = stream::once(async move {
+        let mut stopping = stopping;
+        // An error means that the service is gone.
+        let _ = stopping.wait_for(|is_stopping| *is_stopping).await;
+        (now == ServingStatus::Serving).then_some(ServingStatus::NotServing)
+    });
+    let end = end.filter_map(std::future::ready);
+    stream::iter([now]).chain(end).map(respond).boxed()
+}
+
+#[tonic::async_trait]
+impl health_server::Health for Health {
+    type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
+
+    async fn check(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<HealthCheckResponse>, Status> {
+        let service = request.into_inner().service;
+        match (is_known(&service), self.0.service().is_ready()) {
+            (false, _) => Err(Status::not_found(format!("there is no service `{service}`"))),
+            (true, true) => Ok(Response::new(respond(ServingStatus::Serving))),
+            (true, false) => Ok(Response::new(respond(ServingStatus::NotServing))),
+        }
+    }
+
+    async fn watch(
+        &self,
+        request: Request<HealthCheckRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let is_known = is_known(&request.into_inner().service);
+        let states = states(is_known, self.0.service().stopping());
+        Ok(Response::new(states.map(Ok).boxed()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn all(is_known: bool, stopping: watch::Receiver<bool>) -> Vec<ServingStatus> {
+        states(is_known, stopping).map(|state| state.status()).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_watch_ends_with_the_service() {
+        let stop = watch::Sender::new(false);
+        let watched = all(true, stop.subscribe());
+        let (watched, ()) = tokio::join!(watched, async { drop(stop.send(true)) });
+        assert_eq!(watched, [ServingStatus::Serving, ServingStatus::NotServing]);
+        assert_eq!(all(true, stop.subscribe()).await, [ServingStatus::NotServing]);
+        assert_eq!(all(false, stop.subscribe()).await, [ServingStatus::ServiceUnknown]);
+    }
+}

@@ -1,0 +1,158 @@
+//! The service `rulec.v1.Rules`: rulec itself over gRPC.
+
+use super::decide::{decide, given};
+use super::pb::rulec::v1 as pb;
+use super::{open, stream};
+use crate::auth::Scope;
+use crate::doors::admitted::Admitted;
+use crate::doors::app::App;
+use crate::problem::Problem;
+use crate::service::{
+    AnalyzeRequest, JudgeRequest, ObserveRequest, Service, TestRequest, WorkflowRequest, read_request,
+};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use serde::Deserialize;
+use std::sync::Arc;
+use tonic::{Request, Response, Status, Streaming};
+
+/// The service. Each method reads its request, asks the core, and writes the answer.
+pub(super) struct Rules(pub Arc<App>);
+
+/// Reads a JSON text that may be left out.
+fn read_optional<'b, T: Deserialize<'b>>(text: &'b [u8]) -> Result<Option<T>, Problem> {
+    (!text.is_empty()).then(|| read_request(text)).transpose()
+}
+
+impl Rules {
+    /// Asks the core on a thread for slow work, if the token has the scope. Returns its answer as
+    /// JSON.
+    async fn ask<T: Send + 'static>(
+        &self,
+        request: Request<T>,
+        scope: Scope,
+        work: impl FnOnce(&Service, T, &Admitted) -> Result<Vec<u8>, Problem> + Send + 'static,
+    ) -> Result<Bytes, Problem> {
+        let (admitted, request) = open(request)?;
+        admitted.grant.need(scope)?;
+        let known = admitted.clone();
+        let work = move |service: &Service| work(service, request, &known);
+        self.0.blocking(&admitted, work).await.map(Bytes::from)
+    }
+}
+
+#[tonic::async_trait]
+impl pb::rules_server::Rules for Rules {
+    type DecideStreamStream = BoxStream<'static, Result<pb::DecideStreamResponse, Status>>;
+
+    async fn decide(
+        &self,
+        request: Request<pb::DecideRequest>,
+    ) -> Result<Response<pb::DecideResponse>, Status> {
+        let (admitted, request) = open(request)?;
+        Ok(Response::new(decide(&self.0, &admitted, &request).await?))
+    }
+
+    async fn decide_stream(
+        &self,
+        request: Request<Streaming<pb::DecideStreamRequest>>,
+    ) -> Result<Response<Self::DecideStreamStream>, Status> {
+        let (admitted, requests) = open(request)?;
+        admitted.grant.need(Scope::Decide)?;
+        Ok(Response::new(stream::answer(&self.0, admitted, requests)))
+    }
+
+    async fn judge(&self, request: Request<pb::JudgeRequest>) -> Result<Response<pb::JudgeResponse>, Status> {
+        let work = |service: &Service, request: pb::JudgeRequest, _: &Admitted| {
+            let judged = JudgeRequest {
+                rules: given(&request.rules),
+                payload: read_request(&request.payload)?,
+                context: read_optional(&request.context)?,
+                options: read_optional(&request.options)?,
+                strict: request.strict,
+            };
+            service.judge(&request.kind, judged)
+        };
+        let judgement = self.ask(request, Scope::Decide, work).await?;
+        Ok(Response::new(pb::JudgeResponse { judgement }))
+    }
+
+    async fn analyze(
+        &self,
+        request: Request<pb::AnalyzeRequest>,
+    ) -> Result<Response<pb::AnalyzeResponse>, Status> {
+        let work = |service: &Service, request: pb::AnalyzeRequest, _: &Admitted| {
+            let message = read_request(&request.message)?;
+            service.analyze(&AnalyzeRequest { rules: given(&request.rules), message })
+        };
+        let analysis = self.ask(request, Scope::Decide, work).await?;
+        Ok(Response::new(pb::AnalyzeResponse { analysis }))
+    }
+
+    async fn observe(
+        &self,
+        request: Request<pb::ObserveRequest>,
+    ) -> Result<Response<pb::ObserveResponse>, Status> {
+        let work = |service: &Service, request: pb::ObserveRequest, _: &Admitted| {
+            let message = read_request(&request.message)?;
+            service.observe(&ObserveRequest { rules: given(&request.rules), message })?;
+            Ok(Vec::new())
+        };
+        self.ask(request, Scope::Decide, work).await?;
+        Ok(Response::new(pb::ObserveResponse {}))
+    }
+
+    async fn run_workflow(
+        &self,
+        request: Request<pb::RunWorkflowRequest>,
+    ) -> Result<Response<pb::RunWorkflowResponse>, Status> {
+        let work = |service: &Service, request: pb::RunWorkflowRequest, admitted: &Admitted| {
+            let run = WorkflowRequest {
+                rules: given(&request.rules),
+                input: read_optional(&request.input)?,
+                resume: read_optional(&request.resume)?,
+                retry_failed: request.retry_failed,
+                step_limit: usize::try_from(request.step_limit).ok().filter(|limit| *limit > 0),
+            };
+            service.run_workflow(&request.name, run, admitted.deadline)
+        };
+        let report = self.ask(request, Scope::Decide, work).await?;
+        Ok(Response::new(pb::RunWorkflowResponse { report }))
+    }
+
+    async fn run_tests(
+        &self,
+        request: Request<pb::RunTestsRequest>,
+    ) -> Result<Response<pb::RunTestsResponse>, Status> {
+        let work = |service: &Service, request: pb::RunTestsRequest, _: &Admitted| {
+            let tested = service.test(&TestRequest { rules: given(&request.rules) })?;
+            Ok(tested.to_string().into_bytes())
+        };
+        let results = self.ask(request, Scope::Explain, work).await?;
+        Ok(Response::new(pb::RunTestsResponse { results }))
+    }
+
+    async fn list_rules(
+        &self,
+        request: Request<pb::ListRulesRequest>,
+    ) -> Result<Response<pb::ListRulesResponse>, Status> {
+        let work = |service: &Service, _, _: &Admitted| service.overview();
+        let description = self.ask(request, Scope::Explain, work).await?;
+        Ok(Response::new(pb::ListRulesResponse { description }))
+    }
+
+    async fn get_rules(
+        &self,
+        request: Request<pb::GetRulesRequest>,
+    ) -> Result<Response<pb::GetRulesResponse>, Status> {
+        let (admitted, request) = open(request)?;
+        admitted.grant.need(Scope::Explain)?;
+        let describe = move |service: &Service| {
+            let set = service.set(given(&request.rules).as_deref())?;
+            service.describe(set.name(), request.known_tag.as_bytes())
+        };
+        let (tag, description) = self.0.blocking(&admitted, describe).await?;
+        let description = description.map(Bytes::from).unwrap_or_default();
+        Ok(Response::new(pb::GetRulesResponse { description, tag }))
+    }
+}

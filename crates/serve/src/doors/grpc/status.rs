@@ -1,0 +1,86 @@
+//! Errors as statuses of gRPC. The table of errors says which code a kind of error has.
+
+use crate::problem::{GRPC_CODES, Problem};
+use axum::http::StatusCode;
+use axum::response::Response;
+use tonic::metadata::{BinaryMetadataValue, MetadataMap};
+use tonic::{Code, Status};
+
+/// The metadata with the error as JSON, as the doors over HTTP send it.
+const PROBLEM: &str = "rulec-problem-bin";
+/// Maximum number of bytes of this metadata. Clients refuse long ones.
+const MAX_PROBLEM: usize = 4 << 10;
+/// Maximum number of bytes of the words of a status.
+const MAX_WORDS: usize = 2 << 10;
+
+/// Returns the code that an error has in gRPC.
+pub(super) fn code_of(problem: &Problem) -> Code {
+    let row = GRPC_CODES.iter().find(|(kind, ..)| *kind == problem.kind());
+    row.map_or(Code::Unknown, |(_, _, code)| *code)
+}
+
+/// Returns the start of a text that may be long, such as the words about a name that a client sent.
+fn start_of(words: &str) -> &str {
+    let end = (0..=words.len().min(MAX_WORDS)).rev().find(|end| words.is_char_boundary(*end));
+    &words[..end.unwrap_or_default()]
+}
+
+impl From<Problem> for Status {
+    fn from(problem: Problem) -> Status {
+        let mut metadata = MetadataMap::new();
+        let json = problem.to_json().to_string();
+        if json.len() <= MAX_PROBLEM {
+            metadata.insert_bin(PROBLEM, BinaryMetadataValue::from_bytes(json.as_bytes()));
+        }
+        Status::with_metadata(code_of(&problem), start_of(problem.detail()), metadata)
+    }
+}
+
+/// Returns the HTTP status of an answer whose head says that it is an error of gRPC.
+pub(in crate::doors) fn http_status(response: &Response) -> Option<StatusCode> {
+    let code = Status::from_header_map(response.headers())?.code();
+    if code == Code::Ok {
+        return None;
+    }
+    let row = GRPC_CODES.iter().find(|(_, _, known)| *known == code);
+    // Other codes come from the library of gRPC, for requests that it cannot read.
+    Some(row.map_or(StatusCode::BAD_REQUEST, |(_, status, _)| *status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::Body;
+
+    #[test]
+    fn each_status_leads_back_to_its_error() {
+        for (problem, code, status) in [
+            (Problem::invalid("x"), Code::InvalidArgument, 400),
+            (Problem::unauthorized("x"), Code::Unauthenticated, 401),
+            (Problem::forbidden("x"), Code::PermissionDenied, 403),
+            (Problem::unknown_entry("x"), Code::NotFound, 404),
+            (Problem::not_found("x"), Code::Unimplemented, 404),
+            (Problem::too_large("x"), Code::ResourceExhausted, 413),
+            (Problem::not_answerable("x"), Code::FailedPrecondition, 422),
+            (Problem::broken("x"), Code::Internal, 500),
+            (Problem::overloaded("x"), Code::Unavailable, 503),
+            (Problem::too_slow("x"), Code::DeadlineExceeded, 504),
+        ] {
+            let json = problem.to_json().to_string();
+            let found = Status::from(problem);
+            assert_eq!((found.code(), found.message()), (code, "x"));
+            let sent = found.metadata().get_bin(PROBLEM).and_then(|value| value.to_bytes().ok());
+            assert_eq!(sent.as_deref(), Some(json.as_bytes()));
+            let response: Response = found.into_http::<Body>();
+            assert_eq!(http_status(&response).map(|status| status.as_u16()), Some(status));
+        }
+        assert_eq!(http_status(&Response::new(Body::empty())), None);
+    }
+
+    #[test]
+    fn long_words_are_cut() {
+        let status = Status::from(Problem::invalid("é".repeat(5000)));
+        assert_eq!(status.message().len(), MAX_WORDS);
+        assert!(status.metadata().get_bin(PROBLEM).is_none());
+    }
+}

@@ -1,0 +1,105 @@
+//! A stream of decisions over gRPC: messages in and answers out, in order, with bounded memory.
+
+use super::decide::decide;
+use super::pb::rulec::v1 as pb;
+use super::status::code_of;
+use super::too_large;
+use crate::doors::admitted::Admitted;
+use crate::doors::app::App;
+use crate::limits::Deadline;
+use crate::metrics::LimitName;
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use futures_util::stream::BoxStream;
+use futures_util::{FutureExt, StreamExt, stream};
+use pb::decide_stream_response::Result as Answer;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
+use tonic::{Code, Status, Streaming};
+
+/// Maximum number of messages of one stream that are decided at the same time.
+const OPEN_MESSAGES: usize = 64;
+
+/// The turn of a message. A message that is recorded is decided alone: those before it are decided
+/// first, and those after it see it in their history.
+enum Turn {
+    Shared { _held: OwnedRwLockReadGuard<()> },
+    Alone { _held: OwnedRwLockWriteGuard<()> },
+}
+
+/// The messages of a client, each with its turn.
+struct Messages {
+    app: Arc<App>,
+    requests: Streaming<pb::DecideStreamRequest>,
+    turns: Arc<RwLock<()>>,
+}
+
+impl Messages {
+    /// Waits for the next message; `None` at the end of the stream.
+    async fn next(&mut self) -> Result<Option<(pb::DecideRequest, Turn)>, Status> {
+        let deadline = self.app.service().limits().deadline;
+        let Ok(next) = tokio::time::timeout(deadline, self.requests.message()).await else {
+            self.app.service().metrics().count_limit(LimitName::deadline);
+            return Err(Problem::too_slow("no message came in time; see `--deadline`").into());
+        };
+        let next = next.map_err(|status| match status.code() {
+            Code::OutOfRange => too_large(&self.app).into(),
+            _ => status,
+        })?;
+        let Some(request) = next.map(|next| next.request.unwrap_or_default()) else { return Ok(None) };
+        let turns = self.turns.clone();
+        let turn = match request.record {
+            true => Turn::Alone { _held: turns.write_owned().await },
+            false => Turn::Shared { _held: turns.read_owned().await },
+        };
+        Ok(Some((request, turn)))
+    }
+}
+
+/// Answers each message in its place. The stream keeps the permit of its request until its end.
+pub(super) fn answer(
+    app: &Arc<App>,
+    admitted: Admitted,
+    requests: Streaming<pb::DecideStreamRequest>,
+) -> BoxStream<'static, Result<pb::DecideStreamResponse, Status>> {
+    let messages = Messages { app: app.clone(), requests, turns: Arc::default() };
+    let messages = stream::try_unfold(messages, |mut messages| async move {
+        Ok::<_, Status>(messages.next().await?.map(|next| (next, messages)))
+    });
+    let app = app.clone();
+    let answers = messages.map(move |next| {
+        let (app, admitted) = (app.clone(), admitted.clone());
+        async move {
+            let (request, _turn) = next?;
+            Ok(answer_one(&app, admitted, &request).await)
+        }
+    });
+    answers.buffered(OPEN_MESSAGES).boxed()
+}
+
+/// Answers a message, or says why it has no answer. It has the deadline of a request.
+async fn answer_one(
+    app: &Arc<App>,
+    admitted: Admitted,
+    request: &pb::DecideRequest,
+) -> pb::DecideStreamResponse {
+    let deadline = Deadline::after(app.service().limits().deadline);
+    let admitted = Admitted { deadline, ..admitted };
+    let decided = AssertUnwindSafe(decide(app, &admitted, request)).catch_unwind();
+    let result = match tokio::time::timeout_at(deadline.end().into(), decided).await {
+        Ok(Ok(Ok(response))) => Answer::Response(response),
+        Ok(Ok(Err(problem))) => to_answer(app, &problem),
+        Ok(Err(_)) => to_answer(app, &Problem::broken("rulec stopped because of an internal error")),
+        Err(_) => to_answer(app, &deadline.problem()),
+    };
+    pb::DecideStreamResponse { result: Some(result) }
+}
+
+fn to_answer(app: &App, problem: &Problem) -> Answer {
+    if problem.status() == StatusCode::GATEWAY_TIMEOUT {
+        app.service().metrics().count_limit(LimitName::deadline);
+    }
+    let json = problem.to_json().to_string();
+    Answer::Problem(pb::Problem { code: code_of(problem).into(), problem: json.into() })
+}
