@@ -13,6 +13,7 @@ use std::path::PathBuf;
   curl -H 'Content-Type: application/json' -d '{\"message\": {\"text\": \"a refund\"}}' http://127.0.0.1:8181/v1/decide
   rulec serve rules/ --listen 0.0.0.0:8181 --tokens tokens --tls-cert chain.pem --tls-key key.pem
   rulec serve billing=b.rules support=s.rulec --trust release.pub
+  rulec serve https://rules.example/support.rulec --trust release.pub --fetch-token RULES_TOKEN
   rulec serve support.rules --listen unix:/run/rulec/socket
   rulec serve support.rules --mcp
   rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
@@ -26,8 +27,8 @@ feature `grpc` of the program, gRPC at the same address: `rulec.v1.Rules`, healt
 Events, such as changes of rules, are JSON lines on standard error. SIGHUP looks for changed files. SIGTERM and SIGINT
 answer the open requests, and end the service. Exit status: 0 if all of them were answered, otherwise 1.")]
 pub struct Args {
-    /// Rule files, artifacts, or folders with rule files; `NAME=FILE` gives the rules a name
-    /// [default name: the name of the file]
+    /// Rule files, artifacts, folders with rule files, or the address of rules at an HTTP server;
+    /// `NAME=FILE` gives the rules a name [default name: the name of the file]
     #[arg(value_name = "RULES", required = true)]
     pub rules: Vec<String>,
     /// Where to listen: an address with a port, or `unix:PATH` for a Unix socket
@@ -44,6 +45,12 @@ pub struct Args {
     /// an environment variable; may be repeated
     #[arg(long, value_name = "KEY")]
     pub trust: Vec<KeyLocation>,
+    /// How often rules at an address are asked for, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(100..))]
+    pub fetch_interval: u64,
+    /// The environment variable with the bearer token for rules at an address
+    #[arg(long, value_name = "NAME")]
+    pub fetch_token: Option<String>,
     /// A file of bearer tokens: lines of a name, scopes (decide, explain, admin) and a SHA-256 hash
     #[arg(long, value_name = "FILE")]
     pub tokens: Option<PathBuf>,
@@ -134,7 +141,7 @@ mod with {
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
     use rulec_serve::{
-        Address, Limits, LogMode, LogOptions, LogTarget, Options, RuleSource, Server, StartError, Stop,
+        Address, Limits, LogMode, LogOptions, LogTarget, Options, Place, RuleSource, Server, StartError, Stop,
     };
     use serde_json::Value as Json;
     use std::path::{Path, PathBuf};
@@ -185,7 +192,7 @@ mod with {
         let millis = Duration::from_millis;
         let events = |event: &Json| stdio::write_event(&event.to_string());
         Ok(Options {
-            rules: rule_sources(&args.rules, args.root.as_deref())?,
+            rules: rule_sources(args)?,
             trusted: args.trust.iter().map(KeyLocation::read_verifying_key).collect::<Result<_, _>>()?,
             address: parse_address(&args.listen)?,
             limits: Limits {
@@ -238,28 +245,69 @@ mod with {
         })
     }
 
-    /// Returns the sources of rules that the arguments select. A file that another file of the same
-    /// folder imports is not a source of its own.
-    fn rule_sources(arguments: &[String], root: Option<&Path>) -> Result<Vec<RuleSource>, CliError> {
-        let mut sources = Vec::new();
-        for argument in arguments {
+    /// Returns the rule files that the arguments name. A file that another file of the same folder
+    /// imports belongs to the rules of that file.
+    fn rule_sources(args: &Args) -> Result<Vec<RuleSource>, CliError> {
+        let (mut sources, root) = (Vec::new(), args.root.as_deref());
+        let file = |name: String, path: PathBuf, root: Option<PathBuf>| {
+            let place = Place::File { path, root };
+            RuleSource { name, place }
+        };
+        for argument in &args.rules {
+            if let Some((name, url)) = split_address(argument) {
+                sources.push(address_source(name, url, args)?);
+                continue;
+            }
             let (name, path) = match argument.split_once('=') {
                 Some((name, path)) if !Path::new(argument).exists() => (Some(name), Path::new(path)),
                 _ => (None, Path::new(argument)),
             };
             if !path.is_dir() {
                 let name = name.map_or_else(|| stem(path), str::to_owned);
-                sources.push(RuleSource { name, path: path.to_owned(), root: root.map(Path::to_owned) });
+                sources.push(file(name, path.to_owned(), root.map(Path::to_owned)));
                 continue;
             }
             for (compiled, is_imported) in files::compile_files(&[path.to_owned()], root)? {
                 if !is_imported {
                     let (path, root) = (compiled.target.path, compiled.target.root);
-                    sources.push(RuleSource { name: stem(&path), path, root });
+                    sources.push(file(stem(&path), path, root));
                 }
             }
         }
         Ok(sources)
+    }
+
+    /// Returns the name and the address of rules at a server; `None` for a file.
+    fn split_address(argument: &str) -> Option<(Option<&str>, &str)> {
+        let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
+        match argument.split_once('=') {
+            _ if is_address(argument) => Some((None, argument)),
+            Some((name, url)) if is_address(url) => Some((Some(name), url)),
+            _ => None,
+        }
+    }
+
+    #[cfg(not(feature = "http"))]
+    fn address_source(_: Option<&str>, url: &str, _: &Args) -> Result<RuleSource, CliError> {
+        Err(CliError::usage(message!("`{url}` cannot be fetched: {}", crate::model::without_http())))
+    }
+
+    #[cfg(feature = "http")]
+    fn address_source(name: Option<&str>, url: &str, args: &Args) -> Result<RuleSource, CliError> {
+        let path = url.split(['?', '#']).next().unwrap_or_default().split_once("://");
+        let path = path.map(|(_, path)| path.split_once('/').unwrap_or_default().1).unwrap_or_default();
+        let name = name.map_or_else(|| stem(Path::new(path)), str::to_owned);
+        if name.is_empty() {
+            return Err(CliError::usage(message!("the rules at `{url}` have no name: write `NAME={url}`")));
+        }
+        let token = args.fetch_token.as_deref().map(|name| {
+            let token = std::env::var(name);
+            token.map_err(|_| CliError::usage(message!("`--fetch-token`: there is no variable `{name}`")))
+        });
+        let token = token.transpose()?.map(rulec_http::Secret::new);
+        let interval = Duration::from_millis(args.fetch_interval);
+        let remote = rulec_serve::RemoteSource { token, interval, ..rulec_serve::RemoteSource::new(url) };
+        Ok(RuleSource { name, place: Place::Address(remote) })
     }
 
     fn stem(path: &Path) -> String {

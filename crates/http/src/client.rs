@@ -5,7 +5,8 @@ use super::error::{HttpError, HttpFailure, truncate_for_error};
 use super::hosts::AllowedHosts;
 use super::limits::{Limits, with_jitter};
 use super::request::{Body, Request, Response, is_json_type};
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderValue};
+use reqwest::StatusCode;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
 use reqwest::redirect::Policy;
 use reqwest::retry;
 use rulec_base::diag::Message;
@@ -192,14 +193,63 @@ impl HttpClient {
         if !read_result.map_err(|_| timeout_failure)?.map_err(to_failure)? {
             return Err(HttpFailure::BodyTooLarge { limit }.into());
         }
-        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
-        {
-            let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
-            return Err(HttpFailure::UnknownEncoding { encoding: truncate_for_error(&encoding) }.into());
-        }
+        refuse_encoding(&response)?;
         let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
         let is_json = content_type.is_some_and(is_json_type);
         Ok((status.as_u16(), is_json, Body::parse_body(content_type, &bytes)))
+    }
+}
+
+impl HttpClient {
+    /// Makes one attempt to fetch a document. Returns its bytes and its entity tag, or `None` if it
+    /// still has the given tag.
+    pub(super) async fn fetch_once(
+        &self,
+        request: &Request,
+        tag: Option<&str>,
+    ) -> Result<Option<(Vec<u8>, Option<String>)>, HttpError> {
+        let (url, started) = (self.check_url(request)?, Instant::now());
+        let to_error = |failure| HttpError::new(request.label(), 1, started.elapsed(), failure);
+        let (time, overall) = self.limits.time_for_attempt(Duration::ZERO);
+        let late = || to_error(HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall });
+        let mut call = self.client.get(url).headers(request.headers.clone());
+        if let Some(tag) = tag {
+            call = call.header(IF_NONE_MATCH, tag);
+        }
+        let deadline = started + time;
+        let response = timeout_at(deadline, call.send()).await.map_err(|_| late())?;
+        let mut response = response.map_err(|error| to_error(to_failure(error)))?;
+        let (status, mut bytes) = (response.status(), Vec::new());
+        if status == StatusCode::NOT_MODIFIED && tag.is_some() {
+            return Ok(None);
+        }
+        if !status.is_success() {
+            // Ignore a failed read, as above.
+            let _ =
+                timeout_at(deadline, read_body(&mut response, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
+                    .await;
+            let text = request.mask_and_truncate(&String::from_utf8_lossy(&bytes));
+            return Err(to_error(HttpFailure::Status { status: status.as_u16(), text }));
+        }
+        let limit = self.limits.body;
+        let read = timeout_at(deadline, read_body(&mut response, limit, &mut bytes, &mut |_| {})).await;
+        if !read.map_err(|_| late())?.map_err(|error| to_error(to_failure(error)))? {
+            return Err(to_error(HttpFailure::BodyTooLarge { limit }));
+        }
+        refuse_encoding(&response).map_err(to_error)?;
+        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+        Ok(Some((bytes, tag)))
+    }
+}
+
+/// Refuses a body that is compressed, because no compression was asked for.
+fn refuse_encoding(response: &reqwest::Response) -> Result<(), HttpFailure> {
+    match response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
+        None => Ok(()),
+        Some(encoding) => {
+            let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+            Err(HttpFailure::UnknownEncoding { encoding: truncate_for_error(&encoding) })
+        }
     }
 }
 

@@ -65,9 +65,10 @@ impl Limits {
     }
 }
 
-/// Shortens a pause by a random part of at most a quarter.
-pub(super) fn with_jitter(pause: Duration) -> Duration {
-    // A new `RandomState` has random keys, so the hash of nothing is a random number.
+/// Shortens a pause by a random part of at most a quarter, so that many callers do not call in
+/// step.
+pub fn with_jitter(pause: Duration) -> Duration {
+    // The standard library seeds each hasher at random.
     let random = RandomState::new().build_hasher().finish() as u32;
     pause.mul_f64(1.0 - 0.25 * f64::from(random) / f64::from(u32::MAX))
 }

@@ -162,7 +162,7 @@ async fn main() {
     let path = folder.path().join("bench.rules");
     std::fs::write(&path, rules()).expect("it can be written");
     let server = Server::bind(Options {
-        rules: vec![RuleSource { name: "bench".to_owned(), path: path.clone(), root: None }],
+        rules: vec![RuleSource::file("bench", &path)],
         trusted: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),

@@ -37,6 +37,8 @@ pub use events::EventSink;
 pub use limits::Limits;
 pub use log::{LogMode, LogOptions, LogTarget};
 pub use problem::Problem;
-pub use rules::{RuleSet, RuleSource, StartError};
+#[cfg(feature = "remote")]
+pub use rules::RemoteSource;
+pub use rules::{Place, RuleSet, RuleSource, StartError};
 pub use server::{Address, Options, Server, Stop};
 pub use service::{DecideRequest, Decided, Service};

@@ -52,6 +52,23 @@ pub(crate) enum LimitName {
     idle,
 }
 
+/// The result of a request for rules at an address, as a label.
+#[cfg(feature = "remote")]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "the names are the labels")]
+pub(crate) enum Fetch {
+    changed,
+    unchanged,
+    failed,
+}
+
+#[cfg(feature = "remote")]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct FetchLabels {
+    rules: String,
+    result: Fetch,
+}
+
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct LimitLabels {
     limit: LimitName,
@@ -73,6 +90,8 @@ pub(crate) struct Metrics {
     latency: Family<SetLabels, Histogram, fn() -> Histogram>,
     generation: Family<SetLabels, Gauge>,
     refused: Family<SetLabels, Counter>,
+    #[cfg(feature = "remote")]
+    fetches: Family<FetchLabels, Counter>,
     shadow: Family<ShadowLabels, Counter>,
     limits: Family<LimitLabels, Counter>,
     requests: Family<RequestLabels, Counter>,
@@ -101,6 +120,10 @@ impl Metrics {
         registry.register("generation", "Generation of the rules in force", generation.clone());
         let refused = Family::default();
         registry.register("refused_versions", "Versions that could not be loaded", refused.clone());
+        #[cfg(feature = "remote")]
+        let fetches = Family::default();
+        #[cfg(feature = "remote")]
+        registry.register("fetches", "Requests for rules at an address", fetches.clone());
         let shadow = Family::default();
         registry.register("shadow_decisions", "Decisions of the shadow rules", shadow.clone());
         let limits = Family::default();
@@ -118,6 +141,8 @@ impl Metrics {
             latency,
             generation,
             refused,
+            #[cfg(feature = "remote")]
+            fetches,
             shadow,
             limits,
             requests,
@@ -162,6 +187,8 @@ impl Metrics {
             latency: self.latency.get_or_create_owned(&labels),
             generation: self.generation.get_or_create_owned(&labels),
             refused: self.refused.get_or_create_owned(&labels),
+            #[cfg(feature = "remote")]
+            fetches: self.fetches.clone(),
             shadow: [shadow(false), shadow(true)],
         }
     }
@@ -226,6 +253,8 @@ pub(crate) struct SetMetrics {
     latency: Histogram,
     generation: Gauge,
     refused: Counter,
+    #[cfg(feature = "remote")]
+    fetches: Family<FetchLabels, Counter>,
     shadow: [Counter; 2],
 }
 
@@ -283,6 +312,11 @@ impl SetMetrics {
 
     pub fn count_refused(&self) {
         self.refused.inc();
+    }
+
+    #[cfg(feature = "remote")]
+    pub fn count_fetch(&self, result: Fetch) {
+        self.fetches.get_or_create(&FetchLabels { rules: self.name.clone(), result }).inc();
     }
 
     pub fn count_shadow(&self, same: bool) {

@@ -2,24 +2,34 @@
 //! *version* is the content of a rule set between two changes. If a new version cannot be loaded,
 //! the last good version stays in force. The status of the rule set then holds the error.
 
+mod file;
 mod history;
+mod loading;
+#[cfg(feature = "remote")]
+mod remote;
 mod source;
 mod version;
 
-pub use source::{RuleSource, StartError};
-pub(crate) use source::{compiler, open_all};
+pub use loading::StartError;
+pub(crate) use loading::compiler;
+#[cfg(feature = "remote")]
+pub use remote::RemoteSource;
+pub(crate) use source::open_all;
+pub use source::{Place, RuleSource};
 pub(crate) use version::Version;
 
 use crate::events::Events;
+#[cfg(feature = "remote")]
+use crate::metrics::Fetch;
 use crate::metrics::{Metrics, SetMetrics};
 use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::History;
+use loading::{Feed, SourceFiles};
 use rulec::history::MemoryStore;
 use rulec::{Decision, Edit, LiveRules, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use source::{Feed, SourceFiles};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -176,6 +186,30 @@ impl RuleSet {
         let mut status = self.lock_status();
         status.refused += 1;
         status.error = Some(error);
+    }
+
+    /// Counts that the source was fetched.
+    #[cfg(feature = "remote")]
+    pub(crate) fn note_fetch(&self, is_new: bool) {
+        self.metrics.count_fetch(if is_new { Fetch::changed } else { Fetch::unchanged });
+    }
+
+    /// Notes that the source is reached. `refusal` says why its content is not in force.
+    #[cfg(feature = "remote")]
+    pub(crate) fn note_reached(&self, refusal: Option<String>) {
+        self.lock_status().error = refusal;
+    }
+
+    /// Records that the source cannot be fetched. The same error several times in a row is one
+    /// event.
+    #[cfg(feature = "remote")]
+    pub(crate) fn note_failed_fetch(&self, error: String) {
+        self.metrics.count_fetch(Fetch::failed);
+        let mut status = self.lock_status();
+        if status.error.as_ref() != Some(&error) {
+            self.events.report("fetch_failed", json!({ "rules": self.name, "error": error }));
+            status.error = Some(error);
+        }
     }
 
     fn activate(&self, history: &mut History, version: Version) -> u64 {

@@ -1,6 +1,6 @@
 //! The earlier versions of a rule set, which a rollback can put into force again.
 
-use super::source::{SourceFiles, compiler};
+use super::loading::{SourceFiles, compiler};
 use super::version::Version;
 use crate::problem::Problem;
 use rulec::{DiskLoader, LiveRules, LoadError, Loader};

@@ -14,7 +14,7 @@ route get when method == "GET" and path starts_with "/public/" and headers["x-te
 route search when path == "/search" and query contains "q=1" -> allow
 route root when path == "/" and host starts_with "127.0.0.1" and headers.host == host -> allow
 route joined when headers["x-team"] == "a, b" -> allow
-route open when "authorization" in headers -> allow
+route open when headers["authorization"] starts_with "Bearer" -> allow
 route refused when path == "/refused" -> deny
 "#;
 

@@ -11,6 +11,8 @@ mod grpc;
 #[cfg(feature = "grpc")]
 mod grpc_envoy;
 mod log;
+#[cfg(feature = "remote")]
+mod remote;
 mod safety;
 mod time;
 mod tls;
@@ -94,7 +96,7 @@ fn write_rules(folder: &Path, text: &str) -> PathBuf {
 /// Returns the settings of a service with one rule set, at a free port.
 fn options(path: PathBuf, events: EventSink) -> Options {
     Options {
-        rules: vec![RuleSource { name: "support".to_owned(), path, root: None }],
+        rules: vec![RuleSource::file("support", path)],
         trusted: Vec::new(),
         address: Address::Tcp(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))),
         limits: Limits::default(),

@@ -27,13 +27,12 @@ pub(super) async fn connect(
 ) -> Option<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).expect("a certificate");
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("versions")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    let config = ClientConfig { alpn_protocols: protocols, ..config };
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     let stream = TcpStream::connect(service.url.trim_start_matches("https://")).await.expect("a connection");
     let name = ServerName::try_from("localhost").expect("a name");
     TlsConnector::from(Arc::new(config)).connect(name, stream).await.ok()

@@ -1,0 +1,54 @@
+//! Rules from files and artifacts, which are watched.
+
+use super::RuleSet;
+use super::loading::{Feed, Loaders, StartError};
+use rulec_runtime::route::{WatchError, WatchedRules};
+use std::path::Path;
+use std::sync::{Arc, Weak};
+
+/// Loads the rules of a file, and watches it.
+pub(super) async fn open(
+    name: &str,
+    path: &Path,
+    root: Option<&Path>,
+    loaders: &Loaders<'_>,
+) -> Result<Arc<RuleSet>, StartError> {
+    let mut compiler = loaders.compiler();
+    if let Some(root) = root {
+        compiler = compiler.root(root);
+    }
+    let (disk, main) =
+        compiler.on_disk(path).map_err(|error| StartError::Compile(path.to_owned(), Box::new(error)))?;
+    let watched = WatchedRules::builder(compiler, path).signed_only(loaders.signed_only()).open().await;
+    let watched = watched.map_err(|error| match error {
+        WatchError::Compile(error) => StartError::Compile(path.to_owned(), Box::new(error)),
+        error => StartError::Rules(path.to_owned(), Box::new(error)),
+    })?;
+    let set = Arc::new(loaders.rule_set(name, watched.rules(), main, Some(disk)));
+    let task = tokio::spawn(feed(Arc::downgrade(&set), watched.clone())).abort_handle();
+    let _ = set.feed.set(Feed::new(move || watched.check(), task));
+    Ok(set)
+}
+
+/// Puts each new version of the watched files into force.
+async fn feed(set: Weak<RuleSet>, mut watched: WatchedRules) {
+    let mut seen = watched.status();
+    loop {
+        let status = watched.changed().await;
+        let Some(set) = set.upgrade() else { return };
+        let rules = (status.loaded > seen.loaded).then(|| watched.rules());
+        let error = status.error.as_ref().filter(|_| status.refused > seen.refused).map(ToString::to_string);
+        // A change that is being made may hold the lock of the rules for long.
+        let applied = tokio::task::spawn_blocking(move || {
+            if let Some(rules) = rules {
+                set.load(rules);
+            }
+            if let Some(error) = error {
+                set.refuse(error);
+            }
+        });
+        // A panic is reported by the runtime, and the next version is tried.
+        let _ = applied.await;
+        seen = status;
+    }
+}

@@ -1,0 +1,115 @@
+//! What loading rules from any place needs and returns.
+
+use super::RuleSet;
+use crate::events::Events;
+use crate::metrics::Metrics;
+use rulec::{CompileError, Compiler, DiskLoader, LiveRules, Message, VerifyingKey};
+use rulec_base::message;
+use rulec_runtime::route::WatchError;
+use std::path::PathBuf;
+use tokio::task::AbortHandle;
+
+/// The files of a source, for compiling its texts again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourceFiles {
+    /// The name of the main file.
+    pub main: String,
+    /// Reads word lists in files of their own.
+    pub disk: Option<DiskLoader>,
+    /// Whether only signed artifacts are accepted.
+    pub signed_only: bool,
+}
+
+/// The reason why the service cannot start.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.to_message())]
+#[non_exhaustive]
+pub enum StartError {
+    /// The rules of a source cannot be loaded.
+    Rules(PathBuf, Box<WatchError>),
+    /// The rules of a source do not compile.
+    Compile(PathBuf, Box<CompileError>),
+    /// Two sources have the same name.
+    SameName(String),
+    /// The rules at an address cannot be fetched: the address, and the reason.
+    Address(String, Message),
+    /// The service cannot listen at an address.
+    Listen(String, std::io::Error),
+    /// A file that the service needs cannot be used: the file, and the reason.
+    File(PathBuf, Message),
+    /// The options contradict each other.
+    Options(Message),
+}
+
+impl StartError {
+    /// Returns the reason as a localized message.
+    pub fn to_message(&self) -> Message {
+        match self {
+            StartError::Rules(path, error) => message!("`{}`: {}", path.display(), error.to_message()),
+            StartError::Compile(path, error) => message!("`{}`: {}", path.display(), error.to_message()),
+            StartError::SameName(name) => message!(
+                "two files of rules have the name `{name}`; name them: `rulec serve a={name}.rules b=other/{name}.rules`"
+            ),
+            StartError::Address(url, why) => message!("the rules at `{url}` cannot be fetched: {why}"),
+            StartError::Listen(address, error) => {
+                message!("the service cannot listen on {address}: {}", error.to_string())
+            }
+            StartError::File(path, why) => message!("`{}` cannot be used: {why}", path.display()),
+            StartError::Options(why) => why.clone(),
+        }
+    }
+}
+
+/// Returns the compiler of the service. Rules may declare functions of an embedding program; here
+/// their results count as missing.
+pub(crate) fn compiler() -> Compiler {
+    Compiler::new().allow_missing_functions()
+}
+
+/// The watch of a source, and the task that puts its new versions into force.
+pub(super) struct Feed {
+    check: Box<dyn Fn() + Send + Sync>,
+    task: AbortHandle,
+}
+
+impl Feed {
+    /// Creates a feed. `check` asks the task to look soon whether the source has changed.
+    pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> Feed {
+        Feed { check: Box::new(check), task }
+    }
+
+    pub fn check(&self) {
+        (self.check)();
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What all sources are loaded with: the keys, the counts and the events.
+pub(super) struct Loaders<'a> {
+    pub trusted: &'a [VerifyingKey],
+    pub metrics: &'a Metrics,
+    pub events: &'a Events,
+}
+
+impl Loaders<'_> {
+    /// Returns a compiler that trusts the keys.
+    pub fn compiler(&self) -> Compiler {
+        self.trusted.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
+    }
+
+    /// True if only signed artifacts are accepted.
+    pub fn signed_only(&self) -> bool {
+        !self.trusted.is_empty()
+    }
+
+    /// Returns the rule set of a source whose first version is loaded.
+    pub fn rule_set(&self, name: &str, rules: LiveRules, main: String, disk: Option<DiskLoader>) -> RuleSet {
+        let files = SourceFiles { main, disk, signed_only: self.signed_only() };
+        RuleSet::new(name.to_owned(), rules, files, (self.metrics, self.events))
+    }
+}

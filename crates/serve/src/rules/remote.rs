@@ -1,0 +1,248 @@
+//! Rules at an address of HTTP, which are fetched again and again. A version that cannot be fetched
+//! or loaded changes nothing.
+
+use super::RuleSet;
+use super::loading::{Feed, Loaders, StartError};
+use axum::http::Uri;
+use rulec::{Compiler, LiveRules, LoadError, Loader, Message, artifact};
+use rulec_base::message;
+use rulec_http::{AllowedHosts, Document, HttpClient, HttpError, Limits, Request, Secret, with_jitter};
+use rulec_runtime::route::WatchError;
+use sha2::{Digest, Sha256};
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// The longest pause after failures, unless the interval is longer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// Rules at an address: an artifact (a file of compiled rules), or the text of rules without
+/// imports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteSource {
+    /// The address. Without TLS, it must be of this machine, or the rules must be signed and need
+    /// no token.
+    pub url: String,
+    /// The bearer token that the server of the rules wants.
+    pub token: Option<Secret>,
+    /// The time between two requests. After failures, the time doubles up to ten minutes.
+    pub interval: Duration,
+    /// Maximum time of a request, until the last byte of its answer.
+    pub time: Duration,
+    /// Maximum number of bytes of the rules.
+    pub bytes: usize,
+}
+
+impl RemoteSource {
+    /// Creates a source that is asked every 30 seconds. A request has 20 seconds, and the rules at
+    /// most 64 MiB.
+    pub fn new(url: impl Into<String>) -> RemoteSource {
+        let (interval, time) = (Duration::from_secs(30), Duration::from_secs(20));
+        RemoteSource { url: url.into(), token: None, interval, time, bytes: 64 << 20 }
+    }
+}
+
+/// Checks that no one on the way can replace the rules or read the token.
+fn check_address(remote: &RemoteSource, signed_only: bool) -> Result<(), Message> {
+    let uri = remote.url.parse::<Uri>().ok();
+    let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let is_local = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
+    let is_secure = uri.as_ref().is_some_and(|uri| uri.scheme_str() == Some("https"));
+    match is_secure || is_local || (signed_only && remote.token.is_none()) {
+        true => Ok(()),
+        false => Err(message!(
+            "others on the way can read and change it: use `https`, or `--trust` without a token"
+        )),
+    }
+}
+
+/// Fetches the rules of one address, and loads them.
+struct Fetcher {
+    client: HttpClient,
+    request: Request,
+    compiler: Compiler,
+    signed_only: bool,
+    url: String,
+    /// The name of the text in findings.
+    main: String,
+}
+
+impl Fetcher {
+    fn new(remote: &RemoteSource, loaders: &Loaders<'_>) -> Result<Fetcher, Message> {
+        let signed_only = loaders.signed_only();
+        check_address(remote, signed_only)?;
+        let hosts = AllowedHosts::of_url(&remote.url).map_err(|error| error.to_message())?;
+        let (attempt, overall) = (remote.time, remote.time);
+        let limits = Limits { attempt, overall, body: remote.bytes, ..Limits::default() };
+        let client = HttpClient::new(hosts, limits).map_err(|error| error.to_message())?;
+        let mut request = Request::get(&*remote.url);
+        if let Some(token) = &remote.token {
+            request = request.bearer(token).map_err(|error| error.to_message())?;
+        }
+        let path = remote.url.split(['?', '#']).next().unwrap_or_default();
+        let main = path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("rules").to_owned();
+        let (compiler, url) = (loaders.compiler(), remote.url.clone());
+        Ok(Fetcher { client, request, compiler, signed_only, url, main })
+    }
+
+    async fn fetch(&self, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
+        self.client.fetch(&self.request, tag).await
+    }
+
+    /// Loads the rules. Blocks.
+    fn load(&self, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
+        if artifact::is_artifact(&bytes) {
+            return Ok(self.compiler.load_artifact(&bytes)?.into());
+        }
+        if self.signed_only {
+            return Err(WatchError::Unsigned(PathBuf::from(&self.url)));
+        }
+        if bytes.trim_ascii().is_empty() {
+            return Err(WatchError::Empty(PathBuf::from(&self.url)));
+        }
+        let loader = OneText { name: &self.main, bytes };
+        Ok(LiveRules::new(self.compiler.clone(), &loader, &self.main)?)
+    }
+}
+
+/// A loader of one text, which can import no other.
+struct OneText<'t> {
+    name: &'t str,
+    bytes: Vec<u8>,
+}
+
+impl Loader for OneText<'_> {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        if path == self.name { Ok(self.bytes.clone()) } else { Err(LoadError::NotFound) }
+    }
+}
+
+/// The version that was fetched last, whether it is in force or not.
+struct Seen {
+    tag: Option<String>,
+    hash: [u8; 32],
+    /// Why it is not in force.
+    refusal: Option<String>,
+}
+
+/// Fetches the rules of an address, and asks for new versions from then on.
+pub(super) async fn open(
+    name: &str,
+    remote: &RemoteSource,
+    loaders: &Loaders<'_>,
+) -> Result<Arc<RuleSet>, StartError> {
+    let to_error = |why: Message| StartError::Address(remote.url.clone(), why);
+    let fetcher = Arc::new(Fetcher::new(remote, loaders).map_err(to_error)?);
+    let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
+    let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
+    let seen = Seen { tag, hash: Sha256::digest(&bytes).into(), refusal: None };
+    let path = PathBuf::from(&remote.url);
+    let rules = load(&fetcher, bytes).await.map_err(|error| match error {
+        WatchError::Compile(error) => StartError::Compile(path, Box::new(error)),
+        error => StartError::Rules(path, Box::new(error)),
+    })?;
+    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None));
+    let asked = Arc::new(Notify::new());
+    let poll = poll(Arc::downgrade(&set), fetcher, seen, remote.interval, asked.clone());
+    let task = tokio::spawn(poll).abort_handle();
+    let _ = set.feed.set(Feed::new(move || asked.notify_one(), task));
+    Ok(set)
+}
+
+async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
+    let fetcher = fetcher.clone();
+    tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
+}
+
+/// Returns the pause before the next request, after this number of failures in a row.
+fn pause(interval: Duration, failures: u32) -> Duration {
+    let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
+    with_jitter(doubled.min(LONGEST_PAUSE.max(interval)))
+}
+
+/// Asks for new versions until the rules are dropped.
+async fn poll(
+    set: Weak<RuleSet>,
+    fetcher: Arc<Fetcher>,
+    mut seen: Seen,
+    interval: Duration,
+    asked: Arc<Notify>,
+) {
+    let mut failures = 0;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause(interval, failures)) => {}
+            () = asked.notified() => {}
+        }
+        let fetched = fetcher.fetch(seen.tag.as_deref()).await;
+        let Some(set) = set.upgrade() else { return };
+        let document = match fetched {
+            Err(error) => {
+                failures += 1;
+                set.note_failed_fetch(error.to_string());
+                continue;
+            }
+            Ok(document) => document,
+        };
+        failures = 0;
+        let hash = document.as_ref().map(|document| <[u8; 32]>::from(Sha256::digest(&document.bytes)));
+        match document.zip(hash) {
+            Some((document, hash)) if hash != seen.hash => {
+                set.note_fetch(true);
+                let loaded = load(&fetcher, document.bytes).await;
+                let refusal = loaded.as_ref().err().map(ToString::to_string);
+                seen = Seen { tag: document.tag, hash, refusal: refusal.clone() };
+                // A change that is being made may hold the lock of the rules for long.
+                let applied = tokio::task::spawn_blocking(move || match (loaded, refusal) {
+                    (Ok(rules), _) => set.load(rules),
+                    (Err(_), refusal) => set.refuse(refusal.unwrap_or_default()),
+                });
+                // A panic is reported by the runtime, and the next version is tried.
+                let _ = applied.await;
+            }
+            unchanged => {
+                if let Some((document, _)) = unchanged {
+                    seen.tag = document.tag;
+                }
+                set.note_fetch(false);
+                set.note_reached(seen.refusal.clone());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_must_be_safe() {
+        let check = |url: &str, token: bool, signed_only: bool| {
+            let token = token.then(|| Secret::new("secret"));
+            check_address(&RemoteSource { token, ..RemoteSource::new(url) }, signed_only).is_ok()
+        };
+        for url in
+            ["https://rules.example/a", "http://127.0.0.1:80/a", "http://[::1]/a", "http://localhost/a"]
+        {
+            assert!(check(url, true, false), "{url}");
+        }
+        let open = "http://rules.example/a";
+        assert!(!check(open, false, false) && !check(open, true, true) && check(open, false, true));
+        assert!(!check("http://127.0.0.1.example/a", false, false) && !check("", false, false));
+    }
+
+    #[test]
+    fn pauses_grow_after_failures() {
+        let second = Duration::from_secs(1);
+        for (interval, failures, longest) in
+            [(second, 0, 1), (second, 1, 2), (second, 3, 8), (second, 40, 600), (second * 3600, 5, 3600)]
+        {
+            let longest = second * longest;
+            let pause = pause(interval, failures);
+            assert!(pause <= longest && pause >= longest.mul_f64(0.74), "{failures}: {pause:?}");
+        }
+    }
+}
