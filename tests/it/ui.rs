@@ -286,6 +286,13 @@ fn wording_of_habits() {
         "newcomers_history",
         "newcomers_fields",
         "newcomers_values",
+        "newcomers_order",
+        "newcomers_tests",
+        "newcomers_payloads",
+        "newcomers_meaning",
+        "newcomers_arguments",
+        "workflow_names",
+        "allow_order",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

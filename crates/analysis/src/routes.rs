@@ -134,6 +134,17 @@ fn report_hidden(
         TableKind::Choice => {
             message!("the last branch that holds is chosen: move it below those, or narrow their conditions")
         }
+        TableKind::Routes
+            if hiding.iter().any(|other| program.rules[other.index()].priority > rule.priority) =>
+        {
+            let greatest = hiding.iter().map(|other| program.rules[other.index()].priority).max();
+            message!(
+                "the greatest priority is tried first: give `{}` a priority above {}, or narrow the conditions \
+                of the others",
+                rule.name,
+                greatest.unwrap_or_default()
+            )
+        }
         TableKind::Routes => {
             message!("move it before those routes, give it a higher priority, or narrow their conditions")
         }

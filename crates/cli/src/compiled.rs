@@ -1,7 +1,7 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
 use super::document::Document;
-use super::{CliError, stdio};
+use super::{CliError, stdio, usage};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
 use rulec::files::{open_regular, read_limited};
@@ -145,6 +145,12 @@ impl CompileTarget {
             compiler = compiler.trust(key);
         }
         let shown = self.display_name();
+        if !self.is_stdin()
+            && !self.path.exists()
+            && let Some(remedy) = usage::rules_come_first(&self.path)
+        {
+            return Err(CliError::usage(message!("`{shown}` is not a file of rules; {remedy}")));
+        }
         let mut files = Vec::new();
         let (result, is_artifact) = if self.is_stdin() {
             self.compile_stdin(&compiler)?

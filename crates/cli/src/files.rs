@@ -150,6 +150,9 @@ pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
     CliError::usage(match error.kind() {
         _ if path.is_dir() => message!("`{shown}` is a folder; give a file"),
         io::ErrorKind::NotFound => message!("`{shown}` cannot be written: its folder does not exist"),
+        io::ErrorKind::NotADirectory => {
+            message!("`{shown}` cannot be written: a part of this path is a file, and not a folder")
+        }
         io::ErrorKind::PermissionDenied => {
             message!("`{shown}` cannot be written: you have no permission to write there")
         }

@@ -52,6 +52,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         Language::English => EXAMPLE_FILES,
         Language::Chinese => CHINESE_EXAMPLE_FILES,
     };
+    if args.folder.is_file() {
+        let shown = args.folder.display();
+        return Err(CliError::usage(message!(
+            "`{shown}` is a file, and `rulec init` creates a folder: write `rulec init desk`"
+        )));
+    }
     let existing: Vec<String> = example_files
         .iter()
         .map(|(name, _)| args.folder.join(name))

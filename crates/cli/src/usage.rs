@@ -1,6 +1,10 @@
 //! Usage errors in the language of this run. English uses clap's own text; other languages use the
 //! details that clap provides.
 
+mod foreign;
+
+pub use foreign::rules_come_first;
+
 use super::help::localized_command;
 use super::language::{language, localized};
 use clap::Command;
@@ -21,8 +25,15 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
     let texts: Vec<_> = args.iter().skip(1).map(|arg| arg.to_string_lossy()).collect();
     let mut verb = command;
+    let mut path = Vec::new();
     for text in &texts {
-        verb = verb.find_subcommand(&**text).unwrap_or(verb);
+        if let Some(found) = verb.find_subcommand(&**text) {
+            verb = found;
+            path.push(&**text);
+        }
+    }
+    if !path.is_empty() && error.get(ContextKind::Usage).is_some() {
+        show_usage(error, command, &path);
     }
     let has_long = |name: &str| {
         matches!(name, "version" | "help") || verb.get_arguments().any(|arg| arg.get_long() == Some(name))
@@ -38,15 +49,25 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.remove(ContextKind::Suggested);
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
-            } else if texts.iter().any(|text| **text == invalid) && invalid.len() == 2 {
-                // Clap takes the option for a value and advises to write `-- -v`, which would not
-                // help.
-                let help = message!("`rulec {} --help` lists the options", verb.get_name());
-                let help = match verb.get_name() == command.get_name() {
-                    true => message!("`rulec --help` lists the options"),
-                    false => help,
-                };
-                set_tips(error, vec![help]);
+            } else if invalid.starts_with('-') {
+                if let Some(meant) = foreign::meant_option(verb, &invalid) {
+                    error.remove(ContextKind::Suggested);
+                    error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
+                } else if error.get(ContextKind::SuggestedArg).is_none() {
+                    // An option is not meant as a value, so clap's advice to write `-- -v` misleads.
+                    set_tips(
+                        error,
+                        vec![match path.is_empty() {
+                            true => message!("`rulec --help` lists the options"),
+                            false => message!("`rulec {} --help` lists the options", path.join(" ")),
+                        }],
+                    );
+                }
+            } else {
+                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+                if let Some(tip) = foreign::surplus_argument(verb, &path, &texts, &invalid) {
+                    set_tips(error, vec![tip]);
+                }
             }
         }
         ErrorKind::InvalidSubcommand => {
@@ -74,6 +95,19 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         }
         _ => {}
     }
+}
+
+/// Replaces the usage of an error by the complete usage of the command. The usage of clap lists only
+/// the arguments of this run.
+fn show_usage(error: &mut clap::Error, command: &Command, path: &[&str]) {
+    let mut command = localized_command(command.clone());
+    command.build();
+    let mut verb = &mut command;
+    for name in path {
+        let Some(found) = verb.find_subcommand_mut(name) else { return };
+        verb = found;
+    }
+    error.insert(ContextKind::Usage, ContextValue::StyledStr(verb.render_usage()));
 }
 
 fn set_tips(error: &mut clap::Error, tips: Vec<Message>) {

@@ -2,6 +2,7 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
+mod always;
 mod branch;
 mod call;
 mod capture;
@@ -12,6 +13,7 @@ mod decimal;
 mod definition;
 mod doubtful;
 mod enumeration;
+mod exchanged;
 mod expr;
 mod fields;
 mod file_settings;

@@ -230,6 +230,11 @@ impl<'a> Symbols<'a> {
         self.visible_files.get(&file).cloned().unwrap_or_default()
     }
 
+    /// True if a statement with a name has a syntax error, or if a file could not be read.
+    pub fn has_broken_names(&self) -> bool {
+        self.is_incomplete || !self.broken_names.is_empty()
+    }
+
     /// True if a statement that has a syntax error would have declared this name, or if a file
     /// could not be read. The checker then does not report the name as unknown.
     pub fn is_broken(&self, name: &str) -> bool {

@@ -15,6 +15,7 @@ mod operand;
 mod outline;
 mod payload;
 mod phrase;
+mod quantified;
 mod request;
 mod scan;
 mod shapes;
@@ -370,10 +371,10 @@ impl<'a> FileParser<'a> {
                     docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if on_own_line => {
-                    if let Some(code) = suppressed_code(text) {
+                    if let Some((code, later_code)) = suppressed_code(text) {
                         let comment_start = start + token.start as usize;
                         let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
-                        allows.push(Allow { code, span });
+                        allows.push(Allow { code, later_code, span });
                     }
                 }
                 _ => {}
@@ -383,13 +384,17 @@ impl<'a> FileParser<'a> {
     }
 }
 
-/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses. The outer `None`
-/// means another kind of comment; the inner `None` means an unknown warning code.
-fn suppressed_code(comment: &str) -> Option<Option<Code>> {
+/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses, and the first code
+/// of a warning anywhere in the comment. The outer `None` means another kind of comment; the inner
+/// `None` means an unknown warning code.
+fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
     let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
     let rest = rest.trim_start().strip_prefix("allow")?;
-    let word = rest.split_whitespace().next().unwrap_or("");
-    Some(Code::parse(word).filter(|code| code.as_str().starts_with('W')))
+    let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
+    let mut words =
+        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，'));
+    let first = rest.split_whitespace().next().and_then(warning);
+    Some((first, words.find_map(warning)))
 }
 
 /// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules

@@ -209,6 +209,11 @@ define_codes! {
     GivenNotRead = "W0116", "a test gives a value of a type that no rule reads";
     DomainWithoutDot = "W0117", "a domain that longer names end with too";
     OrderOfEnumeration = "W0118", "an order of enumeration values";
+    SlashesInRegex = "W0119", "a regular expression between slashes";
+    ElementOfOtherType = "W0120", "an element of a list that never equals the value";
+    ConstantKey = "W0121", "a function takes a constant where a value of the message belongs";
+    UnknownAnswer = "W0122", "an answer that its choice does not have";
+    DefaultRefused = "W0123", "a default that the rules of its field refuse";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";
@@ -235,6 +240,8 @@ define_codes! {
     SettingWithoutEffect = "W0224", "a setting that has no effect";
     ConditionWithoutValue = "W0225", "a condition of a choice reads no value of the message";
     BudgetWithoutMessage = "W0226", "a budget that one large message passes";
+    HoldsForEveryValue = "W0227", "a comparison that holds for every value";
+    BranchOfIfNotReached = "W0228", "a value of `if` that is never chosen";
     AlwaysMissing = "W0301", "an expression is always missing";
     NarrowedUse = "W0302", "another statement decides the type of a field";
     InexactNumber = "W0303", "a number that is not kept exactly";

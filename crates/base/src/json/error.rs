@@ -409,7 +409,14 @@ fn number_start(text: &str, offset: usize) -> usize {
 /// Returns the message and the remedy for a syntax error at byte `offset`. `original` is the
 /// message of `serde_json` without the position. If no remedy is known, the remedy is empty.
 fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
-    let next_char = text.get(offset..).and_then(|rest| rest.chars().next());
+    // `serde_json` may stop inside a character.
+    let start = (0..=offset.min(text.len())).rev().find(|start| text.is_char_boundary(*start)).unwrap_or(0);
+    let next_char = text[start..].chars().next();
+    let word: String = text[start..]
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        .take(20)
+        .collect();
     let (message, help) = match (original, next_char) {
         _ if text.trim().is_empty() => {
             (message!("the text is empty, expected a JSON value"), Message::default())
@@ -421,12 +428,30 @@ fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message,
         ("expected value" | "key must be a string", Some('\'')) => {
             (message!("unexpected single quote"), message!("JSON strings and keys take double quotes"))
         }
+        (_, Some(quote)) if "“”„‟‘’«»「」＂".contains(quote) => (
+            message!("`{quote}` is not a quote of JSON"),
+            message!("write `\"`, the straight quote of the keyboard, on both sides"),
+        ),
+        (_, Some(mark)) if "，：｛｝［］".contains(mark) => (
+            message!("`{mark}` is not a mark of JSON"),
+            message!("write the narrow mark: `,`, `:`, `{{` or `[`"),
+        ),
+        ("key must be a string", Some(first)) if first.is_alphabetic() || first == '_' => (
+            message!("key is not a string"),
+            message!(
+                "write keys in double quotes: `\"{word}\"`; a shell removes them unless the JSON is in single \
+                quotes, as in '{{\"{word}\": …}}'"
+            ),
+        ),
         ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
             message!("expected a JSON value"),
             message!("the only words in JSON are `true`, `false` and `null`"),
         ),
         ("expected value" | "key must be a string", Some('/' | '#')) => {
             (message!("expected a JSON value"), message!("remove the comment; JSON has none"))
+        }
+        ("expected value", Some(first)) if first.is_alphabetic() => {
+            (message!("expected a JSON value"), message!("write a text in double quotes: `\"{word}\"`"))
         }
         ("expected value" | "expected ident", _) => (message!("expected a JSON value"), Message::default()),
         ("EOF while parsing a list", _) => {

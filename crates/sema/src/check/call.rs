@@ -146,6 +146,11 @@ impl<'a> Checker<'a> {
         let message = message!("there is no function `{}`", name.node);
         let is_defined = self.symbols.definitions.names().any(|defined_name| defined_name == name.node);
         let args: Vec<&str> = args.iter().map(|arg| self.loaded.sources.slice(arg.value.span)).collect();
+        if let Some(diagnostic) =
+            self.type_test_call(&name.node, &args, name.span, span).filter(|_| !is_defined)
+        {
+            return self.report(diagnostic);
+        }
         let has_now = self.fields.declared_roots().is_none_or(|input| input.get("now").is_some());
         if let Some(written) =
             meant_call::expression_for_call(&name.node, &args, has_now).filter(|_| !is_defined)
@@ -167,6 +172,27 @@ impl<'a> Checker<'a> {
         let help = message!("the functions are {}; `def` and `extern fn` declare others", names.join(", "));
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name.span, message);
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, intended_name))
+    }
+
+    /// Returns the diagnostic for a test of a type as other languages write it, and for the file of
+    /// a list. `args` are the texts of the arguments. `None` for other calls.
+    fn type_test_call(&self, name: &str, args: &[&str], name_span: Span, span: Span) -> Option<Diagnostic> {
+        let message = message!("there is no function `{}`", name);
+        let diagnostic = Diagnostic::new(Code::UnknownFunction, name_span, message);
+        if let Some(written) = meant_call::type_test(name, args) {
+            let help = message!("write `{written}`: a value of another type counts as missing");
+            return Some(diagnostic.help(help).likely_fix(span, written));
+        }
+        match args {
+            [value] if meant_call::returns_type(name) => Some(diagnostic.help(message!(
+                "to test the type, write `({value} as number) is present`, with the type that is meant"
+            ))),
+            [file] if meant_call::reads_file(name) && file.starts_with('"') => Some(
+                diagnostic
+                    .help(message!("a list of the lines of a file is written `list NAME = from {file}`")),
+            ),
+            _ => None,
+        }
     }
 
     fn check_builtin_call(
@@ -194,6 +220,16 @@ impl<'a> Checker<'a> {
             values.push(written_arg.map(|written_arg| self.check_value(written_arg)).transpose()?);
         }
         self.convert_to_decimals(function, &mut values, span)?;
+        let typed: Vec<_> = values
+            .iter()
+            .zip(row.params)
+            .filter_map(|(value, (param, kinds))| Some((value.as_ref()?, *param, *kinds)))
+            .collect();
+        if let Some(diagnostic) =
+            self.exchanged_arguments(row.name, &typed, None).filter(|_| !self.is_in_choice)
+        {
+            return self.report(diagnostic);
+        }
         for (index, value) in values.into_iter().enumerate() {
             let (param, kinds) = row.params[index.min(row.params.len() - 1)];
             // This optional argument is omitted although a later one is given, so the empty text
@@ -221,6 +257,7 @@ impl<'a> Checker<'a> {
             let ignore_case = self.ignores_case(span);
             self.check_capture(&mut args, ignore_case)?;
         }
+        self.warn_constant_subject(function, &args, span);
         let types: Vec<Ty> = args.iter().map(|arg| arg.ty.clone()).collect();
         let call = Expr { ty: row.result_ty(&types), kind: ExprKind::Call(function, args), optional, span };
         // As with `list[i]`, the type of an element is checked when the element is read.
@@ -288,8 +325,15 @@ impl<'a> Checker<'a> {
         }
         let mut args = Vec::new();
         // The counts are equal and no argument is given twice, so every parameter has an argument.
-        for (written_arg, (param, ty)) in args_by_parameter.into_iter().flatten().zip(params) {
-            let arg = self.check_value(written_arg)?;
+        let written_args = args_by_parameter.into_iter().flatten();
+        let values = written_args.map(|written_arg| self.check_value(written_arg));
+        let values = values.collect::<Checked<Vec<Expr>>>()?;
+        let typed: Vec<_> =
+            values.iter().zip(params).map(|(value, (param, ty))| (value, &**param, ty.kinds)).collect();
+        if let Some(diagnostic) = self.exchanged_arguments(&name.node, &typed, Some(declared)) {
+            return self.report(diagnostic);
+        }
+        for (arg, (param, ty)) in values.into_iter().zip(params) {
             args.push(self.check_argument(&name.node, param, arg, ty, Some(declared))?);
         }
         Ok(args)
@@ -319,6 +363,9 @@ impl<'a> Checker<'a> {
             let message = message!("`{function}` expects {wants} for `{param}`, but this is {found}");
             let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message).here(arg.ty.to_message());
             let diagnostic = match (arg.ty.kinds, param_type.kinds) {
+                (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) && arg.as_const().is_some() => {
+                    diagnostic.help(message!("a number is written without quotes"))
+                }
                 (KindSet::STRING, wanted) if wanted.overlaps(KindSet::NUMBER) => {
                     diagnostic.help(message!("write `number(…)` to read the number in a text"))
                 }
@@ -327,6 +374,23 @@ impl<'a> Checker<'a> {
                 }
                 (KindSet::DECIMAL, wanted) if wanted.overlaps(KindSet::NUMBER) => {
                     diagnostic.help(message!("write `round(…)` for an int, or `number(…)` for a number"))
+                }
+                (given, KindSet::LIST) if param_type.element().kinds.overlaps(given) => {
+                    let written = format!("[{}]", self.loaded.sources.slice(arg.span));
+                    let help = message!(
+                        "write `{written}` for a list of one element, or declare the parameter as `{param}: {}`",
+                        arg.ty
+                    );
+                    diagnostic.help(help).likely_fix(arg.span, written)
+                }
+                (KindSet::LIST, wanted) if arg.ty.element().kinds.overlaps(wanted) => {
+                    let list = self.loaded.sources.slice(arg.span);
+                    diagnostic.help(message!(
+                        "for the first element, write `first({list})`; for each element, write `any x in {list}: …`"
+                    ))
+                }
+                (given, KindSet::STRING) if given.is_subset(KindSet::NUMBER) && arg.as_const().is_some() => {
+                    diagnostic.help(message!("a text is written in quotes"))
                 }
                 _ => diagnostic,
             };

@@ -1,28 +1,36 @@
 //! Warns about comparisons that are valid but probably not intended. Examples: searching a text in
 //! a list of words, a domain without a dot before it, and `<` between enumeration values.
 
-use super::Checker;
 use super::names::is_text_path;
-use crate::hir::{Expr, ExprKind};
+use super::regex_help::without_slashes;
+use super::wildcard::element_span;
+use super::{Checker, join_names};
+use crate::hir::{ANSWERS_FIELD, Const, Expr, ExprKind};
+use crate::resolve::Definition;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
+use rulec_base::span::Span;
 use rulec_base::text::to_one_line;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
+use rulec_lang::ty::{KindSet, Ty};
 use rulec_lang::value::Value;
-use rulec_syntax::ast;
-use rulec_syntax::write::quote_string;
+use rulec_syntax::ast::{self, StatementKind};
+use rulec_syntax::write::{quote_raw_string, quote_string};
 
-impl Checker<'_> {
-    /// Warns about a comparison whose operands are valid, but probably not the ones that the author
-    /// intended.
+impl<'a> Checker<'a> {
+    /// Warns about a comparison with operands that are valid, but probably not meant so.
     pub(super) fn warn_doubtful(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         match binary.op.node {
             Op::Contains => self.warn_reversed_search(binary, left, right),
             Op::EndsWith => self.warn_domain_without_dot(binary, left, right),
             Op::Lt | Op::Le | Op::Gt | Op::Ge => self.warn_order_of_enumeration(binary, left, right),
+            Op::Matches => self.warn_slashes_in_regex(binary, left, right),
             _ => {}
         }
+        self.warn_elements_of_other_type(binary, left, right);
+        self.warn_unknown_answer(binary.op.node, left, right);
+        self.warn_unknown_answer(binary.op.node, right, left);
     }
 
     /// Warns about `words contains text`. It is true only if the whole text equals one of the
@@ -116,6 +124,202 @@ impl Checker<'_> {
             self.diagnostics.push(diagnostic.help(message!("write `{written}`")));
             return;
         }
+    }
+
+    /// Warns about a regular expression between slashes, as in `matches r"/refund/i"`.
+    fn warn_slashes_in_regex(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let Some(constant) = right.as_const().map(Const::value) else { return };
+        let elements = constant.elements().into_iter().flatten();
+        let patterns = constant.as_str().into_iter().chain(elements.filter_map(Value::as_str));
+        let is_path = self.may_be_path(left);
+        let meant = patterns
+            .enumerate()
+            .find_map(|(index, pattern)| Some((index, without_slashes(pattern, is_path)?)));
+        let Some((index, meant)) = meant else { return };
+        let span = element_span(&binary.right, index).unwrap_or(right.span);
+        let message = message!(
+            "the slashes around a regular expression, and letters after them, belong to the expression"
+        );
+        let diagnostic = Diagnostic::new(Code::SlashesInRegex, span, message);
+        let written = quote_raw_string(&meant);
+        let is_written_here = constant.as_str().is_some() || span != right.span;
+        let diagnostic = diagnostic.help(message!("write `{written}`"));
+        self.diagnostics.push(match is_written_here {
+            true => diagnostic.likely_fix(span, written),
+            false => diagnostic,
+        });
+    }
+
+    /// True if a value is probably a path or an address, in which slashes are meant literally.
+    fn may_be_path(&self, value: &Expr) -> bool {
+        let ExprKind::Slot(id) = &value.kind else {
+            return matches!(&value.kind, ExprKind::Call(Function::UrlPath | Function::Lower, _));
+        };
+        let path = &self.fields.slot(*id).path;
+        let words = ["path", "url", "uri", "route", "endpoint", "href", "link", "dir", "file", "folder"];
+        path.last().is_some_and(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
+    }
+
+    /// Warns about elements of a list that cannot equal the value, because they are of another type:
+    /// `port in [80, "443"]`.
+    fn warn_elements_of_other_type(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let kinds = match (binary.op.node, binary.modifiers.quantity) {
+            (Op::In, None) => left.ty.kinds,
+            (Op::Contains, Some(_)) if left.ty.kinds == KindSet::LIST => left.ty.element().kinds,
+            _ => return,
+        };
+        let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);
+        let is_simple = kinds == KindSet::STRING || kinds == KindSet::BOOL || kinds.is_subset(numbers);
+        let Some(elements) = right.as_const().and_then(|list| list.value().elements()) else { return };
+        if !is_simple || kinds.is_empty() {
+            return;
+        }
+        for (index, element) in elements.enumerate() {
+            let comparable = if kinds.is_subset(numbers) { numbers } else { kinds };
+            let scalars = numbers.union(KindSet::STRING).union(KindSet::BOOL);
+            let is_other = element
+                .kind()
+                .map(KindSet::single)
+                .is_some_and(|kind| kind.is_subset(scalars) && !kind.overlaps(comparable));
+            if !is_other {
+                continue;
+            }
+            let span = element_span(self.written_list(&binary.right), index).unwrap_or(right.span);
+            let shown = element.to_json().to_string();
+            let message = message!(
+                "`{shown}` never equals `{}`, which is {}",
+                self.loaded.sources.slice(left.span),
+                Ty::from_kinds(kinds).with_article()
+            );
+            let diagnostic = Diagnostic::new(Code::ElementOfOtherType, span, message);
+            let meant = match element {
+                Value::Str(text) if kinds.is_subset(numbers) => {
+                    Some(text.trim().to_owned()).filter(|text| text.parse::<f64>().is_ok_and(f64::is_finite))
+                }
+                Value::Str(text) if kinds == KindSet::BOOL => {
+                    Some(text.to_lowercase()).filter(|text| text == "true" || text == "false")
+                }
+                Value::Str(_) => None,
+                _ if kinds == KindSet::STRING => Some(quote_string(&shown)),
+                _ => None,
+            };
+            self.diagnostics.push(match meant {
+                Some(meant) => {
+                    let diagnostic = diagnostic.help(message!("write `{replacement}`", replacement = meant));
+                    if span == right.span { diagnostic } else { diagnostic.likely_fix(span, meant) }
+                }
+                None => diagnostic.help(message!("remove it, or compare another value")),
+            });
+        }
+    }
+
+    /// Returns the list as it is written. For the name of a `list` statement, this is its value.
+    fn written_list<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
+        let ast::ExprKind::Name(name) = &list.kind else { return list };
+        match self.symbols.definition(list.span.file, name).map(|symbol| &symbol.node) {
+            Some(Definition::List { source: ast::ListSource::Elements(elements) }) => elements,
+            Some(Definition::Let { value }) => value,
+            _ => list,
+        }
+    }
+
+    /// Warns about an answer of a language model that is compared with a text that is no branch of
+    /// the choice: `answers.mood == "furious"`.
+    fn warn_unknown_answer(&mut self, op: Op, answer: &Expr, constant: &Expr) {
+        let Some(value) = constant.as_const().map(Const::value) else { return };
+        if !matches!(op, Op::Eq | Op::Ne | Op::In) {
+            return;
+        }
+        let Some(choice) = self.answered_choice(answer) else { return };
+        let elements = value.elements().into_iter().flatten().filter_map(Value::as_str);
+        for text in value.as_str().into_iter().chain(elements) {
+            let ids = || choice.branches.iter().map(|branch| branch.id.node.as_str());
+            if ids().any(|id| id == text) {
+                continue;
+            }
+            let (name, shown) = (&choice.name.node, to_one_line(text));
+            let message = message!("`{name}` has no branch `{shown}`, so this value never matches");
+            let diagnostic = Diagnostic::new(Code::UnknownAnswer, constant.span, message);
+            let is_meaning = |branch: &&ast::Branch| {
+                branch.meaning.as_ref().is_some_and(|meaning| meaning.node.trim() == text.trim())
+            };
+            let described = choice.branches.iter().find(is_meaning).map(|branch| branch.id.node.as_str());
+            let near = described.or_else(|| self.nearest(text, ids()));
+            self.diagnostics.push(match near {
+                Some(near) if value.as_str().is_some() => {
+                    let near = quote_string(near);
+                    diagnostic.help(message!("did you mean {near}?")).likely_fix(constant.span, near)
+                }
+                Some(near) => diagnostic.help(message!("did you mean {}?", quote_string(near))),
+                None => diagnostic.help(message!("its branches are {}", join_names(ids()))),
+            });
+        }
+    }
+
+    /// Returns the choice that a language model answers, if the expression reads this answer.
+    fn answered_choice(&self, value: &Expr) -> Option<&'a ast::Choice> {
+        let path = match &value.kind {
+            ExprKind::Read(inner, _) => return self.answered_choice(inner),
+            ExprKind::Slot(id) => self.fields.slot(*id),
+            _ => return None,
+        };
+        let [field, name] = path.path.as_slice() else { return None };
+        if path.root.is_some() || **field != *ANSWERS_FIELD {
+            return None;
+        }
+        self.statements().find_map(|statement| match &statement.kind {
+            StatementKind::Choice(choice) if choice.name.node == **name && choice.question.is_some() => {
+                Some(choice)
+            }
+            _ => None,
+        })
+    }
+
+    /// Warns about a call with a constant in the place of the message's value: the key of a bucket,
+    /// and the text of `split` and `replace`.
+    pub(super) fn warn_constant_subject(&mut self, function: Function, args: &[Expr], span: Span) {
+        let Some(first) = args.first().and_then(|arg| arg.as_const()?.value().as_str()) else { return };
+        let source = |arg: &Expr| self.loaded.sources.slice(arg.span).to_owned();
+        let is_constant = |index: usize| args.get(index).is_none_or(|arg| arg.as_const().is_some());
+        let (message, written) = match (function, args) {
+            (Function::Bucket, [key, seed, ..]) if !is_constant(1) => (
+                message!("the key of the bucket is constant, so all messages are in one bucket"),
+                format!("bucket({}, seed: {})", source(seed), source(key)),
+            ),
+            (Function::Bucket, [key, ..]) => {
+                let message =
+                    message!("the key of the bucket is constant, so all messages are in one bucket");
+                let help = message!(
+                    "write a field that differs between users, as in `bucket(user.id, seed: {})`",
+                    source(key)
+                );
+                let diagnostic = Diagnostic::new(Code::ConstantKey, key.span, message);
+                return self.diagnostics.push(diagnostic.help(help));
+            }
+            (Function::Split, [separator, text]) if !is_constant(1) => (
+                message!("the first argument of `{}` is the text of the message", "split"),
+                format!("split({}, {})", source(text), source(separator)),
+            ),
+            (Function::Replace, [old, text, new]) if !is_constant(1) && is_constant(2) => (
+                message!("the first argument of `{}` is the text of the message", "replace"),
+                format!("replace({}, {}, {})", source(text), source(old), source(new)),
+            ),
+            (Function::Replace, [old, new, text]) if is_constant(1) && !is_constant(2) => {
+                let wanted = new.as_const().and_then(|wanted| wanted.value().as_str()).unwrap_or_default();
+                // `replace("Dear NAME", "NAME", user.name)` fills a template.
+                if !wanted.is_empty() && first.contains(wanted) {
+                    return;
+                }
+                (
+                    message!("the first argument of `{}` is the text of the message", "replace"),
+                    format!("replace({}, {}, {})", source(text), source(old), source(new)),
+                )
+            }
+            _ => return,
+        };
+        let diagnostic = Diagnostic::new(Code::ConstantKey, args[0].span, message);
+        let diagnostic = diagnostic.help(message!("write `{written}`")).likely_fix(span, written);
+        self.diagnostics.push(diagnostic);
     }
 }
 

@@ -56,6 +56,9 @@ impl<'a> Checker<'a> {
             ast::ExprKind::If(parts) => self.check_conditional(parts, span).map(Term::Expr),
             ast::ExprKind::Block(kind, parts) => {
                 let parts = self.check_conds(parts)?;
+                if *kind == BlockKind::Any {
+                    self.warn_alternatives_of_all(&parts);
+                }
                 let kind = match kind {
                     BlockKind::All => CondKind::And(parts),
                     BlockKind::Any => CondKind::Or(parts),
@@ -90,6 +93,9 @@ impl<'a> Checker<'a> {
     fn check_logic(&mut self, op: Op, parts: &'a [ast::Expr]) -> Checked<CondKind> {
         self.check_bare_texts(op, parts)?;
         let mut parts = self.check_conds(parts)?;
+        if op == Op::Or {
+            self.warn_alternatives_of_all(&parts);
+        }
         if op == Op::Unless {
             parts.iter_mut().skip(1).for_each(into_exception);
         }
@@ -103,6 +109,7 @@ impl<'a> Checker<'a> {
         let (then, other) = (self.check_value(then), self.check_value(other));
         let (then, other) = self.constants_as_decimals(then?, other?)?;
         let (cond, then, other) = (Box::new(cond?), Box::new(then), Box::new(other));
+        self.warn_covered_condition(&cond, &then, &other);
         let (ty, optional) = (then.ty.join(&other.ty), then.optional || other.optional);
         Ok(Expr { kind: ExprKind::If { cond, then, other }, ty, optional, span })
     }

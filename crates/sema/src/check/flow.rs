@@ -2,6 +2,7 @@
 //! the intent of the message. Each keyword pattern becomes a rule of one table that all flows
 //! share, in source order.
 
+mod foreign;
 mod patterns;
 
 use super::constant::constant_expr;
@@ -43,7 +44,7 @@ impl<'a> Checker<'a> {
                 *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
             let trigger = match &flow.trigger {
                 ast::Trigger::Keyword { matching, patterns: list, case } => self
-                    .match_mode(matching, *case, statement.span.file)
+                    .match_mode((matching, &*list), *case, statement.span.file)
                     .and_then(|mode| self.lower_keyword_flow(table, flow, (mode, list), &mut patterns))
                     .map(|()| Trigger::Keyword),
                 ast::Trigger::Intent { examples, keywords } => {
@@ -172,10 +173,18 @@ impl<'a> Checker<'a> {
     /// Returns the mode in which a flow compares a message with its patterns. `matching` is the
     /// word for the mode in the source, such as `exact`. `case` says whether the flow ignores case;
     /// `None` if the author did not write it. The settings of the file then decide.
-    fn match_mode(&mut self, matching: &Ident, case: Option<Case>, file: FileId) -> Checked<PatternMode> {
+    fn match_mode(
+        &mut self,
+        (matching, list): (&Ident, &ast::Expr),
+        case: Option<Case>,
+        file: FileId,
+    ) -> Checked<PatternMode> {
         let Some((_, operator)) = MATCH_MODES.iter().find(|(word, _)| *word == matching.node) else {
             let mode_names = MATCH_MODES.iter().map(|(word, _)| *word);
             let message = message!("`{}` is not a mode of matching a pattern", matching.node);
+            if let Some(diagnostic) = self.foreign_match_mode(matching, list, message.clone()) {
+                return self.report(diagnostic);
+            }
             let help = message!("write `exact`, `contains` or `regex`");
             let diagnostic = Diagnostic::new(Code::UnknownMatching, matching.span, message);
             return self.report(diagnostic.suggest_or_help(
@@ -221,6 +230,7 @@ impl<'a> Checker<'a> {
         let mut result = Ok(());
         for (index, pattern) in patterns.iter().enumerate() {
             let span = pattern_span(index);
+            self.warn_wildcard_in_flow(mode.operator, pattern, span);
             match self.pattern_condition(mode, pattern, &text, span) {
                 Ok(condition) => {
                     keyword_patterns.push(KeywordPattern { mode, text: pattern.clone(), flow: id, span });

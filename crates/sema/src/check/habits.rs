@@ -104,6 +104,9 @@ impl<'a> Checker<'a> {
         if op == Op::Or && first + 1 == parts.len() && parts[..first].iter().all(is_path) {
             return self.report_or_as_default(parts);
         }
+        if op == Op::Unless {
+            return self.report_text_after_unless(parts, first);
+        }
         let count = parts[first..].iter().take_while(is_text).count();
         let (before, last) = (&parts[first - 1], &parts[first + count - 1]);
         let ast::ExprKind::Binary(binary) = &before.kind else { return Ok(()) };
@@ -137,8 +140,30 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
-    /// Reports `or` between values, as in `user.role or "none"`. Other languages use it to replace
-    /// a missing value; here, that is `??`.
+    /// Reports `user.name != "ci" unless "root"`: a value alone after `unless`, which is the part at
+    /// `index`. The help text repeats the last comparison before it.
+    fn report_text_after_unless(&mut self, parts: &'a [ast::Expr], index: usize) -> Checked<()> {
+        let mut before = &parts[index - 1];
+        while let ast::ExprKind::Logic(_, inner) = &before.kind
+            && let Some(last) = inner.last()
+        {
+            before = last;
+        }
+        let ast::ExprKind::Binary(binary) = &before.kind else { return Ok(()) };
+        let slice = |span| self.loaded.sources.slice(span);
+        let spelling = match binary.op.node {
+            Op::Ne | Op::In | Op::Lt | Op::Le | Op::Gt | Op::Ge => "==",
+            op => op.info().spelling,
+        };
+        let span = parts[index].span;
+        let written = format!("{} {spelling} {}", slice(binary.left.span), slice(span));
+        let message = message!("a value alone is not a condition");
+        let diagnostic = Diagnostic::new(Code::ConditionWanted, span, message);
+        let help = message!("after `unless` follows a whole condition: write `unless {written}`");
+        self.report(diagnostic.help(help).likely_fix(span, written))
+    }
+
+    /// Reports `user.role or "none"`, by which other languages give a value for a missing one.
     fn report_or_as_default(&mut self, parts: &[ast::Expr]) -> Checked<()> {
         let written: Vec<&str> = parts.iter().map(|part| self.loaded.sources.slice(part.span)).collect();
         let replacement = written.join(" ?? ");

@@ -3,6 +3,7 @@
 
 use rulec_lang::builtins;
 use rulec_lang::operators::{Fixity, TABLE};
+use rulec_lang::ty::Ty;
 
 /// Returns the expression that corresponds to a call, such as `a ?? b` for `COALESCE(a, b)`. `args`
 /// are the source texts of the arguments. `has_now` is true if messages can have the field `now`.
@@ -60,7 +61,45 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
     })
 }
 
-/// Converts a criterion of a spreadsheet function to a comparison: `> 3` for `">3"`.
+/// Returns the test of a type that a call means, such as `(x as number) is present` for
+/// `is_number(x)` and `isinstance(x, int)`. `args` are the texts of the arguments. `None` for other
+/// functions.
+pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
+    let lower = name.to_lowercase().replace('_', "");
+    let (value, ty) = match (lower.as_str(), args) {
+        ("isinstance" | "istype" | "instanceof" | "is" | "isa", [value, ty]) => (value, ty.trim_matches('"')),
+        (name, [value]) => (value, name.strip_prefix("is")?),
+        _ => return None,
+    };
+    let ty = match ty {
+        "numeric" | "num" | "nan" => "number",
+        "text" => "string",
+        "date" | "time" | "timestamp" => "datetime",
+        ty => {
+            let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == ty);
+            builtin.or_else(|| Ty::builtin_for_foreign_name(ty))?
+        }
+    };
+    (lower != "isnan").then(|| format!("({value} as {ty}) is present"))
+}
+
+/// True for a function of another language that reads a file.
+pub(super) fn reads_file(name: &str) -> bool {
+    let lower = name.to_lowercase().replace('_', "");
+    matches!(lower.as_str(), "open" | "file" | "load" | "lines" | "include" | "csv" | "import" | "from")
+        || lower.starts_with("read")
+        || lower.starts_with("load")
+}
+
+/// True for a function of another language that returns the name of a value's type.
+pub(super) fn returns_type(name: &str) -> bool {
+    matches!(
+        name.to_lowercase().replace('_', "").as_str(),
+        "typeof" | "type" | "gettype" | "typename" | "kind" | "kindof" | "class"
+    )
+}
+
+/// Returns the comparison that a criterion of a spreadsheet means: `> 3` for `">3"`.
 fn comparison(criterion: &str) -> String {
     let inner = criterion.trim_matches('"');
     let signs = inner.len() - inner.trim_start_matches(['<', '>', '=']).len();
@@ -91,6 +130,17 @@ mod tests {
         check("TODAY", &[], Some("date(now)"));
         check("startsWith", &["a", "\"b\""], Some("a starts_with \"b\""));
         check("frobnicate", &["a", "b"], None);
+        for (name, args, expected) in [
+            ("is_number", &["x"][..], Some("(x as number) is present")),
+            ("isString", &["x"], Some("(x as string) is present")),
+            ("is_str", &["x"], Some("(x as string) is present")),
+            ("isinstance", &["x", "int"], Some("(x as int) is present")),
+            ("is_array", &["x"], Some("(x as list) is present")),
+            ("is_admin", &["x"], None),
+            ("isnan", &["x"], None),
+        ] {
+            assert_eq!(type_test(name, args).as_deref(), expected, "{name}");
+        }
         assert_eq!(expression_for_call("now", &[], false), None);
     }
 }

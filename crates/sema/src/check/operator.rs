@@ -51,6 +51,7 @@ impl<'a> Checker<'a> {
         self.warn_wildcards(binary, &left, &right);
         self.warn_elements_that_are_no_texts(binary, &left, &right);
         self.warn_doubtful(binary, &left, &right);
+        self.warn_every_result(binary, &left, &right, span);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
@@ -330,7 +331,11 @@ impl<'a> Checker<'a> {
             if op.node == Op::Add && left.ty.kinds.overlaps(KindSet::STRING) {
                 diagnostic = diagnostic.help(message!("to join texts, write `join([a, b], \"\")`"));
             } else if op.node == Op::Coalesce {
-                diagnostic = diagnostic.help(message!("both sides of `??` must have the same type"));
+                let value = self.loaded.sources.slice(left.span);
+                diagnostic = diagnostic.help(message!(
+                    "both sides of `??` must have the same type; to test for a missing value, write `{value} is \
+                    missing`"
+                ));
             }
             return self.report(diagnostic);
         }

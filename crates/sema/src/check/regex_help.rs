@@ -4,8 +4,11 @@ use regex_syntax::Error::{Parse, Translate};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
-/// Returns the expression that the author of `pattern` probably intended, for example `[a-zA-Z]`
-/// for `[a-Z]`. `error` is the parser's error. `None` if the intention is not clear.
+/// Maximum number of closing parentheses that are added to an expression.
+const MAX_CLOSED: usize = 5;
+
+/// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
+/// `error` is the error of the parser. `None` if the meaning is not clear.
 pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<String> {
     let meant = match error {
         Parse(error) => {
@@ -75,6 +78,20 @@ fn meant_part(
                 false => escaped(at),
             }
         }
+        ErrorKind::GroupUnclosed if is_regular(&pattern[start + 1..]) => {
+            let close = pattern.strip_suffix('$').map_or(pattern.len(), str::len);
+            let is_valid = |count: &usize| {
+                let closed = [&pattern[..close], &")".repeat(*count), &pattern[close..]].concat();
+                regex_syntax::parse(&closed).is_ok()
+            };
+            let count = (1..=MAX_CLOSED).find(is_valid)?;
+            Some((close..close, ")".repeat(count)))
+        }
+        ErrorKind::ClassUnclosed if is_class(&pattern[start + 1..]) => {
+            let inside = &pattern[start + 1..];
+            let close = inside.find(['+', '*', '?', '{', '$', ')']).unwrap_or(inside.len());
+            Some((start + 1 + close..start + 1 + close, "]".to_owned()))
+        }
         ErrorKind::GroupUnclosed | ErrorKind::GroupUnopened | ErrorKind::ClassUnclosed => escaped(start),
         ErrorKind::EscapeUnrecognized => Some((
             whole,
@@ -88,6 +105,44 @@ fn meant_part(
         ErrorKind::EscapeUnexpectedEof => Some((whole, "\\\\".to_owned())),
         _ => None,
     }
+}
+
+/// True if the inside of an unclosed group uses the syntax of regular expressions, so that its
+/// parenthesis is probably not meant literally.
+fn is_regular(inside: &str) -> bool {
+    inside.contains(['\\', '|', '[', '+', '*', '?', '{', '^']) || inside.contains(".")
+}
+
+/// True if the inside of an unclosed class has a range, an escape or a negation.
+fn is_class(inside: &str) -> bool {
+    let is_range = |window: &[u8]| window[1] == b'-' && window.iter().all(|byte| *byte != b' ');
+    inside.starts_with(['^', '\\']) || inside.as_bytes().windows(3).next().is_some_and(is_range)
+}
+
+/// Returns the regular expression that an author means who writes it between slashes, as in
+/// `/refund/i`: `(?i)refund`. `is_path` is true if the expression is matched with a path. `None` if
+/// the slashes are probably meant literally.
+pub(super) fn without_slashes(pattern: &str, is_path: bool) -> Option<String> {
+    let (inner, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
+    let is_flag = |flag: char| matches!(flag, 'g' | 'i' | 'm' | 's' | 'u' | 'x' | 'y');
+    let plain = inner.replace("\\\\", "").replace("\\/", "");
+    if inner.is_empty() || plain.contains('/') || plain.ends_with('\\') || !flags.chars().all(is_flag) {
+        return None;
+    }
+    let never_matches = inner.starts_with('^') || inner.ends_with('$') && !inner.ends_with("\\$");
+    let has_syntax = plain.contains(['\\', '(', '[', '|', '+', '*', '?']);
+    let is_common_flag =
+        flags.len() <= 3 && flags.contains(['i', 'g']) && !flags.contains(['s', 'u', 'x', 'y']);
+    let is_delimited = never_matches
+        || inner.contains("\\/")
+        || !is_path && !flags.is_empty() && (has_syntax || is_common_flag);
+    if !is_delimited {
+        return None;
+    }
+    let kept: String = flags.chars().filter(|flag| matches!(flag, 'i' | 'm' | 's' | 'x')).collect();
+    let prefix = if kept.is_empty() { kept } else { format!("(?{kept})") };
+    let meant = format!("{prefix}{}", inner.replace("\\/", "/"));
+    regex_syntax::parse(&meant).is_ok().then_some(meant)
 }
 
 #[cfg(test)]
@@ -104,6 +159,11 @@ mod tests {
             (r"+49 \d+", Some(r"\+49 \d+")),
             (r"*.txt", Some(r".*.txt")),
             (r"(a", Some(r"\(a")),
+            (r"order #(\d+", Some(r"order #(\d+)")),
+            (r"^(get|post", Some(r"^(get|post)")),
+            (r"^((a|b) (c|d$", Some(r"^((a|b) (c|d))$")),
+            (r"id [0-9+", Some(r"id [0-9]+")),
+            (r"[^,", Some(r"[^,]")),
             (r"a)", Some(r"a\)")),
             (r"[ab", Some(r"\[ab")),
             (r"a\yb", Some(r"ayb")),
@@ -114,6 +174,27 @@ mod tests {
         ] {
             let Err(error) = regex_syntax::parse(pattern) else { panic!("{pattern} is valid") };
             assert_eq!(meant_regex(pattern, &error).as_deref(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn slashes_of_other_languages_are_removed() {
+        for (pattern, is_path, expected) in [
+            (r"/os\.environ/i", false, Some(r"(?i)os\.environ")),
+            (r"/refund/i", false, Some(r"(?i)refund")),
+            (r"/refund|return/gi", false, Some(r"(?i)refund|return")),
+            (r"/^refund$/", true, Some(r"^refund$")),
+            (r"/a\/b/", false, Some(r"a/b")),
+            // These are paths.
+            (r"/api/v1/", false, None),
+            (r"/api/", false, None),
+            (r"/v\d+/", false, None),
+            (r"/users/i", true, None),
+            (r"/news/us", false, None),
+            (r"//", false, None),
+            (r"refund", false, None),
+        ] {
+            assert_eq!(without_slashes(pattern, is_path).as_deref(), expected, "{pattern}");
         }
     }
 }

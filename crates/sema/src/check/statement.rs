@@ -146,6 +146,9 @@ impl<'a> Checker<'a> {
                     None => {
                         let names = self.symbols.tables.names();
                         let message = message!("there is no table `{}`", table.node);
+                        if let Some(diagnostic) = self.goto_without_table(table, *span) {
+                            return self.report(diagnostic);
+                        }
                         let help = match self.other_entry_keyword(&table.node) {
                             Some(word) => message!(
                                 "`{}` is a {word}, which is an entry of its own; `goto` can only lead to a \
@@ -170,6 +173,35 @@ impl<'a> Checker<'a> {
                 Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
             }
         }
+    }
+
+    /// Returns the diagnostic for `goto` to a route or a handler. `span` is the span of the target.
+    /// `None` for another name.
+    fn goto_without_table(&self, name: &Ident, span: Span) -> Option<Diagnostic> {
+        let top_level = || self.statements();
+        let in_tables = top_level().flat_map(|statement| match &statement.kind {
+            StatementKind::Table { statements, .. } => statements.as_slice(),
+            _ => &[],
+        });
+        let mut routes = top_level().chain(in_tables).filter_map(|statement| match &statement.kind {
+            StatementKind::Route(route) => Some(route),
+            _ => None,
+        });
+        let is_handler = self.symbols.handlers.get(&name.node).is_some();
+        let (what, target) = match routes.find(|route| route.name.node == name.node) {
+            Some(route) => {
+                let target = match &route.target {
+                    Target::Goto { table, .. } => format!("goto {}", table.node),
+                    Target::Handler { name, .. } => name.node.clone(),
+                };
+                (message!("route"), target)
+            }
+            None if is_handler => (message!("handler"), name.node.clone()),
+            None => return None,
+        };
+        let message = message!("`{}` is a {what}, and `goto` enters a table", name.node);
+        let help = message!("write `-> {replacement}`", replacement = target);
+        Some(Diagnostic::new(Code::UnknownTable, name.span, message).help(help).likely_fix(span, target))
     }
 
     /// Returns the keyword of the choice, router, workflow, flow or payload with this name, to
@@ -215,11 +247,17 @@ impl<'a> Checker<'a> {
         let mut args: Vec<Argument> = Vec::new();
         let unique = self.without_duplicates(message!("argument"), written_args, |(name, _)| name);
         let mut result = if unique.len() == written_args.len() { Ok(()) } else { Err(AlreadyReported) };
-        for (name, value) in unique {
+        let first_diagnostic = self.diagnostics.len();
+        for (name, value) in &unique {
             match self.check_handler_arg(handler, (name, value), params, condition) {
                 Ok(arg) => args.push(arg),
                 Err(AlreadyReported) => result = Err(AlreadyReported),
             }
+        }
+        if self.diagnostics.len() == first_diagnostic + 2
+            && let Some((params, declared)) = params
+        {
+            self.merge_exchanged(handler, &unique, (params, *declared), first_diagnostic);
         }
         // After an error in an argument, missing arguments are not reported: the wrong argument may
         // be a misspelt one.
@@ -240,6 +278,29 @@ impl<'a> Checker<'a> {
             }
         }
         result.map(|()| args)
+    }
+
+    /// Replaces the two errors from `first_diagnostic` on by one, if the two arguments are only
+    /// exchanged.
+    fn merge_exchanged(
+        &mut self,
+        handler: &Ident,
+        written_args: &[&'a (Ident, ast::Expr)],
+        (params, declared): (&RecordType, Span),
+        first_diagnostic: usize,
+    ) {
+        let reported = self.diagnostics.len();
+        let values: Vec<_> = written_args
+            .iter()
+            .filter_map(|(name, value)| Some((self.check_value(value).ok()?, params.get(&name.node)?)))
+            .collect();
+        self.diagnostics.truncate(reported);
+        let typed: Vec<_> =
+            values.iter().map(|(value, param)| (value, &*param.name, param.ty.kinds)).collect();
+        if let Some(exchanged) = self.exchanged_arguments(&handler.node, &typed, Some(declared)) {
+            self.diagnostics.truncate(first_diagnostic);
+            self.diagnostics.push(exchanged);
+        }
     }
 
     fn check_handler_arg(

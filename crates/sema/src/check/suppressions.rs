@@ -74,6 +74,12 @@ impl Suppressions {
                 Some(code) => message!("{code} is not reported here"),
                 None => message!("this is not the code of a warning"),
             };
+            if let Some(code) = allow.later_code.filter(|_| allow.code.is_none()) {
+                let message = message!("the code of the warning comes before the reason");
+                let help =
+                    message!("write `# rulec: allow {code} reason`, with your reason in place of `reason`");
+                return Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help);
+            }
             let help = message!(
                 "remove the comment; a comment like `# rulec: allow W0201 reason` must be \
                 directly before the statement that has the warning"

@@ -17,6 +17,7 @@ impl Checker<'_> {
     pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let op = binary.op.node;
         if op == Op::Like {
+            self.warn_regex_of_like(binary, right);
             return self.warn_alternatives_of_like(binary, right);
         }
         let compares_plain_texts =
@@ -64,6 +65,23 @@ impl Checker<'_> {
         });
     }
 
+    /// Warns about `like ".*refund.*"`: a pattern of `like` is no regular expression.
+    fn warn_regex_of_like(&mut self, binary: &ast::Binary, right: &Expr) {
+        let Some(pattern) = right.as_const().and_then(|pattern| pattern.value().as_str()) else { return };
+        if !has_regex_syntax(pattern) {
+            return;
+        }
+        let message =
+            message!("this text looks like a regular expression, but `like` knows only `*` and `?`");
+        let diagnostic = Diagnostic::new(Code::LooksLikePattern, right.span, message);
+        let written = format!("matches {}", quote_raw_string(pattern));
+        let diagnostic = diagnostic.help(message!("write `{written}`"));
+        self.diagnostics.push(match binary.modifiers.quantity {
+            None => diagnostic.likely_fix(binary.op.span.to(right.span), written),
+            Some(_) => diagnostic,
+        });
+    }
+
     fn warn_wildcard(
         &mut self,
         text: &str,
@@ -74,6 +92,9 @@ impl Checker<'_> {
         let message = match pattern {
             ForeignPattern::Percent | ForeignPattern::Star => {
                 message!("this text has a wildcard, which is compared as it is")
+            }
+            ForeignPattern::Regex => {
+                message!("this text looks like a regular expression, which is compared as it is")
             }
             ForeignPattern::Anchor => message!("this text has an anchor, which is compared as it is"),
             ForeignPattern::Alternatives => {
@@ -93,7 +114,7 @@ impl Checker<'_> {
                 ForeignPattern::Percent | ForeignPattern::Star => {
                     diagnostic.help(message!("write the text without its wildcard, or use `like \"*text*\"`"))
                 }
-                ForeignPattern::Anchor => diagnostic.help(message!(
+                ForeignPattern::Anchor | ForeignPattern::Regex => diagnostic.help(message!(
                     "use `matches` with a regular expression: `matches {}`",
                     quote_raw_string(text)
                 )),
@@ -139,7 +160,7 @@ impl Checker<'_> {
 }
 
 /// Returns the span of a list's element; `None` if the list is not written as a literal.
-fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
+pub(super) fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
     match &list.kind {
         ast::ExprKind::List(items) => items.get(index).map(|item| item.span),
         _ => None,
@@ -150,6 +171,7 @@ fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
 enum ForeignPattern {
     Percent,
     Star,
+    Regex,
     Anchor,
     Alternatives,
 }
@@ -166,6 +188,26 @@ enum Remedy {
 /// Returns the pattern syntax that a text seems to use, and a replacement. `None` if the text is
 /// probably meant literally.
 fn find_remedy(op: Op, text: &str) -> Option<(ForeignPattern, Remedy)> {
+    if has_regex_syntax(text) {
+        let plain = text.trim_start_matches(".*").trim_end_matches(".*");
+        let is_plain = plain.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-'));
+        let is_surrounded = text.starts_with(".*") && text.ends_with(".*") && is_plain && !plain.is_empty();
+        let not = if op == Op::Ne { "not " } else { "" };
+        let remedy = match op {
+            Op::In => Remedy::None,
+            Op::Contains if is_surrounded => Remedy::Text(plain.to_owned()),
+            _ if is_surrounded => Remedy::Comparison(format!("{not}contains {}", quote_string(plain))),
+            Op::StartsWith => {
+                Remedy::Comparison(format!("matches {}", quote_raw_string(&format!("^{text}"))))
+            }
+            Op::EndsWith => Remedy::Comparison(format!("matches {}", quote_raw_string(&format!("{text}$")))),
+            Op::Eq | Op::Ne if !text.starts_with('^') && !text.ends_with('$') => {
+                Remedy::Comparison(format!("{not}matches {}", quote_raw_string(&format!("^{text}$"))))
+            }
+            _ => Remedy::Comparison(format!("{not}matches {}", quote_raw_string(text))),
+        };
+        return Some((ForeignPattern::Regex, remedy));
+    }
     if let Some(remedy) = remedy_of_wildcard(op, text, '%').filter(|_| has_percent_wildcard(text)) {
         return Some((ForeignPattern::Percent, remedy));
     }
@@ -205,6 +247,53 @@ fn has_star_wildcard(text: &str) -> bool {
     let is_at_end = text.starts_with('*') || text.ends_with('*');
     let is_spaced = text.contains("* ") || text.contains(" *");
     is_at_end && !is_spaced && !text.contains("**") && text.chars().any(char::is_alphanumeric)
+}
+
+/// True if a text surely uses the syntax of regular expressions: `.*` or `.+` next to a word, a class
+/// such as `\d+`, or a repeated class in brackets such as `[0-9]+`. A file such as `notes.*` does
+/// not: its `.*` follows a word without another one after it, and `*` is its wildcard.
+fn has_regex_syntax(text: &str) -> bool {
+    let has_class = ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| {
+        text.split(class)
+            .skip(1)
+            .any(|rest| rest.is_empty() || rest.starts_with(['+', '*', '{', ']', ')', '?']))
+    });
+    let is_repeated = |rest: &str| {
+        rest.split_once(']')
+            .is_some_and(|(class, after)| class.contains('-') && after.starts_with(['+', '*', '{']))
+    };
+    let has_brackets = text.split('[').skip(1).any(is_repeated);
+    let has_any =
+        text.starts_with(".*") && text.len() > 3 || text.contains(".+") || text.matches(".*").count() > 1;
+    (has_class || has_brackets || has_any)
+        && text.chars().any(char::is_alphanumeric)
+        && regex_syntax::parse(text).is_ok()
+}
+
+/// Returns a pattern of SQL or of a shell without the wildcards at its ends. `None` if the text is
+/// probably meant literally.
+pub(super) fn foreign_wildcard(text: &str) -> Option<String> {
+    let wildcard = if has_percent_wildcard(text) {
+        '%'
+    } else if has_star_wildcard(text) {
+        '*'
+    } else {
+        return None;
+    };
+    Some(text.trim_matches(wildcard).to_owned()).filter(|plain| !plain.is_empty())
+}
+
+/// Returns the regular expression that a pattern with the wildcards `%`, `*` and `?` means.
+pub(super) fn regex_of_wildcards(text: &str) -> String {
+    let mut regex = String::new();
+    for c in text.trim_matches(['%', '*']).chars() {
+        match c {
+            '%' | '*' => regex.push_str(".*"),
+            '?' => regex.push('.'),
+            c => regex.push_str(&regex_syntax::escape(&c.to_string())),
+        }
+    }
+    regex
 }
 
 fn has_anchor(text: &str) -> bool {

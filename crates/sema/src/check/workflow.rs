@@ -163,13 +163,18 @@ impl<'a> Checker<'a> {
                     self.emit(Code::WorkflowDoubt, node.span, message, help);
                 }
             }
-            for finding in graph::check_graph(&vertices, &node_indexes, 0) {
+            let findings = graph::check_graph(&vertices, &node_indexes, 0);
+            // A wrong edge is the cause of nodes that no path leads to.
+            let has_error = findings.iter().any(|finding| finding.severity == Severity::Error);
+            let findings =
+                findings.iter().filter(|finding| !has_error || finding.severity == Severity::Error);
+            for finding in findings {
                 let faulty_node = finding
                     .node
                     .as_ref()
                     .and_then(|id| node_indexes.get(id))
                     .map(|index| &workflow.nodes[*index]);
-                self.report_graph_finding(&workflow, faulty_node, &finding);
+                self.report_graph_finding(&workflow, faulty_node, finding);
             }
             self.program.workflows.push(workflow);
         }
@@ -183,7 +188,9 @@ impl<'a> Checker<'a> {
             (Severity::Error, UnknownNext | UnknownTarget | MissingTarget) => Code::WorkflowNode,
             (Severity::Error, _) => Code::WorkflowStalls,
         };
-        let mut diagnostic = Diagnostic::new(code, node_span, finding.message.clone());
+        let unknown_name = finding.path.last().map(NodeId::as_str).filter(|_| finding.kind == UnknownNext);
+        let next_span = unknown_name.and_then(|name| self.span_of_next(node_span, name));
+        let mut diagnostic = Diagnostic::new(code, next_span.unwrap_or(node_span), finding.message.clone());
         let router = faulty_node.and_then(|node| node.router).filter(|_| finding.is_about_routes());
         if let Some(span) = router.and_then(|router| self.program.tables[router.index()].span) {
             diagnostic = diagnostic.label(span, message!("decided by this router"));
@@ -193,12 +200,29 @@ impl<'a> Checker<'a> {
             0..=2 => finding.help(),
             _ => message!("{}; the path is {}", finding.help(), path.join(" → ")),
         };
-        let unknown_name = path.last().filter(|_| finding.kind == UnknownNext);
         let near =
             unknown_name.and_then(|name| self.nearest(name, workflow.nodes.iter().map(|node| &*node.id)));
         self.diagnostics.push(match near {
-            Some(near) => diagnostic.help(message!("did you mean `{near}`? {help}")),
+            Some(near) => {
+                let near = near.to_owned();
+                let diagnostic = diagnostic.help(message!("did you mean `{near}`? {help}"));
+                match next_span {
+                    Some(span) => diagnostic.likely_fix(span, near),
+                    None => diagnostic,
+                }
+            }
             None => diagnostic.help(help),
         });
+    }
+
+    /// Returns the span of a next node in the declaration of a node. `node` is the span of the
+    /// node's id.
+    fn span_of_next(&self, node: Span, next: &str) -> Option<Span> {
+        let workflows = self.statements().filter_map(|statement| match &statement.kind {
+            StatementKind::Workflow(workflow) => Some(workflow),
+            _ => None,
+        });
+        let declared = workflows.flat_map(|workflow| &workflow.nodes).find(|other| other.id.span == node)?;
+        declared.next.iter().find(|id| id.node == next).map(|id| id.span)
     }
 }

@@ -90,10 +90,12 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) last_left: Option<Span>,
     /// Whether the operand of a history bound is being parsed. It ends where the next bound begins.
     pub(super) in_history_bound: bool,
+    /// The byte offset of the `count` or `sum` whose condition this expression is.
+    pub(super) number_start: Option<u32>,
 }
 
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
-    fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
+    pub(super) fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
         let pieces = SmallVec::with_capacity(pair.tokens().len());
         let mut climber = PrecedenceClimber {
@@ -104,6 +106,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             end,
             last_left: None,
             in_history_bound: false,
+            number_start: None,
         };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
@@ -245,7 +248,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
 
     /// Returns `node` if all pieces are consumed. Otherwise reports the first remaining piece and
     /// fails.
-    fn expect_end(&mut self, node: ExprNode) -> Built<ExprNode> {
+    pub(super) fn expect_end(&mut self, node: ExprNode) -> Built<ExprNode> {
         if self.peek().is_none() {
             return Ok(node);
         }
@@ -319,6 +322,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if let (true, ExprKind::Binary(inner)) = (may_be_chained, &left.expr.kind)
             && inner.op.node.info().precedence == info.precedence
         {
+            if let Some(diagnostic) = self.comparison_in_body(left.expr.span, op_span.to(right.expr.span)) {
+                return Err(self.report(diagnostic));
+            }
             let text = |span: Span| &self.cx.text[span.range()];
             let first = text(left.expr.span);
             let second = text(Span { start: inner.right.span.start, ..span });

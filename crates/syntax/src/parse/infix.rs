@@ -3,7 +3,7 @@
 use super::context::{Built, Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
-use super::{splitter, terminals};
+use super::{shapes, splitter, terminals};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -47,6 +47,11 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
+        if let Some(diagnostic) =
+            self.bound_of_other_list(word, left).or_else(|| self.names_after_other_word())
+        {
+            return Err(self.report(diagnostic));
+        }
         if let Some(failed) = self.report_slip(Some(left)).or_else(|| self.report_foreign_prefix()) {
             return Err(failed);
         }
@@ -56,6 +61,39 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Err(self.report_unknown_operator(word, span));
         }
         Err(self.report_missing_operator(Some(left)))
+    }
+
+    /// Returns the diagnostic for a bound after something other than the history: `any p in histroy
+    /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
+    /// such a mistake.
+    fn bound_of_other_list(&self, word: &str, left: Span) -> Option<Diagnostic> {
+        let is_value = self.pieces.get(self.position + 1).is_some_and(|next| {
+            matches!(next.kind, ExprPieceKind::Number | ExprPieceKind::Word | ExprPieceKind::String)
+        });
+        if !matches!(word, "within" | "after" | "before") || !is_value {
+            return None;
+        }
+        let written = &self.cx.text[left.range()];
+        let has_unit = self.pieces[self.position + 1].kind == ExprPieceKind::Number;
+        if rulec_base::diag::nearest(&written.to_lowercase(), ["history"]).is_some() {
+            let message = message!("`{name}` is not declared", name = written);
+            return Some(
+                Diagnostic::new(Code::UnknownName, left, message).did_you_mean(left, Some("history")),
+            );
+        }
+        let span = self.piece_span(self.position);
+        let message = message!("`{word}` bounds only `history`, the earlier messages");
+        let diagnostic = unexpected_token(span, message, message!("write `history {word} …`"));
+        let is_name = written.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        (has_unit && is_name).then(|| diagnostic.likely_fix(left, "history"))
+    }
+
+    /// Returns the diagnostic for another word in place of `where`. The current piece is this word.
+    /// `None` without such a mistake.
+    fn names_after_other_word(&self) -> Option<Diagnostic> {
+        let start = self.piece_span(self.position).start;
+        let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
+        shapes::word_for_where(self.cx, self.cx.tokens.start..index + 1)
     }
 
     /// True if the author probably meant the word at the current position as an operator: an

@@ -1,14 +1,13 @@
 //! Parses the operands of expressions, with their prefix operators: literals, names with fields,
-//! indices and arguments, lists, records, blocks and quantifiers.
+//! indices and arguments, lists, records and blocks.
 
 use super::context::{
-    Built, Failed, StatementContext, children, expect_part, first_child, required_child,
-    reserved_value_error, unexpected_token, unquote,
+    Built, Failed, StatementContext, children, first_child, reserved_value_error, unexpected_token, unquote,
 };
 use super::expr::{ExprNode, ExprPiece, ExprPieceKind, PrecedenceClimber, build_expr_node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
-use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal, QuantifierKind};
+use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
@@ -354,63 +353,6 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 help,
             ))),
         }
-    }
-
-    /// Parses `sum VALUE for x in LIST: CONDITION` after the word `sum`, whose span is `word`.
-    /// `None` if no `for` follows, or if the word is called as a function: `sum(list)`.
-    fn parse_sum(&mut self, word: Span) -> Built<Option<ExprNode>> {
-        let is_call =
-            self.peek().is_some_and(|next| next.kind == ExprPieceKind::Group && next.span.start == word.end);
-        if is_call || !self.pieces[self.position..].iter().any(|piece| self.is_sum_clause(*piece)) {
-            return Ok(None);
-        }
-        let value = self.parse_at_precedence(0)?;
-        let Some(clause) = self.peek().filter(|piece| self.is_sum_clause(*piece)) else { return Ok(None) };
-        self.position += 1;
-        let sum = self.parse_quantified(clause, Some(value))?;
-        let span = word.to(sum.expr.span);
-        Ok(Some(ExprNode { expr: Expr { span, ..sum.expr }, ..sum }))
-    }
-
-    /// True for the clause `for x in LIST: CONDITION` of a `sum`.
-    pub(super) fn is_sum_clause(&self, piece: ExprPiece) -> bool {
-        piece.kind == ExprPieceKind::Quantified && self.piece_text(piece).starts_with("for")
-    }
-
-    /// Parses a quantifier. `summed` is the value before a `for`, which a `sum` adds for each
-    /// element.
-    fn parse_quantified(&mut self, piece: ExprPiece, summed: Option<ExprNode>) -> Built<ExprNode> {
-        let pair = self.pairs[piece.index];
-        let value_height = summed.as_ref().map_or(0, |value| value.height);
-        let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), summed) {
-            (_, Some(value)) => QuantifierKind::Sum(Box::new(value.expr)),
-            ("all", _) => QuantifierKind::All,
-            ("count", _) => QuantifierKind::Count,
-            ("first", _) => QuantifierKind::First,
-            ("last", _) => QuantifierKind::Last,
-            ("for", _) => {
-                let message = message!("`for` belongs to a `sum`");
-                let help = message!("write `sum VALUE for x in LIST: CONDITION`");
-                return Err(self.report(unexpected_token(piece.span, message, help)));
-            }
-            _ => QuantifierKind::Any,
-        };
-        let var = self.cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
-        let mut operands = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
-        let (body, list) =
-            expect_part(operands.pop().zip(operands.pop()), "a quantifier has a list and a body")?;
-        let height = list.height.max(body.height).max(value_height) + 1;
-        let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.make_node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
-    }
-
-    fn parse_conditional(&mut self, piece: ExprPiece) -> Built<ExprNode> {
-        let pair = self.pairs[piece.index];
-        let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
-        let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
-        let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
-        let parts = expect_part(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
-        self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
     }
 
     /// Parses the expressions of a list, index, group or call. Returns the expressions and the

@@ -3,6 +3,7 @@
 //! author's parts in the correct order.
 
 use super::context::{StatementContext, unexpected_token};
+use super::foreign::foreign_syntax_error;
 use super::{is_reserved, splitter, terminals};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic, nearest};
@@ -128,8 +129,23 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the index of the statement's arrow that is outside all brackets. The word `then` also
-/// counts as an arrow.
+/// Returns the diagnostic for another word in place of `where`, as in `when late with late = n > 3`.
+/// `tokens` are the tokens before the one that was not expected. `None` without such a mistake.
+pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
+    let is_word = |index: &usize| {
+        matches!(text_of(cx, *index), "with" | "given" | "let" | "using" | "having" | "as" | "for")
+            && kind_of(cx, index + 1) == Some(TokenKind::Word)
+            && matches!(text_of(cx, index + 2), "=" | ":=")
+    };
+    let has_condition = |index: &usize| (tokens.start..*index).any(|before| text_of(cx, before) == "when");
+    let word = tokens.clone().find(|index| is_word(index) && has_condition(index))?;
+    let span = span_of(cx, word..word + 1);
+    let message = message!("the names of parts of a condition follow `where`, not `{}`", text_of(cx, word));
+    Some(foreign_syntax_error(span, message, "where"))
+}
+
+/// Returns the index of the arrow of the statement, outside all brackets. The word `then` counts as
+/// an arrow.
 fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     let mut depth = 0_usize;
     cx.tokens.clone().find(|index| {

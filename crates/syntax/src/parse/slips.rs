@@ -56,6 +56,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             .or_else(|| self.quotes_in_string())
             .or_else(|| self.string_prefix())
             .or_else(|| self.unquoted_file())
+            .or_else(|| self.list_of_file())
             .or_else(|| self.capital_word())
             .or_else(|| self.optional_chain())
             .or_else(|| self.worded_operator())
@@ -127,6 +128,40 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let replacement = format!("\"{}\"", self.span_text(span).trim());
         let message = message!("the name of a file is written in quotes");
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
+    }
+
+    /// Returns the diagnostic for another phrase before the file of a list: `list words = select *
+    /// from "words.txt"`. The current piece follows a complete operand. `None` without such a
+    /// mistake.
+    fn list_of_file(&self) -> Option<Diagnostic> {
+        let last = self.pieces.len().checked_sub(1)?;
+        let is_phrase = (0..last).all(|index| {
+            self.kind_at(index) == Some(ExprPieceKind::Word) || matches!(self.text_at(index), "*" | ":" | "<")
+        });
+        let word = self.text_at(last.checked_sub(1)?).to_lowercase();
+        let is_file = matches!(
+            word.as_str(),
+            "from"
+                | "file"
+                | "read"
+                | "load"
+                | "open"
+                | "include"
+                | "import"
+                | "path"
+                | "in"
+                | "of"
+                | "csv"
+                | "<"
+        );
+        let is_text = self.kind_at(last) == Some(ExprPieceKind::String);
+        if self.statement_word() != "list" || !is_text || !is_phrase || !is_file {
+            return None;
+        }
+        let replacement = format!("from {}", self.text_at(last));
+        let span = self.piece_span(0).to(self.piece_span(last));
+        let message = message!("a list that is read from a file is written with `from`");
+        Some(foreign_syntax_error(span, message, &replacement))
     }
 
     /// Returns the diagnostic for a word of the language in capitals: `NOT x`, `x IS NULL`. `None`

@@ -445,7 +445,9 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
             .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
     }
     if terminals::statement_words().any(|word| word == token_text) {
-        return diagnostic.help(message!("write `{shown}` without the `:` after it"));
+        let message = message!("no `:` follows `{shown}`");
+        let help = message!("write `{shown}` without the `:` after it");
+        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
     let similar = match lower.as_str() {
         word if terminals::statement_words().any(|keyword| keyword == word) => {

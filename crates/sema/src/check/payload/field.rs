@@ -6,7 +6,9 @@ use super::super::{Binding, Checked, Checker};
 use super::each::EachElements;
 use super::shape::{describe_accepted_value, describe_shape};
 use super::{ItemSite, ViolationReport, is_missing_condition, is_present_condition, negate, test_condition};
-use crate::hir::{Cond, CondKind, Correction, Expr, ExprKind, ObjectPath, ObjectStep, Operand, Shape};
+use crate::hir::{
+    Cond, CondKind, Const, Correction, Expr, ExprKind, Limits, ObjectPath, ObjectStep, Operand, Shape,
+};
 use crate::resolve::duplicate_error;
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Diagnostic, Message};
@@ -15,8 +17,11 @@ use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{InnerType, KindSet, Ty};
+use rulec_lang::value::{Value, compare, is_identical};
 use rulec_syntax::ast::{self, FieldItem, Ident, Item, ItemKind, TypeKind};
+use rulec_syntax::write::quote_string;
 use serde_json::Value as Json;
+use std::cmp::Ordering;
 
 /// A declared field, with the values and texts that all rules of the field use.
 struct DeclaredField<'a, 's> {
@@ -142,6 +147,7 @@ impl<'a> Checker<'a> {
             removal: correction.clone().filter(|correction| matches!(correction, Correction::Remove)),
         };
         let default = self.check_default(field, &ty, correction)?;
+        self.warn_refused_default(field, default.as_ref(), constant_limits.as_ref());
         if !field.optional {
             let parts = declared
                 .object_test()
@@ -331,6 +337,58 @@ impl<'a> Checker<'a> {
                 Expr::call(Function::Nonblank, vec![value.clone()], Ty::STRING, value.span);
         }
         Ok(Some(Correction::Default(id)))
+    }
+
+    /// Warns about a default that the field's own rules refuse. A payload that lacks the field is
+    /// then completed and refused.
+    fn warn_refused_default(
+        &mut self,
+        field: &'a FieldItem,
+        default: Option<&Correction>,
+        limits: Option<&Limits>,
+    ) {
+        let Some(Correction::Default(id)) = default else { return };
+        let value = self.program.value(*id);
+        let (span, Some(constant)) = (value.span, value.as_const().map(Const::value)) else { return };
+        let shown = constant.to_json().to_string();
+        let name = &field.name.node;
+        let (message, help) = match limits {
+            _ if constant.is_missing() => return,
+            Some(Limits::OneOf(values))
+                if !values.iter().any(|allowed| is_identical(Value::from_json(allowed), constant)) =>
+            {
+                let texts = values.iter().filter_map(Json::as_str);
+                let near = constant.as_str().and_then(|text| self.nearest(text, texts)).map(quote_string);
+                let message = message!("the default {shown} is not one of the allowed values of `{name}`");
+                if let Some(near) = near {
+                    let diagnostic = Diagnostic::new(Code::DefaultRefused, span, message);
+                    let diagnostic = diagnostic.help(message!("did you mean {near}?"));
+                    return self.diagnostics.push(diagnostic.likely_fix(span, near));
+                }
+                let written = self.source_on_one_line(field.limits.as_ref().map_or(span, |l| l.values.span));
+                (message, message!("write a value of `{written}`"))
+            }
+            // `clamp` corrects a default outside the range too.
+            Some(Limits::Range { least, most, inclusive })
+                if !field.limits.as_ref().is_some_and(|l| l.clamp) && {
+                    let order = |bound| compare(constant, Value::from_json(bound));
+                    let is_above = |order: Ordering| order.is_gt() || order.is_eq() && !inclusive;
+                    order(least).is_some_and(Ordering::is_lt) || order(most).is_some_and(is_above)
+                } =>
+            {
+                let written = self.source_on_one_line(field.limits.as_ref().map_or(span, |l| l.values.span));
+                let message = message!("the default {shown} is outside the range of `{name}`");
+                (message, message!("write a value of `{written}`"))
+            }
+            _ if field.not_blank.is_some()
+                && constant.as_str().is_some_and(|text| text.trim().is_empty()) =>
+            {
+                let message = message!("the default of `{name}` is blank, but the field must not be blank");
+                (message, message!("give a text, or make the field optional: `{name}?`"))
+            }
+            _ => return,
+        };
+        self.emit(Code::DefaultRefused, span, message, help);
     }
 
     /// Lowers the limits that a field declares after `in`, such as `in 0..=1 clamp`. Returns the

@@ -260,6 +260,10 @@ impl<'a> Checker<'a> {
     }
 
     fn report_not_analysed<T>(&mut self, span: Span, message: Message, help: Message) -> Checked<T> {
+        // The declaration may be one of the statements with errors.
+        if self.symbols.has_broken_names() {
+            return Err(AlreadyReported);
+        }
         self.report(Diagnostic::new(Code::NotAnalysed, span, message).here(message!("used here")).help(help))
     }
 }

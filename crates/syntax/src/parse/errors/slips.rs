@@ -3,7 +3,9 @@
 //! before the more general ones of the module `habits`.
 
 mod fields;
+mod order;
 mod statements;
+mod tests;
 
 use super::super::{Rule, foreign};
 use super::ParseFailure;
@@ -23,6 +25,11 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         self.keyword_before_name()
+            .or_else(|| self.test_slip())
+            .or_else(|| self.type_of_definition())
+            .or_else(|| self.body_of_extern())
+            .or_else(|| self.mark_in_name())
+            .or_else(|| self.parts_in_other_order())
             .or_else(|| self.misplaced_part())
             .or_else(|| self.field_slip())
             .or_else(|| self.bare_literal())

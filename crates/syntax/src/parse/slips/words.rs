@@ -9,6 +9,13 @@ use crate::lex::{TokenKind, tokenize};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::ty::Ty;
+
+/// Returns the type of this language that a word means, in this language or in another one.
+fn meant_type(word: &str) -> Option<&'static str> {
+    let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == word);
+    builtin.or_else(|| Ty::builtin_for_foreign_name(word))
+}
 
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a mistake with words around the current piece, which follows a
@@ -117,6 +124,9 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a comparison with `is` instead of `==` or `!=`: `intent is
     /// refund` or `n is not 3`. The current piece is `is`. `None` without such a mistake.
     pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
+        if let Some(diagnostic) = self.type_after_is() {
+            return Some(diagnostic);
+        }
         let is_negated = self.text_at(self.position + 1) == "not";
         let value = self.position + 1 + usize::from(is_negated);
         let sign = if is_negated { "!=" } else { "==" };
@@ -141,8 +151,31 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
     }
 
-    /// Returns the diagnostic for `=` instead of `:` in a record: `{ a = 3 }`. `None` without such
-    /// a mistake.
+    /// Returns the diagnostic for a test of a type: `x is string`, `x is not a number`. The current
+    /// piece is `is`. `None` without such a mistake.
+    fn type_after_is(&self) -> Option<Diagnostic> {
+        let mut index = self.position + 1;
+        let is_negated = self.text_at(index) == "not";
+        index += usize::from(is_negated);
+        index += usize::from(matches!(self.text_at(index), "a" | "an"));
+        let ty = meant_type(self.text_at(index)).filter(|_| index + 1 == self.comparison_end(index))?;
+        let first = self.position.checked_sub(1)?;
+        // The value before `is` is the operand of a comparison, which may have several pieces.
+        let start =
+            (0..first).rev().take_while(|before| self.kind_at(before + 1) == Some(ExprPieceKind::Member));
+        let start = start.last().unwrap_or(first);
+        let value = self.span_text(self.piece_span(start).to(self.piece_span(first)));
+        let span = self.piece_span(self.position).to(self.piece_span(index));
+        let word = if is_negated { "missing" } else { "present" };
+        let written = format!("({value} as {ty}) is {word}");
+        let message = message!("`{}` is not a test of a type", self.span_text(span));
+        let help = message!("write `{written}`: a value of another type counts as missing");
+        let whole = self.piece_span(start).to(span);
+        Some(unexpected_token(span, message, help).likely_fix(whole, written))
+    }
+
+    /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
+    /// without such a mistake.
     pub(in super::super) fn equals_in_record(&self, record: ExprPiece) -> Option<Diagnostic> {
         let written = self.piece_text(record);
         let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);

@@ -5,6 +5,7 @@ use super::super::super::context::unexpected_token;
 use super::super::super::{literal, shapes};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
+use crate::write::quote_string;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -21,6 +22,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.flow_words())
             .or_else(|| self.verb_before_target())
             .or_else(|| self.missing_sign())
+            .or_else(|| self.missing_text())
     }
 
     /// Returns the diagnostic for a space between a number and its unit in a clause, as in `keep 24
@@ -220,6 +222,18 @@ impl ParseFailure<'_, '_> {
             let start = Span { end: self.span.start, ..self.span };
             return Some(unexpected_token(self.span, message, message!("write `{head} =`")).fix(start, "= "));
         }
+        let is_pattern = matches!(
+            self.kind_of(self.token_index),
+            Some(TokenKind::String | TokenKind::RawString | TokenKind::OpenBracket)
+        );
+        if is_pattern && self.rule == Rule::entity_statement && self.expects_rule(Rule::kw_matches) {
+            let message = message!("the pattern of an entity follows `matches`");
+            let written = if self.found_text == "[" { "matches any" } else { "matches" };
+            let start = Span { end: self.span.start, ..self.span };
+            let diagnostic =
+                unexpected_token(self.span, message, message!("write `{written}` before the pattern"));
+            return Some(diagnostic.fix(start, format!("{written} ")));
+        }
         if matches!(self.found_text, "=" | ":" | "is" | "like")
             && self.rule == Rule::entity_statement
             && self.expects_rule(Rule::kw_matches)
@@ -232,13 +246,36 @@ impl ParseFailure<'_, '_> {
         None
     }
 
-    /// Returns the diagnostic for a verb before the target of a route: `-> call billing`. `None`
+    /// Returns the diagnostic for a word before the target of a route: `-> call billing`. `None`
     /// without such a mistake.
     fn verb_before_target(&self) -> Option<Diagnostic> {
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         let verb = self.token_index.checked_sub(1)?;
+        let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
+        let is_word = matches!(self.kind_of(verb)?, TokenKind::Word);
+        if !is_route || !is_word || verb == 0 || self.text_of(verb - 1) != "->" || begins_line {
+            return None;
+        }
+        let mut name = self.token_index;
+        while matches!(self.text_of(name), "to" | "table" | "handler" | "the" | "route") {
+            name += 1;
+        }
+        let target = self.text_of(name);
+        if super::super::is_reserved(target)
+            || !matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::Quoted))
+        {
+            return None;
+        }
+        let word = self.text_of(verb);
+        let joined = format!("{word}_{target}");
+        let is_known = |name: &str| {
+            self.is_declared("handler", name)
+                || self.cx.sigs.windows(2).any(|pair| {
+                    pair[0].token.kind == TokenKind::Arrow && self.token_text(pair[1].token) == name
+                })
+        };
         let is_verb = matches!(
-            self.text_of(verb).to_lowercase().as_str(),
+            word.to_lowercase().as_str(),
             "call"
                 | "go"
                 | "goto"
@@ -251,28 +288,65 @@ impl ParseFailure<'_, '_> {
                 | "send"
                 | "to"
                 | "invoke"
+                | "exec"
+                | "execute"
+                | "forward"
+                | "route"
+                | "dispatch"
+                | "start"
+                | "trigger"
+                | "handle"
+                | "apply"
+                | "follow"
+                | "switch"
+                | "pass"
+                | "redirect"
+                | "then"
         );
-        if !is_route || !is_verb || verb == 0 || self.text_of(verb - 1) != "->" {
-            return None;
-        }
-        let mut name = self.token_index;
-        while matches!(self.text_of(name), "to" | "table" | "handler") {
-            name += 1;
-        }
-        let target = self.text_of(name);
-        if super::super::is_reserved(target) {
-            return None;
-        }
-        if !matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::Quoted)) {
-            return None;
-        }
-        let is_declaration = |pair: &[super::super::super::stream::SignificantToken]| {
-            self.token_text(pair[0].token) == "table" && self.token_text(pair[1].token) == target
-        };
-        let is_table = self.cx.sigs.windows(2).any(is_declaration);
-        let replacement = if is_table { format!("goto {target}") } else { target.to_owned() };
-        let message = message!("`{}` cannot be written before a target", self.source(verb..name));
         let span = self.span_of_tokens(verb..name + 1);
+        let replacement = match () {
+            () if self.is_declared("table", target) => format!("goto {target}"),
+            () if is_known(&joined) || self.is_declared("route", &joined) => joined,
+            () if is_verb || is_known(target) => target.to_owned(),
+            () => {
+                let message = message!("a target is one word, but `{target}` is a second word");
+                let help = message!("write `-> {joined}`, or only `-> {target}`");
+                return Some(unexpected_token(self.span, message, help));
+            }
+        };
+        let message = message!("`{}` cannot be written before a target", self.source(verb..name));
         Some(unexpected_token(span, message, message!("write `-> {replacement}`")).fix(span, replacement))
+    }
+
+    /// Returns the diagnostic for a missing text after a word that needs one: `choice mood ask {`,
+    /// `test {`. `None` without such a mistake.
+    fn missing_text(&self) -> Option<Diagnostic> {
+        if !self.expects_rule(Rule::string) || self.token_index == self.cx.tokens.start {
+            return None;
+        }
+        let start = Span { end: self.span.start, ..self.span };
+        let before = self.text_of(self.token_index - 1);
+        let (message, example) = match (self.rule, before) {
+            (Rule::choice_statement, "ask") => (
+                message!("`ask` needs the question for the language model, in quotes"),
+                "\"how does the customer feel?\"",
+            ),
+            (Rule::test_statement, "test") => (message!("a test needs a name in quotes"), "\"a refund\""),
+            (Rule::handler_statement, "permission") => {
+                (message!("a permission has a name in quotes"), "\"refunds.pay\"")
+            }
+            _ => return None,
+        };
+        // The text may be there without its quotes.
+        let end = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "{");
+        let end = end.unwrap_or(self.cx.tokens.end);
+        if end > self.token_index && self.kind_of(self.token_index) == Some(TokenKind::Word) {
+            let text = quote_string(self.source(self.token_index..end));
+            let span = self.span_of_tokens(self.token_index..end);
+            let help = message!("write `{before} {text}`");
+            return Some(unexpected_token(span, message, help).likely_fix(span, text));
+        }
+        let diagnostic = unexpected_token(self.span, message, message!("for example: `{before} {example}`"));
+        Some(diagnostic.likely_fix(start, format!("{example} ")))
     }
 }

@@ -1,0 +1,165 @@
+//! Options of other programs, such as `--grep` for `--filter`, and arguments in the wrong place.
+
+use clap::Command;
+use rulec::Message;
+use rulec_base::message;
+use std::path::Path;
+
+/// Options of other programs, each with the options of this program that it may mean. The first
+/// one that the command has is suggested.
+const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
+    (
+        &[
+            "data", "message", "msg", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in",
+            "stdin",
+        ],
+        &["input", "text"],
+    ),
+    (&["query", "prompt", "question", "q", "t", "string", "utterance"], &["text", "input"]),
+    (&["ctx", "context", "vars", "variables", "env", "user"], &["ctx", "context"]),
+    (&["input", "i"], &["input", "text"]),
+    (
+        &[
+            "grep", "k", "g", "only", "match", "pattern", "select", "name", "test", "tests", "run", "case",
+            "f", "n",
+        ],
+        &["filter", "name", "entry"],
+    ),
+    (
+        &[
+            "output",
+            "out",
+            "o",
+            "dest",
+            "destination",
+            "to",
+            "target",
+            "write",
+            "save",
+            "output-file",
+            "outfile",
+        ],
+        &["output", "save"],
+    ),
+    (
+        &["table", "start", "entrypoint", "entry-point", "main", "flow", "choice", "router"],
+        &["entry", "name"],
+    ),
+    (&["format", "output-format", "reporter", "report", "fmt", "f", "as-json"], &["format", "output-format"]),
+    (&["format", "input-format", "type", "from"], &["input-format", "as", "from"]),
+    (&["json"], &["format", "output-format"]),
+    (
+        &["strict", "werror", "fail-on-warnings", "warnings-as-errors", "error", "max-warnings"],
+        &["deny", "strict"],
+    ),
+    (&["ignore", "disable", "suppress", "skip", "exclude", "w"], &["allow"]),
+    (&["write", "w", "autofix", "apply", "in-place"], &["fix"]),
+    (&["check", "dry", "noop", "simulate", "n"], &["dry-run", "check"]),
+    (&["verbose", "v", "vv", "debug", "trace", "why", "x"], &["explain", "full", "trace"]),
+    (&["threads", "parallel", "workers", "concurrency", "processes", "p"], &["jobs"]),
+    (&["port", "p", "address", "addr", "bind", "b", "host"], &["listen", "port"]),
+    (&["overwrite", "yes", "y", "f"], &["force"]),
+    (&["language", "locale", "l"], &["lang"]),
+    (&["colour", "no-color", "no-colour", "plain"], &["color"]),
+    (&["dir", "directory", "base", "cwd", "include", "project", "C", "I"], &["root"]),
+    (&["time", "duration", "seconds"], &["seconds", "time-limit"]),
+    (&["timeout"], &["time-limit", "deadline", "model-timeout"]),
+    (&["cov", "with-coverage"], &["coverage"]),
+];
+
+/// Returns the option of the command, as its usage shows it, that an option of another program
+/// means. `written` may have its value after `=`. `None` if the command has no such option.
+pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
+    let name = written.trim_start_matches('-').split('=').next()?;
+    let lower = name.to_lowercase().replace('_', "-");
+    let is_single = !written.starts_with("--");
+    let names = |row: &&(&[&str], &'static [&'static str])| {
+        row.0.iter().any(|other| if is_single { *other == name } else { *other == lower })
+    };
+    let candidates = FOREIGN_OPTIONS.iter().filter(names).flat_map(|row| row.1);
+    let find =
+        |long: &str| verb.get_arguments().find(|arg| arg.get_long() == Some(long) && !arg.is_hide_set());
+    let arg = candidates.into_iter().find_map(|long| find(long))?;
+    let value = match arg.get_action().takes_values() {
+        true => arg.get_value_names().and_then(|names| names.first()).map(|name| format!(" <{name}>")),
+        false => None,
+    };
+    Some(format!("--{}{}", arg.get_long()?, value.unwrap_or_default()))
+}
+
+/// Returns what to do about an argument too many. `texts` are the arguments of this run after the
+/// program's name, and `path` are the names of the command, such as `workflow run`.
+pub(super) fn surplus_argument(
+    verb: &Command,
+    path: &[&str],
+    texts: &[&str],
+    surplus: &str,
+) -> Option<Message> {
+    let positionals: Vec<&clap::Arg> = verb.get_positionals().collect();
+    let takes = |name: &str| {
+        positionals.iter().any(|arg| {
+            arg.get_value_names().is_some_and(|names| names.iter().any(|value| value.as_str() == name))
+        })
+    };
+    // The values of options cannot be distinguished from arguments here, so any option hides them.
+    let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
+    if given.iter().any(|text| text.starts_with('-')) {
+        return None;
+    }
+    let command = path.join(" ");
+    let last = positionals.len().checked_sub(1)?;
+    if takes("TEXT") {
+        let (first, words) = given.split_at_checked(last)?;
+        let written = format!("rulec {command} {} \"{}\"", first.join(" "), words.join(" "));
+        return Some(message!("a text with spaces is one argument in quotes: `{written}`"));
+    }
+    let has_output = verb.get_arguments().any(|arg| arg.get_long() == Some("output"));
+    if has_output {
+        let is_rules =
+            |text: &&&str| Path::new(text).extension().is_some_and(|extension| extension == "rules");
+        // `build support.rulec support.rules`, as `cc OUTPUT INPUT`
+        let output = match given.as_slice() {
+            [first, second] if !is_rules(&first) && is_rules(&second) => first,
+            _ => surplus,
+        };
+        let others: Vec<&str> = given.iter().copied().filter(|text| *text != output).collect();
+        let written = format!("rulec {command} {} --output {output}", others.join(" "));
+        return Some(message!("the file to write is an option: `{written}`"));
+    }
+    if takes("DIR") && last == 0 {
+        let written = format!("rulec {command} \"{}\"", given.join(" "));
+        return Some(message!(
+            "one folder is expected; a name with spaces is written in quotes: `{written}`"
+        ));
+    }
+    let names: Vec<String> = positionals.iter().map(|arg| format!("`{arg}`")).collect();
+    match names.is_empty() {
+        true => Some(message!("`rulec {command}` takes no argument")),
+        false => Some(message!("`rulec {command}` takes only {}", names.join(", "))),
+    }
+}
+
+/// Returns the remedy for rules that are not the first argument, as in `rulec why "run it"
+/// support.rules`. `missing` is the first argument, which is no file. `None` for other commands.
+pub fn rules_come_first(missing: &Path) -> Option<Message> {
+    let args: Vec<String> = std::env::args().collect();
+    let verb = args.get(1)?;
+    let is_rules = |text: &&String| {
+        let extension = Path::new(text.as_str()).extension();
+        extension.is_some_and(|extension| extension == "rules" || extension == "rulec")
+            && Path::new(text.as_str()).is_file()
+    };
+    let takes_rules_first =
+        matches!(verb.as_str(), "why" | "why-not" | "run" | "analyze" | "plan" | "bench" | "prompt");
+    let rules = args.iter().skip(2).find(is_rules)?;
+    let first = missing.to_str()?;
+    let is_rules_name = missing.extension().is_some_and(|extension| extension == "rules");
+    let is_first = args.iter().position(|arg| arg == first) < args.iter().position(|arg| arg == rules);
+    if !takes_rules_first || is_rules_name || !is_first {
+        return None;
+    }
+    let rest = args.iter().skip(2).filter(|arg| *arg != rules);
+    let quoted = |arg: &String| if arg.contains(' ') { format!("\"{arg}\"") } else { arg.clone() };
+    let rest: Vec<String> = rest.map(quoted).collect();
+    Some(message!("the rules come first: write `rulec {verb} {rules} {}`", rest.join(" ")))
+}

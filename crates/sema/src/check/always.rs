@@ -1,0 +1,381 @@
+//! Warns about comparisons that hold for every value, as in `x > 1 or x < 5`, and about conditions
+//! of an `if` chain that an earlier condition of the chain already covers.
+
+use super::Checker;
+use crate::hir::{Cond, CondKind, Const, Expr, ExprKind, Fold, Operand, Predicate, Term};
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::{Op, TestMode};
+use rulec_lang::value::{Value, compare};
+use rulec_syntax::ast;
+use std::cmp::Ordering;
+
+/// The values for which a comparison with constants holds.
+#[derive(Clone)]
+enum Accepted<'v> {
+    /// Exactly these values.
+    Values(Vec<Value<'v>>),
+    /// All values but these.
+    Others(Vec<Value<'v>>),
+    /// The values between two bounds. The flag of a bound is true if the bound itself belongs to
+    /// the values. A bound may be open (`None`).
+    Between { low: Bound<'v>, high: Bound<'v> },
+}
+
+type Bound<'v> = Option<(Value<'v>, bool)>;
+
+impl<'v> Accepted<'v> {
+    /// Returns the values for which the comparison does not hold. `None` if this type cannot
+    /// describe them.
+    fn complement(self) -> Option<Accepted<'v>> {
+        let flip = |(value, included): (Value<'v>, bool)| Some((value, !included));
+        Some(match self {
+            Accepted::Values(values) => Accepted::Others(values),
+            Accepted::Others(values) => Accepted::Values(values),
+            Accepted::Between { low: None, high: Some(high) } => {
+                Accepted::Between { low: flip(high), high: None }
+            }
+            Accepted::Between { low: Some(low), high: None } => {
+                Accepted::Between { low: None, high: flip(low) }
+            }
+            Accepted::Between { .. } => return None,
+        })
+    }
+
+    /// True unless the value is proven not to belong to the accepted values.
+    fn may_contain(&self, value: Value<'_>) -> bool {
+        match self {
+            Accepted::Values(values) => values.iter().any(|other| may_be_equal(*other, value)),
+            Accepted::Others(values) => !values.iter().any(|other| is_equal(*other, value)),
+            Accepted::Between { low, high } => {
+                let order = |bound: &Bound<'_>| bound.and_then(|(bound, _)| compare(value, bound));
+                let is_below = |(_, included): &(Value<'_>, bool)| match order(low) {
+                    Some(Ordering::Less) => true,
+                    Some(Ordering::Equal) => !included,
+                    _ => false,
+                };
+                let is_above = |(_, included): &(Value<'_>, bool)| match order(high) {
+                    Some(Ordering::Greater) => true,
+                    Some(Ordering::Equal) => !included,
+                    _ => false,
+                };
+                !low.as_ref().is_some_and(is_below) && !high.as_ref().is_some_and(is_above)
+            }
+        }
+    }
+
+    /// True if it is proven that no value belongs to both sets.
+    fn excludes(&self, other: &Accepted<'_>) -> bool {
+        match (self, other) {
+            (Accepted::Values(values), set) | (set, Accepted::Values(values)) => {
+                values.iter().all(|value| !set.may_contain(*value))
+            }
+            (Accepted::Between { low, high }, Accepted::Between { low: other_low, high: other_high }) => {
+                has_gap(high, other_low) || has_gap(other_high, low)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// True if no value lies at or below the upper bound and at or above the lower bound.
+fn has_gap(high: &Bound<'_>, low: &Bound<'_>) -> bool {
+    let (Some((high, high_included)), Some((low, low_included))) = (high, low) else { return false };
+    match compare(*high, *low) {
+        Some(Ordering::Less) => true,
+        Some(Ordering::Equal) => !(*high_included && *low_included),
+        _ => false,
+    }
+}
+
+fn is_equal(left: Value<'_>, right: Value<'_>) -> bool {
+    compare(left, right) == Some(Ordering::Equal)
+}
+
+fn may_be_equal(left: Value<'_>, right: Value<'_>) -> bool {
+    compare(left, right).is_none_or(|order| order.is_eq())
+}
+
+/// Returns the compared value and the values for which the condition holds. `None` for a condition
+/// that is no comparison with constants.
+fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
+    match &cond.kind {
+        CondKind::Not(inner) => {
+            let (left, accepted) = accepted_values(inner)?;
+            Some((left, accepted.complement()?))
+        }
+        CondKind::Test(test) => {
+            let (left, accepted) = accepted_by_test(test)?;
+            let accepted = if test.negated { accepted.complement()? } else { accepted };
+            Some((left, accepted))
+        }
+        _ => None,
+    }
+}
+
+fn accepted_by_test(test: &Predicate) -> Option<(&Expr, Accepted<'_>)> {
+    if test.mode != TestMode::default() {
+        return None;
+    }
+    let op = test.op?;
+    match &test.right {
+        Operand::Range { start, end, inclusive, wraps: false } if op == Op::In => {
+            let (low, high) = (ordered_constant(start)?, ordered_constant(end)?);
+            let accepted = Accepted::Between { low: Some((low, true)), high: Some((high, *inclusive)) };
+            Some((&test.left, accepted))
+        }
+        Operand::Value(right) => match (test.left.as_const(), right.as_const()) {
+            (None, Some(constant)) => Some((&test.left, accepted_by(op, constant)?)),
+            (Some(constant), None) => Some((right, accepted_by(mirrored(op)?, constant)?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Returns the operator that means the same with exchanged operands.
+fn mirrored(op: Op) -> Option<Op> {
+    Some(match op {
+        Op::Eq | Op::Ne => op,
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        _ => return None,
+    })
+}
+
+fn accepted_by(op: Op, constant: &Const) -> Option<Accepted<'_>> {
+    let value = constant.value();
+    if op == Op::In {
+        let elements: Vec<_> = value.elements()?.filter(|element| !element.is_missing()).collect();
+        return (!elements.is_empty()).then_some(Accepted::Values(elements));
+    }
+    compare(value, value)?;
+    Some(match op {
+        Op::Eq => Accepted::Values(vec![value]),
+        Op::Ne => Accepted::Others(vec![value]),
+        Op::Lt => Accepted::Between { low: None, high: Some((value, false)) },
+        Op::Le => Accepted::Between { low: None, high: Some((value, true)) },
+        Op::Gt => Accepted::Between { low: Some((value, false)), high: None },
+        Op::Ge => Accepted::Between { low: Some((value, true)), high: None },
+        _ => return None,
+    })
+}
+
+fn ordered_constant(expr: &Expr) -> Option<Value<'_>> {
+    let value = expr.as_const()?.value();
+    compare(value, value).map(|_| value)
+}
+
+/// Returns the parts of a disjunction, or the condition itself.
+fn alternatives(cond: &Cond) -> &[Cond] {
+    match &cond.kind {
+        CondKind::Or(parts) => parts,
+        _ => std::slice::from_ref(cond),
+    }
+}
+
+/// Returns the parts of a conjunction, or the condition itself.
+fn conjuncts(cond: &Cond) -> &[Cond] {
+    match &cond.kind {
+        CondKind::And(parts) => parts,
+        _ => std::slice::from_ref(cond),
+    }
+}
+
+/// Returns the smallest and the greatest result of a function, with a description of the results.
+/// `None` if other results are possible. `bucket` is left out, because `bucket(key) < 100` is a
+/// complete roll-out.
+fn result_range(function: Function) -> Option<(i64, Option<i64>, Message)> {
+    Some(match function {
+        Function::Hour => (0, Some(23), message!("`hour` gives 0 to 23")),
+        Function::Minute => (0, Some(59), message!("`minute` gives 0 to 59")),
+        Function::Weekday => (1, Some(7), message!("`weekday` gives 1 for Monday to 7 for Sunday")),
+        Function::Day => (1, Some(31), message!("`day` gives 1 to 31")),
+        Function::Month => (1, Some(12), message!("`month` gives 1 to 12")),
+        Function::Similarity => (0, Some(1), message!("`similarity` gives 0 to 1")),
+        Function::Len => (0, None, message!("`len` is never below 0")),
+        Function::Abs => (0, None, message!("`abs` is never below 0")),
+        _ => return None,
+    })
+}
+
+impl Checker<'_> {
+    /// Warns about two alternatives of which one always holds, as in `x > 1 or x < 5`.
+    pub(super) fn warn_alternatives_of_all(&mut self, parts: &[Cond]) {
+        let found: Vec<_> = parts
+            .iter()
+            .filter_map(|part| {
+                let (left, accepted) = accepted_values(part)?;
+                let refused = accepted.clone().complement()?;
+                Some((part.span, left.span, accepted, refused))
+            })
+            .collect();
+        let mut pairs = found
+            .iter()
+            .enumerate()
+            .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
+        let pair = pairs.find(|((_, left, _, refused), (_, other_left, _, other_refused))| {
+            refused.excludes(other_refused) && self.is_same_source(*left, *other_left)
+        });
+        let Some(((first, left, accepted, _), (second, _, other_accepted, _))) = pair else { return };
+        let is_partition = accepted.excludes(other_accepted);
+        let (first, second) = (*first, *second);
+        let slice = |span| self.loaded.sources.slice(span);
+        let value = slice(*left);
+        let message = message!("one of these two comparisons holds for every value of `{value}`");
+        let span = first.to(second);
+        let diagnostic = Diagnostic::new(Code::HoldsForEveryValue, span, message);
+        let diagnostic = match is_partition {
+            true => diagnostic
+                .help(message!("correct one of them; if every value is meant, write `{value} is present`")),
+            false => {
+                let both = format!("{} and {}", slice(first), slice(second));
+                let diagnostic = diagnostic.help(message!("write `{both}`, so that both must hold"));
+                if parts.len() == 2 { diagnostic.likely_fix(span, both) } else { diagnostic }
+            }
+        };
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn is_same_source(&self, left: Span, right: Span) -> bool {
+        // A route that is compiled alone has no source text.
+        let words = |span| self.loaded.sources.slice(span).split_whitespace();
+        words(left).next().is_some() && words(left).eq(words(right))
+    }
+
+    /// Warns about a comparison that every result of a function satisfies, as in `len(x) >= 0`.
+    pub(super) fn warn_every_result(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr, span: Span) {
+        let (call, bound, op) = match (left.as_const(), right.as_const()) {
+            (None, Some(bound)) => (left, bound.value(), Some(binary.op.node)),
+            (Some(bound), None) => (right, bound.value(), mirrored(binary.op.node)),
+            _ => return,
+        };
+        let Some((least, greatest, results)) = self.results_of(call) else { return };
+        let to_least = compare(bound, Value::Int(least));
+        let to_greatest = greatest.and_then(|greatest| compare(bound, Value::Int(greatest)));
+        let is_lower_bound = match op {
+            Some(Op::Ge) if to_least.is_some_and(Ordering::is_le) => true,
+            Some(Op::Gt | Op::Ne) if to_least == Some(Ordering::Less) => true,
+            Some(Op::Le) if to_greatest.is_some_and(Ordering::is_ge) => false,
+            Some(Op::Lt | Op::Ne) if to_greatest == Some(Ordering::Greater) => false,
+            _ => return,
+        };
+        let message = message!("this always holds: {results}");
+        let diagnostic = Diagnostic::new(Code::HoldsForEveryValue, span, message);
+        let value = self.loaded.sources.slice(call.span);
+        let is_number_of_elements = greatest.is_none() && is_lower_bound;
+        self.diagnostics.push(match is_number_of_elements && binary.op.node == Op::Ge {
+            true => {
+                let written = format!("{value} > 0");
+                let help = message!("for at least one, write `{written}`");
+                diagnostic.help(help).likely_fix(span, written)
+            }
+            false => diagnostic.help(message!("correct the number, or remove the comparison")),
+        });
+    }
+
+    fn results_of(&self, value: &Expr) -> Option<(i64, Option<i64>, Message)> {
+        match &value.kind {
+            ExprKind::Call(function, _) => result_range(*function),
+            ExprKind::Fold { fold: Fold::Count, .. } => {
+                Some((0, None, message!("a number of elements is never below 0")))
+            }
+            ExprKind::Read(inner, _) => self.results_of(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.results_of(body),
+                Term::Cond(_) => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Warns about a condition of an `if` chain that never decides, because the first condition
+    /// `cond` of the chain holds whenever it holds. `then` is the value of the first condition, and
+    /// `other` is the rest of the chain.
+    pub(super) fn warn_covered_condition(&mut self, cond: &Cond, then: &Expr, other: &Expr) {
+        let mut rest = other;
+        while let ExprKind::If { cond: later, then: later_then, other: later_other } = &rest.kind {
+            if self.is_covered(later, cond) && !self.is_reported_at(Code::BranchOfIfNotReached, later.span) {
+                let slice = |span| self.loaded.sources.slice(span);
+                let message = message!(
+                    "this value is never chosen: whenever `{}` holds, an earlier condition holds too",
+                    slice(later.span)
+                );
+                let diagnostic = Diagnostic::new(Code::BranchOfIfNotReached, later.span, message)
+                    .label(cond.span, message!("this is tested first and holds as well"));
+                let is_equal = self.is_covered(cond, later);
+                let is_next = std::ptr::eq(rest, other);
+                self.diagnostics.push(match (is_equal, is_next) {
+                    (true, _) => diagnostic.help(message!("correct one of the two conditions")),
+                    (false, true) => {
+                        let pairs = [(&**later, &**later_then), (cond, then)];
+                        let [first, second] = pairs
+                            .map(|(cond, then)| format!("if {} then {}", slice(cond.span), slice(then.span)));
+                        let written = format!("{first} else {second} else {}", slice(later_other.span));
+                        diagnostic.help(message!("test the narrower condition first: write `{written}`"))
+                    }
+                    (false, false) => diagnostic.help(message!(
+                        "test the narrower condition first: move `{}` before `{}`",
+                        slice(later.span),
+                        slice(cond.span)
+                    )),
+                });
+            }
+            rest = later_other;
+        }
+    }
+
+    fn is_reported_at(&self, code: Code, span: Span) -> bool {
+        self.diagnostics.iter().any(|found| found.code == code && found.span() == Some(span))
+    }
+
+    /// True if it is proven that `earlier` holds whenever `later` holds.
+    fn is_covered(&self, later: &Cond, earlier: &Cond) -> bool {
+        alternatives(later).iter().all(|later| {
+            conjuncts(later).iter().any(|later| {
+                alternatives(earlier).iter().any(|earlier| self.comparison_implies(later, earlier))
+            })
+        })
+    }
+
+    /// True if it is proven that the comparison `earlier` holds whenever the comparison `later`
+    /// holds.
+    fn comparison_implies(&self, later: &Cond, earlier: &Cond) -> bool {
+        if let (Some((value, accepted)), Some((other, covering))) =
+            (accepted_values(later), accepted_values(earlier))
+        {
+            let refused = covering.complement();
+            return refused.is_some_and(|refused| refused.excludes(&accepted))
+                && self.is_same_source(value.span, other.span);
+        }
+        let (Some((value, op, text)), Some((other, covering, part))) = (text_test(later), text_test(earlier))
+        else {
+            return false;
+        };
+        let implies = match covering {
+            Op::Contains => text.contains(part),
+            Op::StartsWith => text.starts_with(part) && op != Op::Contains && op != Op::EndsWith,
+            Op::EndsWith => text.ends_with(part) && op != Op::Contains && op != Op::StartsWith,
+            _ => false,
+        };
+        implies && self.is_same_source(value.span, other.span)
+    }
+}
+
+/// Returns the parts of a plain test of a text with a constant: the value, the operator and the
+/// constant. `None` for other conditions.
+fn text_test(cond: &Cond) -> Option<(&Expr, Op, &str)> {
+    let CondKind::Test(test) = &cond.kind else { return None };
+    let Operand::Value(right) = &test.right else { return None };
+    let is_plain = !test.negated && test.mode == TestMode::default();
+    let op = test
+        .op
+        .filter(|op| is_plain && matches!(op, Op::Contains | Op::StartsWith | Op::EndsWith | Op::Eq))?;
+    // The elements of a list are compared as a whole.
+    let is_text = test.left.ty.kinds == rulec_lang::ty::KindSet::STRING;
+    Some((&test.left, op, right.as_const()?.value().as_str().filter(|_| is_text)?))
+}

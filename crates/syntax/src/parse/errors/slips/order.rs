@@ -1,0 +1,353 @@
+//! Diagnostics for the parts of a statement in another order, and for a word of another language
+//! where a part begins: `where` before `when`, a type after its limits, `with` for `where`.
+
+use super::super::super::context::unexpected_token;
+use super::super::super::shapes;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::ty::Ty;
+use std::ops::Range;
+
+/// Maximum number of bytes of the statement that a help text repeats.
+const MAX_WRITTEN: usize = 200;
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for parts in another order. `None` without such a mistake.
+    pub(super) fn parts_in_other_order(&self) -> Option<Diagnostic> {
+        self.route_in_other_order()
+            .or_else(|| self.field_in_other_order())
+            .or_else(|| self.arguments_after_metadata())
+            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index))
+            .or_else(|| self.comma_before_clause())
+    }
+
+    /// Splits tokens at the words, outside brackets, for which `rank` returns a rank. Each part
+    /// begins with its word.
+    fn ranked_parts(
+        &self,
+        tokens: Range<usize>,
+        rank: impl Fn(usize) -> Option<usize>,
+    ) -> Vec<(usize, Range<usize>)> {
+        let mut parts: Vec<(usize, Range<usize>)> = Vec::new();
+        let mut depth = 0_usize;
+        for index in tokens.clone() {
+            let kind = self.cx.sigs[index].token.kind;
+            depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+            if depth == 0
+                && let Some(rank) = rank(index)
+            {
+                if let Some((_, last)) = parts.last_mut() {
+                    last.end = index;
+                }
+                parts.push((rank, index..tokens.end));
+            }
+            depth += usize::from(kind.opens_bracket());
+        }
+        parts
+    }
+
+    /// Returns the index of the first part that must be written before an earlier part, and the
+    /// index of this earlier part. `None` if the parts are in order, or if two have the same rank.
+    fn first_misplaced(parts: &[(usize, Range<usize>)]) -> Option<(usize, usize)> {
+        let has_twice = |(index, (rank, _)): (usize, &(usize, Range<usize>))| {
+            parts[..index].iter().any(|(other, _)| other == rank)
+        };
+        if parts.iter().enumerate().any(has_twice) {
+            return None;
+        }
+        (0..parts.len()).find_map(|late| {
+            let early = (0..late).find(|early| parts[*early].0 > parts[late].0)?;
+            Some((late, early))
+        })
+    }
+
+    /// Joins the sources of parts in the order of their ranks.
+    fn sorted_source(&self, parts: &[(usize, Range<usize>)]) -> String {
+        let mut parts = parts.to_vec();
+        parts.sort_by_key(|(rank, _)| *rank);
+        let texts: Vec<&str> = parts.iter().map(|(_, tokens)| self.source(tokens.clone())).collect();
+        texts.join(" ")
+    }
+
+    /// Returns the diagnostic for the parts of a route in another order, as in `route a where b = 1
+    /// when b > x -> h`. `None` without such a mistake.
+    fn route_in_other_order(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::route_statement {
+            return None;
+        }
+        let start = self.cx.tokens.start + 2;
+        let rank = |index: usize| match self.text_of(index) {
+            "priority" => Some(0),
+            "disabled" => Some(1),
+            "when" => Some(2),
+            "where" => Some(3),
+            "->" | "=>" => Some(4),
+            _ => None,
+        };
+        let parts = self.ranked_parts(start..self.cx.tokens.end, rank);
+        let has = |wanted: usize| parts.iter().any(|(rank, _)| *rank == wanted);
+        let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
+        let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || *rank == 1);
+        let (late, early) = Self::first_misplaced(&parts)?;
+        // `priority` and `disabled` may be written in any order.
+        if !begins_at_start || !is_complete || !has(2) || !has(4) || parts[early].0 < 2 {
+            return None;
+        }
+        let message = message!(
+            "`{}` must be written before `{}`",
+            self.text_of(parts[late].1.start),
+            self.text_of(parts[early].1.start)
+        );
+        let span = self.span_of_tokens(parts[late].1.start..parts[late].1.start + 1);
+        let written = self.sorted_source(&parts);
+        let head = self.source(self.cx.tokens.start..start);
+        self.with_written(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
+    }
+
+    /// Builds a diagnostic that proposes the statement `head` and `written`, of which `written`
+    /// replaces `replaced`.
+    fn with_written(
+        &self,
+        span: Span,
+        message: rulec_base::diag::Message,
+        replaced: Span,
+        (head, written): (&str, &str),
+    ) -> Option<Diagnostic> {
+        let is_short = head.len() + written.len() <= MAX_WRITTEN && !written.contains(['\n', '#']);
+        let diagnostic = match is_short {
+            true => unexpected_token(span, message, message!("write `{head} {written}`")),
+            false => unexpected_token(span, message, message!("move it there")),
+        };
+        Some(if is_short { diagnostic.fix(replaced, written) } else { diagnostic })
+    }
+
+    /// Returns the diagnostic for the declaration of a payload's field without its type, or with
+    /// its parts in another order: `name: not blank string`. `None` without such a mistake.
+    fn field_in_other_order(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::field_item {
+            return None;
+        }
+        let colon = (self.cx.tokens.start..self.cx.tokens.end).find(|index| self.text_of(*index) == ":")?;
+        let (start, end) = (colon + 1, self.cx.tokens.end);
+        let rank = |index: usize| {
+            let is_type = |index: usize| {
+                self.kind_of(index) == Some(TokenKind::Word)
+                    && Ty::BUILTIN_NAMES.contains(&self.text_of(index))
+            };
+            let before = self.text_of(index - 1);
+            match self.text_of(index) {
+                "|" if self.text_of(index + 1) == "null" => Some(1),
+                "not" if self.text_of(index + 1) == "blank" => Some(2),
+                "in" => Some(3),
+                "const" => Some(4),
+                "default" => Some(5),
+                "remove" => Some(6),
+                "else" => Some(7),
+                _ if index == start
+                    || is_type(index) && !matches!(before, "const" | "default" | "in" | "|") =>
+                {
+                    Some(0)
+                }
+                _ => None,
+            }
+        };
+        let parts = self.ranked_parts(start..end, rank);
+        let name = self.source(self.cx.tokens.start..colon + 1);
+        let has_type = parts.iter().any(|(rank, _)| *rank == 0);
+        let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || matches!(rank, 0 | 6));
+        if !is_complete || parts.is_empty() {
+            return None;
+        }
+        if has_type {
+            let (late, early) = Self::first_misplaced(&parts)?;
+            let late = &parts[late];
+            let message = match late.0 {
+                0 => message!("the type of a field comes first"),
+                _ => message!(
+                    "`{}` must be written before `{}`",
+                    self.text_of(late.1.start),
+                    self.text_of(parts[early].1.start)
+                ),
+            };
+            let span = self.span_of_tokens(late.1.start..late.1.start + 1);
+            let written = self.sorted_source(&parts);
+            return self.with_written(span, message, self.span_of_tokens(start..end), (name, &written));
+        }
+        let meant = self.type_of_values(start..end, &parts)?;
+        let message = message!("`{}` has no type", self.text_of(self.cx.tokens.start));
+        let span = self.span_of_tokens(self.cx.tokens.start..self.cx.tokens.start + 1);
+        let written = format!("{meant} {}", self.sorted_source(&parts));
+        self.with_written(span, message, self.span_of_tokens(start..end), (name, &written))
+    }
+
+    /// Returns the type of the literals in a declaration, `string` for `not blank`. `None` if there
+    /// is no literal.
+    fn type_of_values(&self, tokens: Range<usize>, parts: &[(usize, Range<usize>)]) -> Option<&'static str> {
+        if parts.iter().any(|(rank, _)| *rank == 2) {
+            return Some("string");
+        }
+        tokens.into_iter().find_map(|index| match (self.kind_of(index)?, self.text_of(index)) {
+            (TokenKind::String | TokenKind::RawString, _) => Some("string"),
+            (TokenKind::Number, text) if text.contains(['.', 'e']) && !text.contains("..") => Some("number"),
+            (TokenKind::Number, _) => Some("int"),
+            (_, "true" | "false") => Some("bool"),
+            _ => None,
+        })
+    }
+
+    /// Returns the diagnostic for arguments after the metadata of a target: `-> h { team: "a" } (n:
+    /// 1)`. `None` without such a mistake.
+    fn arguments_after_metadata(&self) -> Option<Diagnostic> {
+        let is_target =
+            matches!(self.rule, Rule::route_statement | Rule::default_statement | Rule::test_statement);
+        let close = self.token_index.checked_sub(1)?;
+        if !is_target || self.found_text != "(" || self.text_of(close) != "}" {
+            return None;
+        }
+        let mut depth = 0_usize;
+        let open = (self.cx.tokens.start..=close).rev().find(|index| {
+            let kind = self.cx.sigs[*index].token.kind;
+            depth += usize::from(kind.closes_bracket());
+            depth = depth.saturating_sub(usize::from(kind.opens_bracket()));
+            depth == 0
+        })?;
+        let name = open.checked_sub(1).filter(|name| self.text_of(name - 1) == "->")?;
+        let end = self.closing_bracket_or_end(self.token_index) + 1;
+        let end = end.min(self.cx.tokens.end);
+        let [target, metadata, arguments] =
+            [name..open, open..close + 1, self.token_index..end].map(|tokens| self.source(tokens));
+        let written = format!("{target}{arguments} {metadata}");
+        let message = message!("the arguments of a handler come before its metadata");
+        self.with_written(self.span, message, self.span_of_tokens(name..end), ("->", &written))
+    }
+
+    /// Returns the diagnostic for a comma between the condition and the next part: `when a, where
+    /// b = 1`. `None` without such a mistake.
+    fn comma_before_clause(&self) -> Option<Diagnostic> {
+        let next = self.text_of(self.token_index + 1);
+        let is_clause =
+            matches!(next, "where" | "->" | "=>" | "unless" | "and" | "or" | "priority" | "ignoring");
+        if !matches!(self.found_text, "," | ";") || !is_clause || self.rule == Rule::test_statement {
+            return None;
+        }
+        let message = message!("no `{}` is written before `{next}`", self.found_text);
+        let diagnostic = unexpected_token(self.span, message, message!("remove the `{}`", self.found_text));
+        Some(diagnostic.fix(self.span, ""))
+    }
+
+    /// Returns the diagnostic for a type of a list or definition: `list words []string = …`,
+    /// `list<string> words = …`. `None` without such a mistake.
+    pub(super) fn type_of_definition(&self) -> Option<Diagnostic> {
+        if !matches!(self.rule, Rule::list_statement | Rule::let_statement) {
+            return None;
+        }
+        let start = self.cx.tokens.start;
+        let is_part = |index: usize| {
+            let is_mark = matches!(self.text_of(index), "[" | "]" | "<" | ">" | ":" | "." | "?" | "*");
+            is_mark || self.kind_of(index) == Some(TokenKind::Word)
+        };
+        let (first, end) = match self.token_index {
+            // `list<string> words =`
+            index if index == start + 1 && matches!(self.found_text, "<" | "[") => {
+                let close = self.closing_bracket_or_end(index);
+                if self.text_of(close + 2) != "=" {
+                    return None;
+                }
+                (index, close + 1)
+            }
+            index if index == start + 2 => {
+                let end = (index..self.cx.tokens.end).find(|index| !is_part(*index))?;
+                if end == index || self.text_of(end) != "=" {
+                    return None;
+                }
+                (index, end)
+            }
+            _ => return None,
+        };
+        let span = self.span_of_tokens(first..end);
+        let message = message!("a definition has no type: the type follows from its value");
+        let diagnostic = unexpected_token(span, message, message!("remove `{}`", self.source(first..end)));
+        let removed = Span { start: self.cx.sigs[first - 1].token.end, ..span };
+        Some(diagnostic.fix(removed, ""))
+    }
+
+    /// Returns the diagnostic for a body of an `extern fn`: `extern fn f(x: float) -> float = x *
+    /// 2`. `None` without such a mistake.
+    pub(super) fn body_of_extern(&self) -> Option<Diagnostic> {
+        let is_body = matches!(self.found_text, "=" | "{" | "=>" | ":=" | ":");
+        let start = self.cx.tokens.start;
+        let has_result = (start..self.token_index).any(|index| self.text_of(index) == "->");
+        let has_types = (start..self.token_index).any(|index| self.text_of(index) == ")");
+        if self.rule != Rule::extern_statement || !is_body || !has_types {
+            return None;
+        }
+        let message = message!("an `extern fn` has no body: the program that runs the rules provides it");
+        let arrow = (start..self.token_index).find(|index| self.text_of(*index) == "->");
+        let head = self.source(start + 2..arrow.unwrap_or(self.token_index));
+        let end = self.cx.tokens.end;
+        let (first, last) = match self.found_text {
+            "{" => (self.token_index + 1, end - 1),
+            _ => (self.token_index + 1, end),
+        };
+        let first = first + usize::from(self.text_of(first) == "return");
+        if first >= last || !has_result && self.found_text == ":" {
+            return None;
+        }
+        let written = format!("def {head} = {}", self.source(first..last));
+        let span = self.span_of_tokens(start..end);
+        let is_short = written.len() <= MAX_WRITTEN && !written.contains('\n');
+        Some(match is_short {
+            true => {
+                unexpected_token(self.span, message, message!("write `{written}`")).likely_fix(span, written)
+            }
+            false => unexpected_token(self.span, message, message!("write `def {head} = …`")),
+        })
+    }
+
+    /// Returns the diagnostic for a mark inside a declared name or a target: `route a.b when`,
+    /// `handler a/b`. `None` without such a mistake.
+    pub(super) fn mark_in_name(&self) -> Option<Diagnostic> {
+        let first = self.token_index.checked_sub(1)?;
+        let is_field = self.is_in_fields() && self.expects_rule(Rule::colon);
+        let is_declared = first == self.cx.tokens.start + 1 && !is_field;
+        let is_target = matches!(self.text_of(first.checked_sub(1)?), "->" | "goto")
+            && matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        let is_word = |index: usize| matches!(self.kind_of(index), Some(TokenKind::Word | TokenKind::Number));
+        let touches = |index: usize| self.cx.sigs[index - 1].token.end == self.cx.sigs[index].token.start;
+        let is_mark = |index: usize| {
+            matches!(self.text_of(index), "." | "/" | ":" | "::" | "-")
+                && is_word(index + 1)
+                && touches(index)
+                && touches(index + 1)
+        };
+        if !(is_declared || is_target) || !is_word(first) || !is_mark(self.token_index) {
+            return None;
+        }
+        let mut end = self.token_index;
+        while is_mark(end) {
+            end += 2;
+        }
+        let parts: Vec<&str> = (first..end).step_by(2).map(|index| self.text_of(index)).collect();
+        let written = parts.join("_");
+        let span = self.span_of_tokens(first..end);
+        let table = is_target.then(|| parts[0]).filter(|name| self.is_declared("table", name));
+        let message = message!("a name cannot contain `{}`", self.found_text);
+        let help = match table {
+            Some(table) => message!("to enter the table, write `goto {table}`"),
+            None => message!("names are made of letters, digits and `_`: write `{written}`"),
+        };
+        let written = table.map_or(written, |table| format!("goto {table}"));
+        Some(unexpected_token(self.span, message, help).likely_fix(span, written))
+    }
+
+    /// True if the file has a statement with this keyword and name.
+    pub(super) fn is_declared(&self, keyword: &str, name: &str) -> bool {
+        self.cx
+            .sigs
+            .windows(2)
+            .any(|pair| self.token_text(pair[0].token) == keyword && self.token_text(pair[1].token) == name)
+    }
+}

@@ -1,0 +1,136 @@
+//! Diagnostics for slips in a `test` block: a value without `=`, a keyword after `expect`, `given`
+//! after `expect`, a condition in place of a result.
+
+use super::super::super::context::unexpected_token;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::Diagnostic;
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a slip in a test. `None` without such a mistake.
+    pub(super) fn test_slip(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::test_statement {
+            return None;
+        }
+        self.given_without_equals()
+            .or_else(|| self.keyword_after_expect())
+            .or_else(|| self.given_after_expect())
+            .or_else(|| self.condition_after_expect())
+    }
+
+    /// Returns the index of the last `given` or `expect` before the unexpected token.
+    fn part_start(&self) -> Option<usize> {
+        (self.cx.tokens.start..self.token_index).rev().find(|index| {
+            matches!(self.text_of(*index), "given" | "expect") && self.text_of(index - 1) != "."
+        })
+    }
+
+    /// Returns the diagnostic for `given text "refund"` and `given text is "refund"`. `None`
+    /// without such a mistake.
+    fn given_without_equals(&self) -> Option<Diagnostic> {
+        let given = self.part_start().filter(|index| self.text_of(*index) == "given")?;
+        if !self.expects_rule(Rule::equals) || self.token_index < given + 2 {
+            return None;
+        }
+        let path = self.source(given + 1..self.token_index);
+        let message = message!("a field and its value are separated by `=`");
+        let value = self.token_index;
+        let is_sign =
+            matches!(self.found_text, "is" | "==" | ":=" | ":" | "to" | "as" | "equals" | "->" | "=>");
+        if is_sign {
+            let help = message!("write `given {path} =`");
+            return Some(unexpected_token(self.span, message, help).fix(self.span, "="));
+        }
+        let is_value = matches!(
+            self.kind_of(value)?,
+            TokenKind::String | TokenKind::RawString | TokenKind::Number | TokenKind::OpenBracket
+        ) || matches!(self.found_text, "true" | "false" | "null" | "{" | "-");
+        if !is_value {
+            return None;
+        }
+        let help = message!("write `given {path} = {}`", self.cx.shortened_source(self.span));
+        let start = Span { end: self.span.start, ..self.span };
+        Some(unexpected_token(self.span, message, help).fix(start, "= "))
+    }
+
+    /// Returns the diagnostic for a keyword before the name of a result: `expect route refunds`.
+    /// `None` without such a mistake.
+    fn keyword_after_expect(&self) -> Option<Diagnostic> {
+        let expect = self.part_start().filter(|index| self.text_of(*index) == "expect")?;
+        let word = self.token_index - 1;
+        let name = self.token_index + usize::from(matches!(self.found_text, "==" | "=" | ":"));
+        if word != expect + 1 || !matches!(self.kind_of(name)?, TokenKind::Word | TokenKind::String) {
+            return None;
+        }
+        let result = self.text_of(name).trim_matches('"').to_owned();
+        let written = match self.text_of(word) {
+            "handler" | "target" | "action" | "goto" => format!("expect -> {result}"),
+            "route" | "rule" | "table" | "choice" | "branch" | "payload" | "flow" | "intent" | "to"
+            | "result" | "name" | "that" => format!("expect {result}"),
+            _ => return None,
+        };
+        let message = message!("the result follows without `{}`", self.text_of(word));
+        let span = self.span_of_tokens(word..word + 1);
+        let diagnostic = unexpected_token(span, message, message!("write `{written}`"));
+        Some(diagnostic.likely_fix(self.span_of_tokens(expect..name + 1), written))
+    }
+
+    /// Returns the diagnostic for `given` after `expect`. `None` without such a mistake.
+    fn given_after_expect(&self) -> Option<Diagnostic> {
+        if self.found_text != "given" {
+            return None;
+        }
+        let is_expect = |index: &usize| self.text_of(*index) == "expect" && self.text_of(index - 1) != ".";
+        let first = (self.cx.tokens.start..self.token_index).find(is_expect)?;
+        let last = self.cx.tokens.end - 1;
+        let end = (self.token_index..last).find(is_expect).unwrap_or(last);
+        let (expected, given) = (self.source(first..self.token_index), self.source(self.token_index..end));
+        let message = message!("`given` must be written before `expect`");
+        let help = match expected.lines().count() + given.lines().count() {
+            2 => message!("write `{given}` before `{expected}`"),
+            _ => message!("move it before the first `expect`"),
+        };
+        // The text between the two parts stays between them.
+        let gap =
+            &self.cx.text[self.cx.sigs[self.token_index - 1].token.end as usize..self.span.start as usize];
+        let swapped = format!("{given}{gap}{expected}");
+        Some(unexpected_token(self.span, message, help).fix(self.span_of_tokens(first..end), swapped))
+    }
+
+    /// Returns the diagnostic for a condition after `expect`, as in `expect text contains "a"`.
+    /// `None` without such a mistake.
+    fn condition_after_expect(&self) -> Option<Diagnostic> {
+        let expect = self.part_start().filter(|index| self.text_of(*index) == "expect")?;
+        let found = self.found_text;
+        let is_operator = Op::from_spelling(found).is_some()
+            || matches!(found, "is" | "=" | "==" | "!=" | "=~" | "not" | "to" | "be" | "equals");
+        if !is_operator || self.token_index < expect + 2 {
+            return None;
+        }
+        let message = message!("`expect` names a result, and not a condition");
+        let is_route = |pair: &&[super::super::super::stream::SignificantToken]| {
+            self.token_text(pair[0].token) == "route" && pair[0].indent().is_some()
+        };
+        let route = self.cx.sigs.windows(2).find(is_route).map(|pair| self.token_text(pair[1].token));
+        let value = self.text_of(self.token_index + 1).trim_matches('"');
+        let meant = match self.text_of(expect + 1) {
+            "route" | "result" | "decision" | "name" | "target" | "handler"
+                if self.is_declared("route", value) =>
+            {
+                Some(value)
+            }
+            _ => None,
+        };
+        let help = match meant.or(route) {
+            Some(route) => message!(
+                "write the name of a route, as in `expect {route}`, a handler, as in `expect -> HANDLER`, or \
+                `expect default`"
+            ),
+            None => message!("end the test with `expect ROUTE`, `expect default` or `expect none`"),
+        };
+        Some(unexpected_token(self.span, message, help))
+    }
+}

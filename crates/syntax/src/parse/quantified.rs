@@ -1,0 +1,101 @@
+//! Parses quantifiers, such as `any x in LIST: CONDITION` and `sum VALUE for x in LIST: CONDITION`,
+//! and conditionals, `if C then a else b`.
+
+use super::context::{Built, StatementContext, children, expect_part, required_child, unexpected_token};
+use super::expr::{ExprNode, ExprPiece, ExprPieceKind, PrecedenceClimber, build_expr_node};
+use super::{Pair, Rule};
+use crate::ast::{Expr, ExprKind, QuantifierKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+
+impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
+    /// Parses `sum VALUE for x in LIST: CONDITION` after the word `sum`, whose span is `word`.
+    /// `None` if no `for` follows, or if the word is called as a function: `sum(list)`.
+    pub(super) fn parse_sum(&mut self, word: Span) -> Built<Option<ExprNode>> {
+        let is_call =
+            self.peek().is_some_and(|next| next.kind == ExprPieceKind::Group && next.span.start == word.end);
+        if is_call || !self.pieces[self.position..].iter().any(|piece| self.is_sum_clause(*piece)) {
+            return Ok(None);
+        }
+        let value = self.parse_at_precedence(0)?;
+        let Some(clause) = self.peek().filter(|piece| self.is_sum_clause(*piece)) else { return Ok(None) };
+        self.position += 1;
+        let sum = self.parse_quantified(clause, Some((word.start, value)))?;
+        let span = word.to(sum.expr.span);
+        Ok(Some(ExprNode { expr: Expr { span, ..sum.expr }, ..sum }))
+    }
+
+    /// True for the clause `for x in LIST: CONDITION` of a `sum`.
+    pub(super) fn is_sum_clause(&self, piece: ExprPiece) -> bool {
+        piece.kind == ExprPieceKind::Quantified && self.piece_text(piece).starts_with("for")
+    }
+
+    /// Parses a quantifier. `summed` is the value before a `for`, which a `sum` adds for each
+    /// element, and the offset at which the `sum` begins.
+    pub(super) fn parse_quantified(
+        &mut self,
+        piece: ExprPiece,
+        summed: Option<(u32, ExprNode)>,
+    ) -> Built<ExprNode> {
+        let pair = self.pairs[piece.index];
+        let value_height = summed.as_ref().map_or(0, |(_, value)| value.height);
+        let start = summed.as_ref().map_or(piece.span.start, |(start, _)| *start);
+        let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), summed) {
+            (_, Some((_, value))) => QuantifierKind::Sum(Box::new(value.expr)),
+            ("all", _) => QuantifierKind::All,
+            ("count", _) => QuantifierKind::Count,
+            ("first", _) => QuantifierKind::First,
+            ("last", _) => QuantifierKind::Last,
+            ("for", _) => {
+                let message = message!("`for` belongs to a `sum`");
+                let help = message!("write `sum VALUE for x in LIST: CONDITION`");
+                return Err(self.report(unexpected_token(piece.span, message, help)));
+            }
+            _ => QuantifierKind::Any,
+        };
+        let var = self.cx.build_child(&pair, Rule::name, StatementContext::read_declared_name)?;
+        let mut operands = children(&pair, Rule::expression);
+        let parts = operands.next().zip(operands.next());
+        let (list, body) = expect_part(parts, "a quantifier has a list and a body")?;
+        let list = build_expr_node(self.cx, list)?;
+        let is_number = matches!(kind, QuantifierKind::Count | QuantifierKind::Sum(_));
+        let body = self.parse_body(body, is_number.then_some(start))?;
+        let height = list.height.max(body.height).max(value_height) + 1;
+        let (list, body) = (Box::new(list.expr), Box::new(body.expr));
+        self.make_node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
+    }
+
+    /// Parses the condition of a quantifier. `number` is the offset at which a `count` or `sum`
+    /// begins, whose result is a number.
+    fn parse_body(&mut self, pair: Pair<'p>, number: Option<u32>) -> Built<ExprNode> {
+        let mut body = PrecedenceClimber::from_pair(self.cx, pair);
+        body.number_start = number;
+        let node = body.parse_at_precedence(0)?;
+        body.expect_end(node)
+    }
+
+    /// Returns the diagnostic for a comparison of a number that the condition of its `count` or
+    /// `sum` swallows: `count p in L: p.ok == true > 2`. `inner` is the first comparison of the
+    /// condition, and `rest` is the second operator with its operand. `None` without such a
+    /// mistake.
+    pub(super) fn comparison_in_body(&self, inner: Span, rest: Span) -> Option<Diagnostic> {
+        let start = self.number_start?;
+        let text = |span: Span| &self.cx.text[span.range()];
+        let number = text(Span { start, ..inner });
+        let written = format!("({number}) {}", text(rest));
+        let message = message!("the condition of a `count` or `sum` ends only at a closing parenthesis");
+        let diagnostic = Diagnostic::new(Code::ChainedComparison, rest, message);
+        let whole = Span { start, ..rest };
+        Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
+    }
+
+    pub(super) fn parse_conditional(&mut self, piece: ExprPiece) -> Built<ExprNode> {
+        let pair = self.pairs[piece.index];
+        let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
+        let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
+        let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
+        let parts = expect_part(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
+        self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
+    }
+}
