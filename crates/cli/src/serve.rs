@@ -333,4 +333,21 @@ mod with {
         }
         Ok(receiver)
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::split_address;
+
+        #[test]
+        fn an_address_may_have_a_name() {
+            for (argument, expected) in [
+                ("https://h/a.rules?x=y", Some((None, "https://h/a.rules?x=y"))),
+                ("shop=http://127.0.0.1/a", Some((Some("shop"), "http://127.0.0.1/a"))),
+                ("shop=a.rules", None),
+                ("a.rules", None),
+            ] {
+                assert_eq!(split_address(argument), expected);
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The HTTP client, which applies the list of allowed hosts, the limits and the retries to every
 //! call.
 
+use super::document::Document;
 use super::error::{HttpError, HttpFailure, truncate_for_error};
 use super::hosts::AllowedHosts;
 use super::limits::{Limits, with_jitter};
@@ -201,13 +202,13 @@ impl HttpClient {
 }
 
 impl HttpClient {
-    /// Makes one attempt to fetch a document. Returns its bytes and its entity tag, or `None` if it
-    /// still has the given tag.
-    pub(super) async fn fetch_once(
-        &self,
-        request: &Request,
-        tag: Option<&str>,
-    ) -> Result<Option<(Vec<u8>, Option<String>)>, HttpError> {
+    /// Fetches a document by one attempt, without retries. `tag` is the entity tag of the version
+    /// that the caller has. Returns `None` if the document still has this tag.
+    ///
+    /// # Errors
+    /// As [`HttpClient::send`]. A redirect is a [status](HttpFailure::Status) too, because redirects
+    /// are not followed.
+    pub async fn fetch(&self, request: &Request, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         let (url, started) = (self.check_url(request)?, Instant::now());
         let to_error = |failure| HttpError::new(request.label(), 1, started.elapsed(), failure);
         let (time, overall) = self.limits.time_for_attempt(Duration::ZERO);
@@ -238,7 +239,7 @@ impl HttpClient {
         }
         refuse_encoding(&response).map_err(to_error)?;
         let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-        Ok(Some((bytes, tag)))
+        Ok(Some(Document { bytes, tag }))
     }
 }
 

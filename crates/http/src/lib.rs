@@ -24,9 +24,9 @@
 
 mod choice;
 mod client;
+mod document;
 mod endpoint;
 mod error;
-mod fetch;
 mod flow;
 mod handler;
 mod hosts;
@@ -40,9 +40,9 @@ mod workflow;
 
 pub use choice::{AskedChoice, ChoiceAnswer};
 pub use client::{HttpClient, SetupError};
+pub use document::Document;
 pub use endpoint::CallError;
 pub use error::{HttpError, HttpFailure};
-pub use fetch::Document;
 pub use flow::{ExecutorError, FlowEnding, FlowError, FlowExecutor, FlowOutcome, FlowRunner, FoundBy};
 pub use handler::{HandlerReply, handler};
 pub use hosts::{AllowedHosts, HostError};
