@@ -36,7 +36,7 @@ fn a_file_is_written_once_and_passes_the_check() {
     let folder = folder.file("flows.json", "[]");
     folder.rulec(&["import", "flows", "flows.json", "-o", "flows.rules", "--force"]).expect(0);
     let text = std::fs::read_to_string(folder.path("flows.rules")).expect("the file is there");
-    assert!(text.ends_with("# There was no flow.\nflow tool flow_executor { }\n"), "{text}");
+    assert!(text.ends_with("# There was no flow.\nflow tool flow_executor {}\n"), "{text}");
     folder.rulec(&["check", "--deny", "warnings", "flows.rules"]).expect(0);
 }
 
