@@ -20,7 +20,7 @@ impl ParseFailure<'_, '_> {
         self.route_in_other_order()
             .or_else(|| self.field_in_other_order())
             .or_else(|| self.arguments_after_metadata())
-            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index))
+            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index + 1))
             .or_else(|| self.comma_before_clause())
     }
 
