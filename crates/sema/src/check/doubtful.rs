@@ -1,6 +1,6 @@
-//! Warns about comparisons that are valid, but probably do not mean what their author wants: a list
-//! of words that should be found in the text, a domain that longer names end with too, an order of
-//! enumeration values, and elements that never equal the value.
+//! Warns about comparisons that are valid, but probably do not mean what their author wants.
+//! Examples are a list of words that should be found in the text, a domain that longer names end
+//! with too, an order of enumeration values, and elements that never equal the value.
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;
@@ -160,8 +160,8 @@ impl<'a> Checker<'a> {
         path.last().is_some_and(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
     }
 
-    /// Warns about elements of a list that cannot equal the value, because they are of another type:
-    /// `port in [80, "443"]`.
+    /// Warns about elements of a list that cannot equal the value, because they are of another
+    /// type: `port in [80, "443"]`.
     fn warn_elements_of_other_type(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let kinds = match (binary.op.node, binary.modifiers.quantity) {
             (Op::In, None) => left.ty.kinds,
