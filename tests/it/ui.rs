@@ -290,6 +290,7 @@ fn wording_of_habits() {
         "newcomers_tests",
         "newcomers_payloads",
         "newcomers_meaning",
+        "newcomers_answers",
         "newcomers_arguments",
         "workflow_names",
         "allow_order",

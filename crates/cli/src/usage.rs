@@ -54,7 +54,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                     error.remove(ContextKind::Suggested);
                     error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
                 } else if error.get(ContextKind::SuggestedArg).is_none() {
-                    // An option is not meant as a value, so clap's advice to write `-- -v` misleads.
+                    // An option is not meant as a value, so clap's advice `-- -v` misleads.
                     set_tips(
                         error,
                         vec![match path.is_empty() {
@@ -97,8 +97,8 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
 }
 
-/// Replaces the usage of an error by the complete usage of the command. The usage of clap lists only
-/// the arguments of this run.
+/// Replaces the usage of an error by the complete usage of the command. The usage of clap lists
+/// only the arguments of this run.
 fn show_usage(error: &mut clap::Error, command: &Command, path: &[&str]) {
     let mut command = localized_command(command.clone());
     command.build();

@@ -160,6 +160,8 @@ pub fn rules_come_first(missing: &Path) -> Option<Message> {
     }
     let rest = args.iter().skip(2).filter(|arg| *arg != rules);
     let quoted = |arg: &String| if arg.contains(' ') { format!("\"{arg}\"") } else { arg.clone() };
-    let rest: Vec<String> = rest.map(quoted).collect();
+    let mut rest: Vec<String> = rest.map(quoted).collect();
+    // The text of the message is the last argument.
+    rest.sort_by_key(|arg| arg.starts_with('"'));
     Some(message!("the rules come first: write `rulec {verb} {rules} {}`", rest.join(" ")))
 }

@@ -29,6 +29,7 @@ mod meaning;
 mod model;
 #[cfg(feature = "http")]
 mod model_http;
+mod newcomers;
 mod pages;
 mod payload;
 mod plan;

@@ -13,7 +13,7 @@ use rulec_base::span::Span;
 use rulec_base::text::to_one_line;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
-use rulec_lang::ty::{KindSet, Ty};
+use rulec_lang::ty::KindSet;
 use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
@@ -160,8 +160,8 @@ impl<'a> Checker<'a> {
         path.last().is_some_and(|name| words.iter().any(|word| name.to_lowercase().contains(word)))
     }
 
-    /// Warns about elements of a list that cannot equal the value, because they are of another type:
-    /// `port in [80, "443"]`.
+    /// Warns about elements of a list that cannot equal the value, because they are of another
+    /// type: `port in [80, "443"]`.
     fn warn_elements_of_other_type(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let kinds = match (binary.op.node, binary.modifiers.quantity) {
             (Op::In, None) => left.ty.kinds,
@@ -186,11 +186,11 @@ impl<'a> Checker<'a> {
             }
             let span = element_span(self.written_list(&binary.right), index).unwrap_or(right.span);
             let shown = element.to_json().to_string();
-            let message = message!(
-                "`{shown}` never equals `{}`, which is {}",
-                self.loaded.sources.slice(left.span),
-                Ty::from_kinds(kinds).with_article()
-            );
+            let value = self.loaded.sources.slice(left.span);
+            let message = match binary.op.node {
+                Op::In => message!("`{shown}` never equals `{value}`, which is {}", left.ty.with_article()),
+                _ => message!("`{shown}` is never in `{value}`, which is {}", left.ty.with_article()),
+            };
             let diagnostic = Diagnostic::new(Code::ElementOfOtherType, span, message);
             let meant = match element {
                 Value::Str(text) if kinds.is_subset(numbers) => {

@@ -249,9 +249,9 @@ fn has_star_wildcard(text: &str) -> bool {
     is_at_end && !is_spaced && !text.contains("**") && text.chars().any(char::is_alphanumeric)
 }
 
-/// True if a text surely uses the syntax of regular expressions: `.*` or `.+` next to a word, a class
-/// such as `\d+`, or a repeated class in brackets such as `[0-9]+`. A file such as `notes.*` does
-/// not: its `.*` follows a word without another one after it, and `*` is its wildcard.
+/// True if a text surely uses the syntax of regular expressions. Examples are `.*` before a word,
+/// `.+`, a class such as `\d+`, and a repeated class in brackets such as `[0-9]+`. The name
+/// `notes.*` does not use it, because its `*` is a wildcard.
 fn has_regex_syntax(text: &str) -> bool {
     let has_class = ["\\d", "\\w", "\\s", "\\b"].iter().any(|class| {
         text.split(class)

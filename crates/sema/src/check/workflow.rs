@@ -165,7 +165,7 @@ impl<'a> Checker<'a> {
             }
             let findings = graph::check_graph(&vertices, &node_indexes, 0);
             // A wrong edge is the cause of nodes that no path leads to.
-            let has_error = findings.iter().any(|finding| finding.severity == Severity::Error);
+            let has_error = findings.iter().any(|finding| finding.kind == FindingKind::UnknownNext);
             let findings =
                 findings.iter().filter(|finding| !has_error || finding.severity == Severity::Error);
             for finding in findings {

@@ -129,7 +129,7 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the diagnostic for another word in place of `where`, as in `when late with late = n > 3`.
+/// Returns the diagnostic for another word in place of `where`: `when late with late = n > 3`.
 /// `tokens` are the tokens before the one that was not expected. `None` without such a mistake.
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {

@@ -444,6 +444,12 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return diagnostic
             .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
     }
+    let after = rest[token_text.len()..].trim_start();
+    if matches!(token_text, "list" | "let") && after.starts_with(['<', '[']) {
+        let message = message!("a definition has no type: the type follows from its value");
+        let help = message!("write `{shown} NAME = …`");
+        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
+    }
     if terminals::statement_words().any(|word| word == token_text) {
         let message = message!("no `:` follows `{shown}`");
         let help = message!("write `{shown}` without the `:` after it");

@@ -20,7 +20,7 @@ impl ParseFailure<'_, '_> {
         self.route_in_other_order()
             .or_else(|| self.field_in_other_order())
             .or_else(|| self.arguments_after_metadata())
-            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index))
+            .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index + 1))
             .or_else(|| self.comma_before_clause())
     }
 
@@ -92,8 +92,10 @@ impl ParseFailure<'_, '_> {
         let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
         let is_complete = parts.iter().all(|(rank, tokens)| tokens.len() > 1 || *rank == 1);
         let (late, early) = Self::first_misplaced(&parts)?;
+        // The next route may be read as a part of this one.
+        let has_other = (start..self.cx.tokens.end).any(|index| self.text_of(index) == "route");
         // `priority` and `disabled` may be written in any order.
-        if !begins_at_start || !is_complete || !has(2) || !has(4) || parts[early].0 < 2 {
+        if has_other || !begins_at_start || !is_complete || !has(2) || !has(4) || parts[early].0 < 2 {
             return None;
         }
         let message = message!(
@@ -214,7 +216,10 @@ impl ParseFailure<'_, '_> {
             depth = depth.saturating_sub(usize::from(kind.opens_bracket()));
             depth == 0
         })?;
-        let name = open.checked_sub(1).filter(|name| self.text_of(name - 1) == "->")?;
+        let name = open.checked_sub(1)?;
+        if self.text_of(name.checked_sub(1)?) != "->" {
+            return None;
+        }
         let end = self.closing_bracket_or_end(self.token_index) + 1;
         let end = end.min(self.cx.tokens.end);
         let [target, metadata, arguments] =
@@ -323,6 +328,11 @@ impl ParseFailure<'_, '_> {
                 && touches(index)
                 && touches(index + 1)
         };
+        // In `-> ctx.vip ? a : b`, the dot belongs to a condition.
+        let is_conditional = (first..self.cx.tokens.end).any(|index| self.text_of(index) == "?");
+        if is_conditional {
+            return None;
+        }
         if !(is_declared || is_target) || !is_word(first) || !is_mark(self.token_index) {
             return None;
         }

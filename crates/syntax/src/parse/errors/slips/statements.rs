@@ -5,7 +5,6 @@ use super::super::super::context::unexpected_token;
 use super::super::super::{literal, shapes};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
-use crate::write::quote_string;
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -341,7 +340,7 @@ impl ParseFailure<'_, '_> {
         let end = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "{");
         let end = end.unwrap_or(self.cx.tokens.end);
         if end > self.token_index && self.kind_of(self.token_index) == Some(TokenKind::Word) {
-            let text = quote_string(self.source(self.token_index..end));
+            let text = format!("\"{}\"", self.source(self.token_index..end));
             let span = self.span_of_tokens(self.token_index..end);
             let help = message!("write `{before} {text}`");
             return Some(unexpected_token(span, message, help).likely_fix(span, text));
