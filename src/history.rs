@@ -233,6 +233,11 @@ impl HistoryPlan {
         }
     }
 
+    /// True if the texts of a private field are kept as hashes.
+    pub(crate) fn has_hashes(&self) -> bool {
+        !self.hashed.is_empty()
+    }
+
     /// Returns the path of the field that is the key. Empty text if all messages share one history.
     pub(crate) fn key_path(&self) -> String {
         self.key.as_ref().map(Slot::name).unwrap_or_default()

@@ -30,6 +30,9 @@ give one key to two threads at the same time.
 >>> rules.session(history=store).observe(call)
 >>> [(key, [message["tool"] for message in messages]) for key, messages in store.histories.items()]
 [('"ann', ['search'])]
+
+If the rules only compare a ``@private`` text with others, its hash is kept instead. The store then needs the attribute
+``hash_key``: 16 random bytes, as from ``secrets.token_bytes(16)``, which it keeps as long as the messages.
 """
 
 from __future__ import annotations

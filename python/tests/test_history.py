@@ -156,6 +156,32 @@ def test_a_store_in_python(tmp_path: Path) -> None:
     assert [message["decision"]["target"] for message in json.loads(file.read_text())] == targets
 
 
+def test_a_store_in_python_keeps_hashes_of_private_texts(tmp_path: Path) -> None:
+    rules = Rules.from_text("""
+        input { tool: string, card: string @private, now: datetime }
+        history keep 1d
+        route again when any p in history: p.card == card -> ask
+        default -> run
+    """)
+    with pytest.raises(RulecError, match="an attribute `hash_key`, 16 random bytes"):
+        rules.session(history=FileStore(tmp_path))
+
+    class KeyedStore(FileStore):
+        hash_key = b"0123456789abcdef"
+
+    message = {"tool": "pay", "card": "4000-1", "now": "2026-01-31T12:00:00Z"}
+    sessions = [rules.session(history=KeyedStore(tmp_path)) for _ in range(2)]
+    assert [session.decide_and_record(message).target for session in sessions] == ["run", "ask"]
+    [file] = tmp_path.iterdir()
+    assert "4000-1" not in file.read_text()
+
+    class ShortKey(FileStore):
+        hash_key = b"short"
+
+    with pytest.raises(RulecError, match="the `hash_key` of a store is 16 bytes"):
+        rules.session(history=ShortKey(tmp_path))
+
+
 def test_a_store_that_fails(tmp_path: Path) -> None:
     class Broken:
         @contextmanager

@@ -3,7 +3,7 @@
 use super::Rules;
 use super::decision::Decision;
 use super::set::RuleSet;
-use crate::history::{self, Past, RecordError, Store, StoreError, time_of_message};
+use crate::history::{self, HistoryPlan, Past, RecordError, Store, StoreError, time_of_message};
 use serde_json::Value as Json;
 
 impl RuleSet {
@@ -55,6 +55,12 @@ impl Rules {
     /// True if the rules have a `history` statement.
     pub fn has_history(&self) -> bool {
         self.rule_set().history_plan().is_some()
+    }
+
+    /// True if the history keeps the hashes of private texts. A store then needs a secret
+    /// [`HashKey`](crate::history::HashKey), which it keeps as long as the messages.
+    pub fn hashes_history(&self) -> bool {
+        self.rule_set().history_plan().is_some_and(HistoryPlan::has_hashes)
     }
 
     /// Returns the recorded messages that a decision about `message` can read as `history`. Empty

@@ -206,8 +206,8 @@ impl HttpClient {
     /// that the caller has. Returns `None` if the document still has this tag.
     ///
     /// # Errors
-    /// As [`HttpClient::send`]. A redirect is a [status](HttpFailure::Status) too, because redirects
-    /// are not followed.
+    /// As [`HttpClient::send`]. A redirect is a [status](HttpFailure::Status) too, because no
+    /// redirect is followed.
     pub async fn fetch(&self, request: &Request, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         let (url, started) = (self.check_url(request)?, Instant::now());
         let to_error = |failure| HttpError::new(request.label(), 1, started.elapsed(), failure);

@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PySlice;
 use pythonize::pythonize;
-use rulec::history::{self, Events, RecordError, Store, StoreError};
+use rulec::history::{self, Events, HashKey, RecordError, Store, StoreError};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
@@ -39,13 +39,17 @@ impl MemoryStore {
 /// A store that is a Python object. Its method `with_key` returns a context manager. The context
 /// manager provides the list of a key's recorded messages, and keeps the list as it is at the end
 /// of the `with` block.
-struct PythonStore(Py<PyAny>);
+struct PythonStore {
+    store: Py<PyAny>,
+    /// The key of the hashes that replace private texts.
+    hash_key: HashKey,
+}
 
 impl PythonStore {
     fn change(&self, py: Python<'_>, key: &str, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
-        let context = self.0.bind(py).call_method1(intern!(py, "with_key"), (key,))?;
+        let context = self.store.bind(py).call_method1(intern!(py, "with_key"), (key,))?;
         let messages = context.call_method0(intern!(py, "__enter__"))?;
-        let changed = change_messages(&messages, work);
+        let changed = change_messages(&messages, self.hash_key, work);
         let none = py.None();
         let exit = intern!(py, "__exit__");
         match &changed {
@@ -57,11 +61,15 @@ impl PythonStore {
 }
 
 /// Calls `work` with the messages in a Python list, and applies the changes of `work` to the list.
-fn change_messages(messages: &Bound<'_, PyAny>, work: &mut dyn FnMut(&mut Events)) -> PyResult<()> {
+fn change_messages(
+    messages: &Bound<'_, PyAny>,
+    hash_key: HashKey,
+    work: &mut dyn FnMut(&mut Events),
+) -> PyResult<()> {
     let Json::Array(elements) = tree(messages, "the history")? else {
         return Err(library_error("the context manager of `with_key` gives a list of dicts"));
     };
-    let mut events = Events::from_elements(elements);
+    let mut events = Events::from_elements(elements, hash_key);
     work(&mut events);
     let py = messages.py();
     messages.set_item(PySlice::full(py), pythonize(py, events.elements())?)
@@ -86,5 +94,20 @@ pub fn store_of(rules: &rulec::Rules, store: &Bound<'_, PyAny>) -> PyResult<Arc<
         let help = "give a `MemoryStore`, or an object with the method `with_key`";
         return Err(library_error(format!("{} keeps no messages; {help}", store.get_type())));
     }
-    Ok(Arc::new(PythonStore(store.clone().unbind())))
+    let hash_key = match store.getattr_opt(intern!(store.py(), "hash_key"))? {
+        Some(key) => read_hash_key(&key)?,
+        None if rules.hashes_history() => {
+            return Err(library_error(
+                "the rules keep hashes of private texts: give the store an attribute `hash_key`, 16 random bytes \
+                that it keeps as long as the messages, as from `secrets.token_bytes(16)`",
+            ));
+        }
+        None => HashKey::default(),
+    };
+    Ok(Arc::new(PythonStore { store: store.clone().unbind(), hash_key }))
+}
+
+fn read_hash_key(key: &Bound<'_, PyAny>) -> PyResult<HashKey> {
+    let bytes = key.extract::<[u8; 16]>();
+    bytes.map(HashKey::from_bytes).map_err(|_| library_error("the `hash_key` of a store is 16 bytes"))
 }
