@@ -1,6 +1,6 @@
-//! Warns about comparisons that are valid, but probably do not mean what their author wants.
-//! Examples are a list of words that should be found in the text, a domain that longer names end
-//! with too, an order of enumeration values, and elements that never equal the value.
+//! Warns about comparisons that are valid, but probably do not mean what their author wants. An
+//! example is a list of words that should be found in the text. Other examples are an order of
+//! enumeration values, and elements that never equal the value.
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;

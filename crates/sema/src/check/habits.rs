@@ -140,8 +140,8 @@ impl<'a> Checker<'a> {
         self.report(diagnostic.help(help).likely_fix(before.span.to(last.span), replacement))
     }
 
-    /// Reports `user.name != "ci" unless "root"`: a value alone after `unless`. The value is the part
-    /// at `index`. The help text repeats the last comparison before it.
+    /// Reports a value alone after `unless`, as in `user.name != "ci" unless "root"`. The value is
+    /// the part at `index`. The help text repeats the last comparison before it.
     fn report_text_after_unless(&mut self, parts: &'a [ast::Expr], index: usize) -> Checked<()> {
         let mut before = &parts[index - 1];
         while let ast::ExprKind::Logic(_, inner) = &before.kind
