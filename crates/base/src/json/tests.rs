@@ -79,7 +79,7 @@ fn refuses_with_a_place_and_a_remedy() {
         ("{\"文\": \"件\", x}", (Syntax, 1, 12, 15, "", "key is not a string at line 1, column 12; write keys in double quotes: `\"x\"`; a shell removes them unless the JSON is in single quotes, as in '{\"x\": …}'")),
         ("{“a”:1}", (Syntax, 1, 2, 1, "", "`“` is not a quote of JSON at line 1, column 2; write `\"`, the straight quote of the keyboard, on both sides")),
         ("[「a」]", (Syntax, 1, 2, 1, "[0]", "`「` is not a quote of JSON at line 1, column 2; write `\"`, the straight quote of the keyboard, on both sides")),
-        ("[1，2]", (Syntax, 1, 3, 2, "[0]", "`，` is not a mark of JSON at line 1, column 3; write the narrow mark: `,`, `:`, `{` or `[`")),
+        ("[1，2]", (Syntax, 1, 3, 2, "[1]", "`，` is not a mark of JSON at line 1, column 3; write the narrow mark: `,`, `:`, `{` or `[`")),
         ("[NaN]", (Syntax, 1, 2, 1, "[0]", "expected a JSON value, found `N` at line 1, column 2; the only words in JSON are `true`, `false` and `null`")),
         ("01", (Syntax, 1, 2, 1, "", "number is not in JSON notation at line 1, column 2; write the number as in `0.5`, `-12` or `1e3`")),
         ("{} {}", (Syntax, 1, 4, 3, "", "more text after the JSON value at line 1, column 4; send one value at a time")),

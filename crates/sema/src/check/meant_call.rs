@@ -135,7 +135,7 @@ mod tests {
             ("isString", &["x"], Some("(x as string) is present")),
             ("is_str", &["x"], Some("(x as string) is present")),
             ("isinstance", &["x", "int"], Some("(x as int) is present")),
-            ("is_array", &["x"], Some("(x as list) is present")),
+            ("is_array", &["x"], Some("(x as list<any>) is present")),
             ("is_admin", &["x"], None),
             ("isnan", &["x"], None),
         ] {

@@ -249,6 +249,10 @@ impl ParseFailure<'_, '_> {
         if !matches!(self.rule, Rule::list_statement | Rule::let_statement) {
             return None;
         }
+        // The module `habits` reports the type of a `let` after `:`.
+        if self.rule == Rule::let_statement && self.found_text == ":" {
+            return None;
+        }
         let start = self.cx.tokens.start;
         let is_part = |index: usize| {
             let is_mark = matches!(self.text_of(index), "[" | "]" | "<" | ">" | ":" | "." | "?" | "*");
