@@ -47,7 +47,8 @@ pub struct Keyed<'w, S> {
     scan: Option<S>,
     /// True if a route ignores case: then texts are scanned in lower case.
     folds: bool,
-    /// The posting list of literal `n` is `literal_ranks[literal_starts[n]..literal_starts[n + 1]]`.
+    /// The posting list of literal `n` is the part of `literal_ranks` from `literal_starts[n]` to
+    /// `literal_starts[n + 1]`.
     literal_starts: Vec<u32>,
     literal_ranks: Ranks,
     by_string: [HashMap<&'w str, Ranks>; 5],
