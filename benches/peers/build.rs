@@ -57,7 +57,7 @@ impl Code {
         }
         let _ = write!(
             self.functions,
-            "#[allow(unused_variables)]\n\
+            "#[allow(unused_variables, unused_parens)]\n\
              fn {name}(view: &View<'_>, finders: &[Finder<'static>], regexes: &[Regex]) -> Option<u32> {{\n\
              {body}    None\n}}\n"
         );

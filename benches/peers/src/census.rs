@@ -3,12 +3,11 @@
 //! minimum work of any index.
 
 use crate::engines::Sample;
-use crate::engines::keyed::{Candidates, automaton, oracle};
+use crate::engines::keyed::{Buffers, Candidates, automaton, oracle};
 use crate::mix::Mix;
 use crate::report::{Section, thousands};
 use crate::workload::random::Random;
 use crate::workload::{Message, Term, Workload};
-use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 
 /// Counts about one workload. `found`, `lead` and `candidates` are means per timed message, and
@@ -70,7 +69,7 @@ impl Census {
         let (literals, routes) = literals(workload);
         let scan = (!literals.is_empty()).then(|| automaton(&literals)).transpose()?;
         let oracle = oracle(workload)?;
-        let buffer = Cell::default();
+        let buffers = Buffers::default();
         let samples: Vec<&Sample> = mixes.iter().flat_map(|mix| &mix.samples).collect();
         let (mut found, mut lead, mut candidates) = (0, 0, [0; 3]);
         for sample in &samples {
@@ -81,14 +80,15 @@ impl Census {
                 found += hits.len();
                 lead += hits.iter().flat_map(|hit| &routes[*hit]).collect::<BTreeSet<_>>().len();
             }
-            let Candidates { by_literal, by_value, others, .. } = oracle.candidates(&sample.message, &buffer);
+            let Candidates { by_literal, by_value, others, .. } =
+                oracle.candidates(&sample.message, &buffers);
             for (sum, count) in candidates.iter_mut().zip([by_literal, by_value, others]) {
                 *sum += count;
             }
         }
         let mut random = Random::new(workload.shape.seed ^ 0xC0_47);
         let by_chance = (0..BY_CHANCE).map(|_| Message::random(workload, &mut random));
-        let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffer).hold).sum();
+        let hold: usize = by_chance.map(|message| oracle.candidates(&message, &buffers).hold).sum();
         let mean = |count: usize| count as f64 / samples.len().max(1) as f64;
         Ok(Census {
             literals: literals.len() as f64,

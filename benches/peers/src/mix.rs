@@ -3,10 +3,9 @@
 //! route.
 
 use crate::engines::Sample;
-use crate::engines::keyed::oracle;
+use crate::engines::keyed::{Buffers, oracle};
 use crate::workload::random::Random;
 use crate::workload::{Message, Workload};
-use std::cell::Cell;
 
 /// The position of the first route that matches a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,7 +56,7 @@ const ATTEMPTS: usize = 200;
 /// If too few messages of a mix are found.
 pub fn mixes(workload: &Workload, places: &[HitPosition], each: usize) -> Result<Vec<Mix>, String> {
     let oracle = oracle(workload)?;
-    let buffer = Cell::default();
+    let buffers = Buffers::default();
     let mut random = Random::new(workload.shape.seed.wrapping_mul(31) ^ 0x5EED);
     let mut mixes = Vec::new();
     for &place in places {
@@ -73,7 +72,7 @@ pub fn mixes(workload: &Workload, places: &[HitPosition], each: usize) -> Result
                 let route = &workload.routes[ranks.start + random.below(ranks.len())];
                 Message::satisfying(workload, route, &mut random)
             };
-            let first = oracle.first(&message, &buffer);
+            let first = oracle.first(&message, &buffers);
             let wanted = match first {
                 Some(rank) => ranks.contains(&(rank as usize)),
                 None => place == HitPosition::None,

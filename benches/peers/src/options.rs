@@ -20,7 +20,7 @@ pub struct Options {
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
     /// What the routes test, one set of tables each.
-    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,verbs")]
+    #[arg(long = "variant", value_delimiter = ',', default_value = "mixed,subset,verbs,plain")]
     pub variants: Vec<VariantName>,
     /// Density of rule words in a text, and how many rules share a word; one set of tables each.
     #[arg(long = "density", value_delimiter = ',', default_value = "rare,sparse,dense")]
@@ -79,6 +79,7 @@ pub enum VariantName {
     Subset,
     Context,
     Verbs,
+    Plain,
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -147,10 +147,11 @@ fn workload(
     }
 }
 
-/// Returns the kinds of words to measure: each density, and requests whose routes share verbs.
+/// Returns the kinds of words to measure: each density, and requests whose routes share verbs, and
+/// plain rules.
 fn kinds(densities: &[Density]) -> impl Iterator<Item = (&'static str, (Variant, Density))> {
     let mixed = densities.iter().map(|density| (density.name(), (Variant::Mixed, *density)));
-    mixed.chain([("verbs", (Variant::Verbs, Density::Rare))])
+    mixed.chain([("verbs", (Variant::Verbs, Density::Rare)), ("plain", (Variant::Plain, Density::Rare))])
 }
 
 /// Returns the table of times, with a row for each kind of words and number of literals.

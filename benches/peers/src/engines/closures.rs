@@ -6,7 +6,7 @@ use crate::view::View;
 use crate::workload::{Comparison, Route, Term, Words, Workload};
 use memchr::memmem::Finder;
 use regex::Regex;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 
 /// A condition on a message, as a closure.
 pub type Cond = Box<dyn Fn(&View<'_>) -> bool>;
@@ -14,6 +14,14 @@ pub type Cond = Box<dyn Fn(&View<'_>) -> bool>;
 /// The routes as conditions, in evaluation order.
 pub struct Closures {
     routes: Vec<Cond>,
+}
+
+/// When the regexes of a condition are compiled.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Regexes {
+    AtOnce,
+    /// At the first message that needs the regex. An index never needs most of its regexes.
+    AtFirstUse,
 }
 
 /// The order in which the terms of a route are evaluated.
@@ -36,16 +44,17 @@ pub fn build_cheap_first(workload: &Workload) -> Result<Box<dyn Engine + '_>, St
 
 impl Closures {
     pub fn new(routes: &[Route], order: Order) -> Closures {
-        Closures { routes: routes.iter().map(|route| conjunction(route, order)).collect() }
+        Closures { routes: routes.iter().map(|route| conjunction(route, order, Regexes::AtOnce)).collect() }
     }
 }
 
-fn conjunction(route: &Route, order: Order) -> Cond {
+/// Returns the closure of a route's condition.
+pub fn conjunction(route: &Route, order: Order, regexes: Regexes) -> Cond {
     let mut terms: Vec<&Term> = route.terms.iter().collect();
     if order == Order::CheapFirst {
         terms.sort_by_key(|term| term.cost());
     }
-    let mut conds: Vec<Cond> = terms.into_iter().map(condition).collect();
+    let mut conds: Vec<Cond> = terms.into_iter().map(|term| condition(term, regexes)).collect();
     // Separate closures for two and three terms avoid a loop; most routes fail at the first term.
     match conds.len() {
         2 => {
@@ -71,7 +80,7 @@ fn finder(word: &str) -> Finder<'static> {
     Finder::new(word.as_bytes()).into_owned()
 }
 
-fn condition(term: &Term) -> Cond {
+fn condition(term: &Term, regexes: Regexes) -> Cond {
     match term {
         Term::Contains { words, joined, fold } => {
             let mut finders: Vec<Finder<'static>> = words.iter().map(|word| finder(word)).collect();
@@ -118,8 +127,13 @@ fn condition(term: &Term) -> Cond {
             Box::new(move |view| *view.message.text == *wanted)
         }
         Term::Matches { pattern, .. } => {
-            let regex = Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"));
-            Box::new(move |view| regex.is_match(&view.message.text))
+            let compile = |pattern: &str| Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"));
+            if regexes == Regexes::AtOnce {
+                let regex = compile(pattern);
+                return Box::new(move |view| regex.is_match(&view.message.text));
+            }
+            let (pattern, regex) = (pattern.clone().into_boxed_str(), OnceCell::new());
+            Box::new(move |view| regex.get_or_init(|| compile(&pattern)).is_match(&view.message.text))
         }
         Term::Is(field, value) => {
             let (field, value) = (*field, value.clone().into_boxed_str());
@@ -147,7 +161,7 @@ fn condition(term: &Term) -> Cond {
         }
         Term::IsNew => Box::new(|view| view.is_new()),
         Term::Either(left, right) => {
-            let (left, right) = (condition(left), condition(right));
+            let (left, right) = (condition(left, regexes), condition(right, regexes));
             Box::new(move |view| left(view) || right(view))
         }
     }

@@ -4,6 +4,7 @@
 
 use super::Engine;
 use super::keyed::{Keyed, LiteralScan};
+use super::lines::KeyedLines;
 use crate::workload::Workload;
 use std::ffi::{CStr, c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::ptr;
@@ -61,6 +62,11 @@ pub struct Database {
 
 pub fn build(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
     Ok(Box::new(Keyed::new(workload, |literals| Database::new(literals, false))?))
+}
+
+/// Builds the prototype that decides lines of JSON.
+pub fn build_lines(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    Ok(Box::new(KeyedLines(Keyed::new(workload, |literals| Database::new(literals, false))?)))
 }
 
 impl Database {

@@ -1,22 +1,23 @@
-//! A textbook index prototype, generic over the literal scanner. Each route has one key that every
-//! matching message must contain. The posting list of a key has the ranks (evaluation positions) of
-//! the routes with this key. The prototype reads the posting lists of a message's keys, up to the
-//! best rank found so far, and evaluates each of these routes.
+//! A textbook index prototype, generic over the literal scanner. Each route has one key, or several
+//! keys of which every matching message must contain one. The posting list of a key has the ranks
+//! (evaluation positions) of the routes with this key. The prototype gathers the routes of a
+//! message's keys, sorts them by rank, and evaluates their closures up to the first that matches.
 //!
 //! With Hyperscan, the prototype shows what a fast text scan gains. With aho-corasick, the
 //! prototype is also the oracle that sorts messages into mixes, because its time does not grow with
 //! the number of routes.
 
+use super::closures::{Cond, Order, Regexes, conjunction};
 use super::{Engine, Ready, Sample};
 use crate::view::View;
-use crate::workload::{Comparison, Message, Number, Route, Term, Words, Workload};
+use crate::workload::route::{COUNTRY, PRODUCT};
+use crate::workload::{Comparison, Message, Number, Term, Words, Workload};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use foldhash::HashMap;
-use regex::Regex;
-use std::cell::{Cell, OnceCell};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
-/// Finds the literals that a text contains. The literals and the text are in lower case.
+/// Finds the literals that a text contains.
 pub trait LiteralScan {
     /// Calls `hit` with the index of each literal found, possibly more than once.
     fn scan(&self, text: &[u8], hit: &mut dyn FnMut(usize));
@@ -31,13 +32,25 @@ impl LiteralScan for AhoCorasick {
 /// Ranks of routes, in ascending order.
 type Ranks = Vec<u32>;
 
+/// Working memory that the next decision reuses.
+#[derive(Default)]
+pub struct Buffers {
+    lower: Cell<String>,
+    /// Ranks of the routes that the message's keys select.
+    selected: Cell<Ranks>,
+}
+
 /// The index over the routes: posting lists for each kind of key.
 pub struct Keyed<'w, S> {
-    routes: &'w [Route],
-    /// Regexes, compiled at their first use; most are never used.
-    regexes: Vec<OnceCell<Regex>>,
+    /// The conditions of the routes by rank. Most of their regexes are never used.
+    routes: Vec<Cond>,
     scan: Option<S>,
-    by_literal: Vec<Ranks>,
+    /// True if a route ignores case: then texts are scanned in lower case.
+    folds: bool,
+    /// The posting list of literal `n` is the part of `literal_ranks` from `literal_starts[n]` to
+    /// `literal_starts[n + 1]`.
+    literal_starts: Vec<u32>,
+    literal_ranks: Ranks,
     by_string: [HashMap<&'w str, Ranks>; 5],
     by_tag: HashMap<&'w str, Ranks>,
     by_text: HashMap<&'w str, Ranks>,
@@ -59,14 +72,13 @@ pub struct Candidates {
     pub hold: usize,
 }
 
-/// The key of a route: a part that each matching message must contain.
+/// A key of a route: a part that a message may contain.
 enum Key<'w> {
-    Literals(Vec<&'w str>),
-    Strings(usize, Vec<&'w str>),
+    Literal(&'w str),
+    String(usize, &'w str),
     Tag(&'w str),
     Text(&'w str),
     Threshold(Number, Comparison, f64),
-    None,
 }
 
 /// Builds the index with aho-corasick as the scanner.
@@ -90,160 +102,173 @@ impl<'w, S: LiteralScan> Keyed<'w, S> {
         workload: &'w Workload,
         scanner: impl FnOnce(&[String]) -> Result<S, String>,
     ) -> Result<Self, String> {
+        let routes = &workload.routes;
         let mut index = Keyed {
-            routes: &workload.routes,
-            regexes: workload.routes.iter().map(|_| OnceCell::new()).collect(),
+            routes: routes
+                .iter()
+                .map(|route| conjunction(route, Order::CheapFirst, Regexes::AtFirstUse))
+                .collect(),
             scan: None,
-            by_literal: Vec::new(),
+            folds: routes.iter().flat_map(|route| &route.terms).any(folds),
+            literal_starts: vec![0],
+            literal_ranks: Vec::new(),
             by_string: Default::default(),
             by_tag: HashMap::default(),
             by_text: HashMap::default(),
             by_threshold: Default::default(),
             rest: Vec::new(),
         };
-        let mut literals: HashMap<String, usize> = HashMap::default();
-        let mut hang = |index: &mut Self, word: &str, rank| {
-            let next = literals.len();
-            let at = *literals.entry(word.to_ascii_lowercase()).or_insert(next);
-            if at == next {
-                index.by_literal.push(Vec::new());
-            }
-            index.by_literal[at].push(rank);
-        };
-        for route in &workload.routes {
+        let (mut numbers, mut words): (HashMap<String, usize>, Vec<String>) = Default::default();
+        let mut by_literal: Vec<Ranks> = Vec::new();
+        for route in routes {
             let rank = route.rank;
-            let keys = route.terms.iter().map(key);
-            match keys.min_by_key(|key| worth(key, workload)).unwrap_or(Key::None) {
-                Key::Literals(words) => words.iter().for_each(|word| hang(&mut index, word, rank)),
-                Key::Strings(field, values) => {
-                    values
-                        .iter()
-                        .for_each(|value| index.by_string[field].entry(value).or_default().push(rank));
+            let choices = route.terms.iter().filter_map(keys);
+            let worth = |keys: &Vec<Key<'_>>| keys.iter().map(|key| worth(key, workload)).sum::<u64>();
+            let Some(keys) = choices.min_by_key(worth) else {
+                index.rest.push(rank);
+                continue;
+            };
+            for key in keys {
+                match key {
+                    Key::Literal(word) => {
+                        let word = if index.folds { word.to_ascii_lowercase() } else { word.to_owned() };
+                        let number = *numbers.entry(word).or_insert_with_key(|word| {
+                            words.push(word.clone());
+                            by_literal.push(Vec::new());
+                            words.len() - 1
+                        });
+                        by_literal[number].push(rank);
+                    }
+                    Key::String(field, value) => index.by_string[field].entry(value).or_default().push(rank),
+                    Key::Tag(tag) => index.by_tag.entry(tag).or_default().push(rank),
+                    Key::Text(text) => index.by_text.entry(text).or_default().push(rank),
+                    Key::Threshold(field, comparison, value) => {
+                        index.by_threshold[field as usize][comparison as usize].push((value, rank));
+                    }
                 }
-                Key::Tag(tag) => index.by_tag.entry(tag).or_default().push(rank),
-                Key::Text(text) => index.by_text.entry(text).or_default().push(rank),
-                Key::Threshold(field, comparison, value) => {
-                    index.by_threshold[field as usize][comparison as usize].push((value, rank));
-                }
-                Key::None => index.rest.push(rank),
             }
+        }
+        for ranks in by_literal {
+            index.literal_ranks.extend(ranks);
+            index.literal_starts.push(index.literal_ranks.len() as u32);
         }
         for [at_least, below] in &mut index.by_threshold {
             at_least.sort_by(|a, b| a.0.total_cmp(&b.0));
             below.sort_by(|a, b| b.0.total_cmp(&a.0));
         }
-        if !literals.is_empty() {
-            let mut words = vec![String::new(); literals.len()];
-            literals.into_iter().for_each(|(word, at)| words[at] = word);
+        if !words.is_empty() {
             index.scan = Some(scanner(&words)?);
         }
         Ok(index)
     }
 
     /// Returns the rank of the first route that matches the message; `None` if none matches.
-    pub fn first(&self, message: &Message, buffer: &Cell<String>) -> Option<u32> {
-        let view = View::new(message, buffer);
-        let mut best = u32::MAX;
-        let walk = |ranks: &[u32], best: &mut u32| {
-            for &rank in ranks {
-                if rank >= *best {
-                    break;
-                }
-                if self.holds(rank, &view) {
-                    *best = rank;
-                }
+    pub fn first(&self, message: &Message, buffers: &Buffers) -> Option<u32> {
+        let view = View::new(message, &buffers.lower);
+        let mut selected = buffers.selected.take();
+        selected.clear();
+        self.select_by_literal(&view, &mut selected);
+        self.select_by_value(&view, &mut selected);
+        selected.sort_unstable();
+        let matches = |rank: &u32| self.routes[*rank as usize](&view);
+        let mut best = selected.iter().copied().find(matches).unwrap_or(u32::MAX);
+        // Routes without a key, and those with a threshold only, may be many: they are not sorted.
+        let rest = self.rest.iter().copied().take_while(|rank| *rank < best);
+        best = rest.into_iter().find(matches).unwrap_or(best);
+        self.by_threshold(&view, |rank| {
+            if rank < best && matches(&rank) {
+                best = rank;
             }
-        };
-        for (field, lists) in self.by_string.iter().enumerate() {
-            if let Some(ranks) = lists.get(view.string(field)) {
-                walk(ranks, &mut best);
-            }
-        }
-        for tag in &message.tags {
-            if let Some(ranks) = self.by_tag.get(tag.as_str()) {
-                walk(ranks, &mut best);
-            }
-        }
-        if let Some(ranks) = self.by_text.get(message.text.as_str()) {
-            walk(ranks, &mut best);
-        }
-        walk(&self.rest, &mut best);
-        for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
-            let value = view.number(field);
-            let reached = at_least.iter().take_while(|(threshold, _)| value >= *threshold);
-            let under = below.iter().take_while(|(threshold, _)| value < *threshold);
-            for &(_, rank) in reached.chain(under) {
-                if rank < best && self.holds(rank, &view) {
-                    best = rank;
-                }
-            }
-        }
-        if let Some(scan) = &self.scan {
-            scan.scan(view.lower(), &mut |literal| walk(&self.by_literal[literal], &mut best));
-        }
+        });
+        buffers.selected.set(selected);
         view.done();
         (best != u32::MAX).then_some(best)
     }
 
-    /// Counts the routes that the keys in the message select, without stopping at the first match.
-    pub fn candidates(&self, message: &Message, buffer: &Cell<String>) -> Candidates {
-        let view = View::new(message, buffer);
-        let mut found = BTreeSet::new();
-        if let Some(scan) = &self.scan {
-            scan.scan(view.lower(), &mut |literal| found.extend(&self.by_literal[literal]));
-        }
-        let by_literal = found.len();
+    /// Adds the routes that the literals of the text select.
+    fn select_by_literal(&self, view: &View<'_>, selected: &mut Ranks) {
+        let Some(scan) = &self.scan else { return };
+        let text = if self.folds { view.lower() } else { view.text() };
+        scan.scan(text, &mut |literal| {
+            let [start, end] = [literal, literal + 1].map(|at| self.literal_starts[at] as usize);
+            selected.extend_from_slice(&self.literal_ranks[start..end]);
+        });
+    }
+
+    /// Adds the routes that the strings, the tags and the whole text select.
+    fn select_by_value(&self, view: &View<'_>, selected: &mut Ranks) {
         for (field, lists) in self.by_string.iter().enumerate() {
-            found.extend(lists.get(view.string(field)).into_iter().flatten());
+            selected.extend(lists.get(view.string(field)).into_iter().flatten());
         }
-        for tag in &message.tags {
-            found.extend(self.by_tag.get(tag.as_str()).into_iter().flatten());
+        for tag in &view.message.tags {
+            selected.extend(self.by_tag.get(tag.as_str()).into_iter().flatten());
         }
-        found.extend(self.by_text.get(message.text.as_str()).into_iter().flatten());
-        let by_value = found.len() - by_literal;
+        selected.extend(self.by_text.get(view.message.text.as_str()).into_iter().flatten());
+    }
+
+    /// Calls `select` with each route that a threshold selects.
+    fn by_threshold(&self, view: &View<'_>, mut select: impl FnMut(u32)) {
         for (field, [at_least, below]) in self.by_threshold.iter().enumerate() {
             let value = view.number(field);
-            found.extend(at_least.iter().filter(|(threshold, _)| value >= *threshold).map(|(_, rank)| rank));
-            found.extend(below.iter().filter(|(threshold, _)| value < *threshold).map(|(_, rank)| rank));
+            let reached = at_least.iter().take_while(|(threshold, _)| value >= *threshold);
+            let under = below.iter().take_while(|(threshold, _)| value < *threshold);
+            reached.chain(under).for_each(|(_, rank)| select(*rank));
         }
-        found.extend(&self.rest);
+    }
+
+    /// Counts the routes that the keys in the message select, without stopping at the first match.
+    pub fn candidates(&self, message: &Message, buffers: &Buffers) -> Candidates {
+        let view = View::new(message, &buffers.lower);
+        let mut selected = Vec::new();
+        let count = |selected: &Ranks| selected.iter().collect::<BTreeSet<_>>().len();
+        self.select_by_literal(&view, &mut selected);
+        let by_literal = count(&selected);
+        self.select_by_value(&view, &mut selected);
+        let by_value = count(&selected) - by_literal;
+        self.by_threshold(&view, |rank| selected.push(rank));
+        selected.extend(&self.rest);
+        let found: BTreeSet<u32> = selected.into_iter().collect();
         let others = found.len() - by_literal - by_value;
-        let hold = found.iter().filter(|rank| self.holds(**rank, &view)).count();
+        let hold = found.iter().filter(|rank| self.routes[**rank as usize](&view)).count();
         view.done();
         Candidates { by_literal, by_value, others, hold }
     }
+}
 
-    fn holds(&self, rank: u32, view: &View<'_>) -> bool {
-        let (terms, regex) = (&self.routes[rank as usize].terms, &self.regexes[rank as usize]);
-        let (fields, texts) = (|term: &&Term| term.cost() < 10, |term: &&Term| term.cost() >= 10);
-        terms.iter().filter(fields).all(|term| holds(term, view, regex))
-            && terms.iter().filter(texts).all(|term| holds(term, view, regex))
+/// True if the term ignores case.
+fn folds(term: &Term) -> bool {
+    match term {
+        Term::Contains { fold, .. } | Term::StartsWith { fold, .. } | Term::Matches { fold, .. } => *fold,
+        Term::Either(left, right) => folds(left) || folds(right),
+        _ => false,
     }
 }
 
-/// Returns the key of a term: a message contains the key if the term is true for the message.
-fn key(term: &Term) -> Key<'_> {
-    match term {
-        Term::Contains { words, joined: Words::All, .. } => Key::Literals(
-            words.iter().max_by_key(|word| word.len()).map(String::as_str).into_iter().collect(),
-        ),
-        Term::Contains { words, .. } => Key::Literals(words.iter().map(String::as_str).collect()),
-        Term::StartsWith { word, .. } => Key::Literals(vec![word]),
-        Term::Matches { literals, .. } => Key::Literals(literals.iter().map(String::as_str).collect()),
-        Term::Is(field, value) => Key::Strings(*field, vec![value]),
-        Term::OneOf(field, values) => Key::Strings(*field, values.iter().map(String::as_str).collect()),
-        Term::Tagged(tag) => Key::Tag(tag),
-        Term::Compare(field, comparison, value) => Key::Threshold(*field, *comparison, *value),
-        Term::TextIs(text) => Key::Text(text),
-        Term::Either(left, right) => match (key(left), key(right)) {
-            (Key::Literals(mut left), Key::Literals(right)) => {
-                left.extend(right);
-                Key::Literals(left)
-            }
-            _ => Key::None,
-        },
-        Term::Lacks(_) | Term::IsNot(..) | Term::IsNew => Key::None,
+/// Returns the keys of a term: a message contains one of the keys if the term is true for the
+/// message. `None` if there are no such keys.
+fn keys(term: &Term) -> Option<Vec<Key<'_>>> {
+    fn literals(words: &[String]) -> Vec<Key<'_>> {
+        words.iter().map(|word| Key::Literal(word)).collect()
     }
+    Some(match term {
+        Term::Contains { words, joined: Words::All, .. } => {
+            vec![Key::Literal(words.iter().max_by_key(|word| word.len())?)]
+        }
+        Term::Contains { words, .. } => literals(words),
+        Term::StartsWith { word, .. } => vec![Key::Literal(word)],
+        Term::Matches { literals: words, .. } => literals(words),
+        Term::Is(field, value) => vec![Key::String(*field, value)],
+        Term::OneOf(field, values) => values.iter().map(|value| Key::String(*field, value)).collect(),
+        Term::Tagged(tag) => vec![Key::Tag(tag)],
+        Term::Compare(field, comparison, value) => vec![Key::Threshold(*field, *comparison, *value)],
+        Term::TextIs(text) => vec![Key::Text(text)],
+        Term::Either(left, right) => {
+            let mut keys = self::keys(left)?;
+            keys.extend(self::keys(right)?);
+            keys
+        }
+        Term::Lacks(_) | Term::IsNot(..) | Term::IsNew => return None,
+    })
 }
 
 /// Estimates how many of a million messages contain the key. The rarest key of a route is used.
@@ -251,72 +276,35 @@ fn worth(key: &Key<'_>, workload: &Workload) -> u64 {
     let words = &workload.vocabulary;
     match key {
         // Two consecutive words are rare; the frequency of one word depends on the vocabulary size.
-        Key::Literals(found) => {
-            let rare = |word: &str| {
-                let found = 500_000.0 * workload.shape.density.words_in_text();
-                if word.contains(' ') || word.len() > 9 {
-                    10
-                } else {
-                    found as u64 / words.words.len() as u64
-                }
-            };
-            found.iter().map(|word| rare(word)).sum()
+        Key::Literal(word) if word.contains(' ') || word.len() > 9 => 10,
+        Key::Literal(_) => {
+            let found = 500_000.0 * workload.shape.density.words_in_text();
+            found as u64 / words.words.len() as u64
         }
-        Key::Strings(crate::workload::route::PRODUCT, values) => {
-            values.len() as u64 * 1_000_000 / words.products.len() as u64
-        }
-        Key::Strings(crate::workload::route::COUNTRY, values) => values.len() as u64 * 25_000,
-        Key::Strings(_, values) => values.len() as u64 * 100_000,
+        Key::String(PRODUCT, _) => 1_000_000 / words.products.len() as u64,
+        Key::String(COUNTRY, _) => 25_000,
+        Key::String(..) => 100_000,
         Key::Tag(_) => 2_000_000 / words.tags.len() as u64,
         Key::Text(_) => 0,
         Key::Threshold(field, Comparison::AtLeast, value) => ((1.0 - value / field.limit()) * 1e6) as u64,
         Key::Threshold(field, Comparison::Below, value) => (value / field.limit() * 1e6) as u64,
-        Key::None => u64::MAX,
-    }
-}
-
-/// True if the term matches the message. At large sizes, this plain definition is the oracle for
-/// all engines.
-fn holds(term: &Term, view: &View<'_>, regex: &OnceCell<Regex>) -> bool {
-    let text = view.message.text.as_str();
-    let has = |word: &String, fold: bool| {
-        memchr::memmem::find(if fold { view.lower() } else { view.text() }, word.as_bytes()).is_some()
-    };
-    match term {
-        Term::Contains { words, joined: Words::Any, fold } => words.iter().any(|word| has(word, *fold)),
-        Term::Contains { words, joined: Words::All, fold } => words.iter().all(|word| has(word, *fold)),
-        Term::Lacks(word) => !has(word, false),
-        Term::StartsWith { word, fold: false } => text.starts_with(word),
-        Term::StartsWith { word, fold: true } => view.lower().starts_with(word.as_bytes()),
-        Term::TextIs(wanted) => text == wanted,
-        Term::Matches { pattern, .. } => {
-            regex.get_or_init(|| Regex::new(pattern).unwrap_or_else(|error| panic!("{error}"))).is_match(text)
-        }
-        Term::Is(field, value) => view.string(*field) == value,
-        Term::IsNot(field, value) => !view.string(*field).is_empty() && view.string(*field) != value,
-        Term::OneOf(field, values) => values.iter().any(|value| value == view.string(*field)),
-        Term::Compare(field, Comparison::AtLeast, value) => view.number(*field as usize) >= *value,
-        Term::Compare(field, Comparison::Below, value) => view.number(*field as usize) < *value,
-        Term::Tagged(tag) => view.tagged(tag),
-        Term::IsNew => view.is_new(),
-        Term::Either(left, right) => holds(left, view, regex) || holds(right, view, regex),
     }
 }
 
 impl<S: LiteralScan> Engine for Keyed<'_, S> {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
-        Box::new(Probe { index: self, samples, buffer: Cell::default() })
+        Box::new(Probe { index: self, samples, buffers: Buffers::default() })
     }
 }
 
 struct Probe<'e, 'w, S> {
     index: &'e Keyed<'w, S>,
     samples: &'e [Sample],
-    buffer: Cell<String>,
+    buffers: Buffers,
 }
 
 impl<S: LiteralScan> Ready for Probe<'_, '_, S> {
     fn decide(&mut self, at: usize) -> Option<u32> {
-        self.index.first(&self.samples[at].message, &self.buffer)
+        self.index.first(&self.samples[at].message, &self.buffers)
     }
 }

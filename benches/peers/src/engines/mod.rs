@@ -6,6 +6,7 @@ pub mod conditions;
 #[cfg(feature = "hyperscan")]
 pub mod hyperscan;
 pub mod keyed;
+pub mod lines;
 pub mod rhai;
 pub mod rulec;
 pub mod straight;
@@ -80,7 +81,10 @@ pub fn all() -> Vec<Column> {
         column("proto-aho-corasick", keyed::build, 100_000),
     ];
     #[cfg(feature = "hyperscan")]
-    columns.push(column("proto-hyperscan", hyperscan::build, 100_000));
+    columns.extend([
+        column("proto-hyperscan", hyperscan::build, 100_000),
+        column("proto-hyperscan-lines", hyperscan::build_lines, 100_000),
+    ]);
     columns.extend(rulec::columns());
     columns
 }

@@ -1,5 +1,6 @@
 //! rulec itself, through its public API only: with default settings, and with each of its engines.
 
+use super::lines::RulecLines;
 use super::{Column, Engine, Ready, Sample};
 use crate::workload::{Shape, Workload};
 use ::rulec::{Indexing, PreparedMessage, Rules, Session, Tier};
@@ -52,6 +53,11 @@ impl Way {
     }
 }
 
+/// Builds the default configuration, which decides lines of JSON.
+fn build_lines(workload: &Workload) -> Result<Box<dyn Engine + '_>, String> {
+    Ok(Box::new(RulecLines(DEFAULT.decider(&compile(workload)?)?)))
+}
+
 /// Returns a table column for each configuration of rulec.
 pub fn columns() -> Vec<Column> {
     vec![
@@ -59,6 +65,7 @@ pub fn columns() -> Vec<Column> {
         Column { name: JIT.name, build: |workload| JIT.build(workload), most: JIT.most },
         Column { name: INDEX.name, build: |workload| INDEX.build(workload), most: INDEX.most },
         Column { name: DEFAULT.name, build: |workload| DEFAULT.build(workload), most: DEFAULT.most },
+        Column { name: "rulec-lines", build: build_lines, most: DEFAULT.most },
     ]
 }
 
@@ -104,6 +111,12 @@ pub struct Decider {
     warms: bool,
 }
 
+impl Decider {
+    pub fn session(&self) -> Session {
+        self.rules.session()
+    }
+}
+
 impl Engine for Decider {
     fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
         let records = samples.iter().map(|sample| self.rules.prepare(&sample.json)).collect();
@@ -147,16 +160,21 @@ impl Ready for Prepared<'_> {
     }
 
     fn warm(&mut self, messages: usize) {
-        if !self.warms {
-            return;
+        if self.warms {
+            warm(|from, count| self.batch(from % messages, count, messages));
         }
-        let start = Instant::now();
-        let mut left = WARM;
-        while left > 0 && start.elapsed() < WARMING {
-            let count = left.min(16);
-            self.batch((WARM - left) % messages, count, messages);
-            left -= count;
-        }
-        std::thread::sleep(COMPILING);
     }
+}
+
+/// Decides until the engine reaches full speed. `decide` gets the index of the first message and
+/// the number of messages.
+pub fn warm(mut decide: impl FnMut(usize, usize)) {
+    let start = Instant::now();
+    let mut left = WARM;
+    while left > 0 && start.elapsed() < WARMING {
+        let count = left.min(16);
+        decide(WARM - left, count);
+        left -= count;
+    }
+    std::thread::sleep(COMPILING);
 }

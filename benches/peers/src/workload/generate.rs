@@ -11,8 +11,8 @@ use super::random::Random;
 use super::route::{
     CHANNEL, COUNTRY, Comparison, ERROR, INPUT, Number, PRESENT, PRODUCT, ROLE, Route, Term, Words,
 };
-use super::verbs;
 use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary};
+use super::{plain, verbs};
 use std::fmt::Write;
 
 /// The kinds of tests that the routes have.
@@ -27,23 +27,26 @@ pub enum Variant {
     /// Routes that test for requests: a verb that many routes share, with a word specific to the
     /// route; see the module `verbs`.
     Verbs,
+    /// Routes with a rare word or tag and a few fields; see the module `plain`.
+    Plain,
 }
 
 impl Variant {
-    pub const ALL: [Variant; 4] = [Variant::Mixed, Variant::Subset, Variant::Context, Variant::Verbs];
+    pub const ALL: [Variant; 5] =
+        [Variant::Mixed, Variant::Subset, Variant::Context, Variant::Verbs, Variant::Plain];
 
     pub fn name(self) -> &'static str {
-        ["mixed", "subset", "context", "verbs"][self as usize]
+        ["mixed", "subset", "context", "verbs", "plain"][self as usize]
     }
 
     /// Returns the word densities that lead to different rules for this variant.
     pub fn densities(self) -> &'static [Density] {
-        if self == Variant::Verbs { &[Density::Rare] } else { &Density::ALL }
+        if matches!(self, Variant::Verbs | Variant::Plain) { &[Density::Rare] } else { &Density::ALL }
     }
 
     /// True if routes of this variant also test lists and floats.
     fn is_whole(self) -> bool {
-        matches!(self, Variant::Mixed | Variant::Verbs)
+        matches!(self, Variant::Mixed | Variant::Verbs | Variant::Plain)
     }
 }
 
@@ -54,7 +57,7 @@ pub struct Shape {
     pub variant: Variant,
     pub density: Density,
     /// Percentage of routes that have only ranges and negations, so that an index has no key for
-    /// them.
+    /// them. `plain` ignores it.
     pub no_key: usize,
     pub seed: u64,
 }
@@ -69,7 +72,7 @@ impl Shape {
     /// Returns the name for workloads with these parameters, whatever their number of routes.
     pub fn name(&self) -> String {
         match self.variant {
-            Variant::Verbs => self.variant.name().to_owned(),
+            Variant::Verbs | Variant::Plain => self.variant.name().to_owned(),
             variant => format!("{}, {}", variant.name(), self.density.name()),
         }
     }
@@ -94,6 +97,7 @@ impl Workload {
         let mut random = Random::new(shape.seed ^ (shape.routes as u64) << 8 ^ shape.variant as u64);
         let vocabulary = match shape.variant {
             Variant::Verbs => verbs::vocabulary(shape.routes, &mut random),
+            Variant::Plain => plain::vocabulary(shape.routes, &mut random),
             _ => Vocabulary::new(shape.routes, shape.density, &mut random),
         };
         let mut maker = Maker { shape, vocabulary: &vocabulary, random };
@@ -132,6 +136,10 @@ impl Maker<'_> {
         // routes.
         let class = (0.3 + rank as f64 * 0.618_033_988_749_895).fract() * 100.0;
         let priority = (10 - rank * 11 / self.shape.routes.max(1)) as i64 * 10;
+        if self.shape.variant == Variant::Plain {
+            let (terms, _) = plain::terms(self.vocabulary, &mut self.random);
+            return Route { rank: rank as u32, priority, terms };
+        }
         let count = 2 + self.random.below(if self.shape.variant == Variant::Verbs { 2 } else { 3 });
         let mut wanted = (HOLDING / self.shape.routes as f64).min(0.3);
         let mut terms = Vec::with_capacity(count);

@@ -31,6 +31,9 @@ impl Message {
 
     /// Generates a message of the workload.
     pub fn random(workload: &Workload, random: &mut Random) -> Message {
+        if workload.shape.variant == Variant::Plain {
+            return super::plain::message(workload, random);
+        }
         let chinese = random.chance(30);
         let text = match workload.shape.variant {
             Variant::Verbs => super::verbs::text(random, chinese),
@@ -95,7 +98,7 @@ impl Message {
                 }
             }
             Term::TextIs(wanted) => self.text.clone_from(wanted),
-            Term::Either(left, right) if term.is_search() => {
+            Term::Either(left, right) if left.is_search() || right.is_search() => {
                 self.plant(if random.chance(50) { left } else { right }, random);
             }
             _ => {}

@@ -7,6 +7,7 @@
 pub mod detection;
 pub mod generate;
 pub mod message;
+pub mod plain;
 #[path = "../../../../tests/support/random.rs"]
 pub mod random;
 pub mod route;

@@ -17,7 +17,7 @@ use super::random::Random;
 use super::route::{Term, Words};
 use super::vocabulary::{Density, Language, Vocabulary, distinct};
 
-const VERBS: &[&str] = &[
+pub(super) const VERBS: &[&str] = &[
     "archive", "assign", "audit", "backup", "block", "book", "cancel", "clone", "compare", "convert",
     "deploy", "draft", "drain", "encrypt", "escalate", "export", "fetch", "flag", "freeze", "import",
     "inspect", "label", "launch", "list", "lock", "merge", "migrate", "monitor", "mute", "patch", "pause",
@@ -30,11 +30,11 @@ const FILLERS: &[&str] = &[
     "please", "the", "for", "me", "our", "and", "then", "again", "today", "all", "of", "it", "in", "two",
     "with", "at", "noon", "could", "you", "before", "lunch", "new", "old", "next", "team",
 ];
-const CHINESE_VERBS: &[&str] = &[
+pub(super) const CHINESE_VERBS: &[&str] = &[
     "部署", "重启", "导出", "归档", "合并", "迁移", "监控", "冻结", "续订", "打印", "发布", "恢复", "审核",
     "锁定", "升级", "备份",
 ];
-const CHINESE_NOUNS: &[&str] = &[
+pub(super) const CHINESE_NOUNS: &[&str] = &[
     "报表", "服务", "订单", "账号", "工单", "密钥", "任务", "页面", "分组", "集群", "镜像", "证书", "网关",
     "队列", "仓库", "主机", "模板", "日志",
 ];

@@ -166,7 +166,7 @@ impl Language {
         parts.collect::<String>() + random.pick(codas)
     }
 
-    fn chinese(&self, random: &mut Random, length: usize) -> String {
+    pub(super) fn chinese(&self, random: &mut Random, length: usize) -> String {
         (0..length).map(|_| self.chinese[random.below(self.chinese.len())]).collect()
     }
 }

@@ -1,0 +1,129 @@
+//! From a line of JSON to the answer: rulec's own reader against `serde_json`, which reads the line
+//! into structs for the index prototype.
+
+use super::keyed::{Buffers, Keyed, LiteralScan};
+use super::rulec::Decider;
+use super::{Engine, Ready, Sample};
+use crate::workload::route::{CHANNEL, COUNTRY, ERROR, PRODUCT, ROLE};
+use crate::workload::{Message, Number};
+use ::rulec::Session;
+use rulec_eval::decision::Chosen;
+use serde::Deserialize;
+
+/// A message as a Rust program would declare it for its JSON.
+#[derive(Deserialize)]
+struct Line {
+    text: String,
+    ctx: Context,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    message_count: i64,
+    channel: String,
+    score: Option<f64>,
+    is_new: Option<bool>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    user: User,
+    #[serde(default)]
+    order: Order,
+    last_error: Option<LastError>,
+}
+
+#[derive(Default, Deserialize)]
+struct User {
+    #[serde(default)]
+    role: String,
+    age_days: Option<i64>,
+    #[serde(default)]
+    country: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Order {
+    total: Option<i64>,
+    items: Option<i64>,
+    #[serde(default)]
+    product: String,
+}
+
+#[derive(Deserialize)]
+struct LastError {
+    r#type: String,
+}
+
+impl From<Line> for Message {
+    fn from(Line { text, ctx }: Line) -> Message {
+        let mut message = Message::of_text(text);
+        message.strings[ROLE] = ctx.user.role;
+        message.strings[CHANNEL] = ctx.channel;
+        message.strings[COUNTRY] = ctx.user.country;
+        message.strings[PRODUCT] = ctx.order.product;
+        message.strings[ERROR] = ctx.last_error.map(|error| error.r#type).unwrap_or_default();
+        let integer = |value: Option<i64>| value.map_or(f64::NAN, |value| value as f64);
+        message.numbers[Number::MessageCount as usize] = ctx.message_count as f64;
+        message.numbers[Number::AgeDays as usize] = integer(ctx.user.age_days);
+        message.numbers[Number::Total as usize] = integer(ctx.order.total);
+        message.numbers[Number::Items as usize] = integer(ctx.order.items);
+        message.numbers[Number::Score as usize] = ctx.score.unwrap_or(f64::NAN);
+        message.tags = ctx.tags;
+        message.is_new = ctx.is_new;
+        message
+    }
+}
+
+/// Returns the messages as lines of JSON.
+fn lines(samples: &[Sample]) -> Vec<String> {
+    samples.iter().map(|sample| sample.json.to_string()).collect()
+}
+
+/// The index prototype with `serde_json` before it.
+pub struct KeyedLines<'w, S>(pub Keyed<'w, S>);
+
+impl<S: LiteralScan> Engine for KeyedLines<'_, S> {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        Box::new(ParsedLines { index: &self.0, lines: lines(samples), buffers: Buffers::default() })
+    }
+}
+
+struct ParsedLines<'e, 'w, S> {
+    index: &'e Keyed<'w, S>,
+    lines: Vec<String>,
+    buffers: Buffers,
+}
+
+impl<S: LiteralScan> Ready for ParsedLines<'_, '_, S> {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        let line: Line = serde_json::from_str(&self.lines[at]).ok()?;
+        self.index.first(&line.into(), &self.buffers)
+    }
+}
+
+/// rulec with its default settings, from lines of JSON.
+pub struct RulecLines(pub Decider);
+
+impl Engine for RulecLines {
+    fn ready<'e>(&'e self, samples: &'e [Sample]) -> Box<dyn Ready + 'e> {
+        Box::new(DecidedLines { session: self.0.session(), lines: lines(samples) })
+    }
+}
+
+struct DecidedLines {
+    session: Session,
+    lines: Vec<String>,
+}
+
+impl Ready for DecidedLines {
+    fn decide(&mut self, at: usize) -> Option<u32> {
+        match self.session.decide_line(self.lines[at].as_bytes()).ok()?.statement()? {
+            Chosen::Rule(rule) => Some(rule.index() as u32),
+            Chosen::Default(_) => None,
+        }
+    }
+
+    fn warm(&mut self, messages: usize) {
+        super::rulec::warm(|from, count| self.batch(from % messages, count, messages));
+    }
+}
