@@ -20,6 +20,7 @@
 
 mod error;
 mod exact;
+mod syntax_error;
 
 use crate::decimal::Decimal;
 use std::fmt;

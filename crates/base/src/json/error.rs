@@ -4,6 +4,7 @@ use crate::message;
 use serde_json::Value;
 use thiserror::Error;
 
+use super::syntax_error::describe_syntax_error;
 use super::{MAX_BYTES, MAX_DEPTH, MAX_OBJECTS};
 use crate::diag::{Code, Language, Message};
 
@@ -404,97 +405,4 @@ fn number_start(text: &str, offset: usize) -> usize {
     let prefix = text.as_bytes().get(..offset).unwrap_or_default();
     let is_number_byte = |b: &&u8| b.is_ascii_digit() || matches!(b, b'+' | b'-' | b'.' | b'e' | b'E');
     offset - prefix.iter().rev().take_while(is_number_byte).count()
-}
-
-/// Returns the message and the remedy for a syntax error at byte `offset`. `original` is the
-/// message of `serde_json` without the position. If no remedy is known, the remedy is empty.
-fn describe_syntax_error(text: &str, offset: usize, original: &str) -> (Message, Message) {
-    // `serde_json` may stop inside a character.
-    let start = (0..=offset.min(text.len())).rev().find(|start| text.is_char_boundary(*start)).unwrap_or(0);
-    let next_char = text[start..].chars().next();
-    let word: String = text[start..]
-        .chars()
-        .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
-        .take(20)
-        .collect();
-    let (message, help) = match (original, next_char) {
-        _ if text.trim().is_empty() => {
-            (message!("the text is empty, expected a JSON value"), Message::default())
-        }
-        ("expected value", Some('\u{feff}')) => (
-            message!("unexpected byte order mark"),
-            message!("save or send the text without the byte order mark"),
-        ),
-        ("expected value" | "key must be a string", Some('\'')) => {
-            (message!("unexpected single quote"), message!("JSON strings and keys take double quotes"))
-        }
-        (_, Some(quote)) if "“”„‟‘’«»「」＂".contains(quote) => (
-            message!("`{quote}` is not a quote of JSON"),
-            message!("write `\"`, the straight quote of the keyboard, on both sides"),
-        ),
-        (_, Some(mark)) if "，：｛｝［］".contains(mark) => (
-            message!("`{mark}` is not a mark of JSON"),
-            message!("write the narrow mark: `,`, `:`, `{{` or `[`"),
-        ),
-        ("key must be a string", Some(first)) if first.is_alphabetic() || first == '_' => (
-            message!("key is not a string"),
-            message!(
-                "write keys in double quotes: `\"{word}\"`; a shell removes them unless the JSON is in single \
-                quotes, as in '{{\"{word}\": …}}'"
-            ),
-        ),
-        ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
-            message!("expected a JSON value"),
-            message!("the only words in JSON are `true`, `false` and `null`"),
-        ),
-        ("expected value" | "key must be a string", Some('/' | '#')) => {
-            (message!("expected a JSON value"), message!("remove the comment; JSON has none"))
-        }
-        ("expected value", Some(first)) if first.is_alphabetic() => {
-            (message!("expected a JSON value"), message!("write a text in double quotes: `\"{word}\"`"))
-        }
-        ("expected value" | "expected ident", _) => (message!("expected a JSON value"), Message::default()),
-        ("EOF while parsing a list", _) => {
-            (message!("the text ends inside a list"), message!("close it with `]`"))
-        }
-        ("EOF while parsing an object", _) => {
-            (message!("the text ends inside an object"), message!("close it with `}}`"))
-        }
-        ("EOF while parsing a string", _) => {
-            (message!("the text ends inside a string"), message!("close it with a double quote"))
-        }
-        ("EOF while parsing a value", _) => {
-            (message!("the text ends where a value is expected"), Message::default())
-        }
-        ("trailing comma", _) => (message!("comma after the last element"), message!("remove the comma")),
-        ("trailing characters", _) => {
-            (message!("more text after the JSON value"), message!("send one value at a time"))
-        }
-        ("key must be a string", _) => {
-            (message!("key is not a string"), message!("write keys in double quotes"))
-        }
-        ("invalid escape", _) => {
-            (message!("unknown escape in a string"), message!("write `\\\\` for a backslash"))
-        }
-        ("invalid number", _) => (
-            message!("number is not in JSON notation"),
-            message!("write the number as in `0.5`, `-12` or `1e3`"),
-        ),
-        ("lone leading surrogate in hex escape" | "unexpected end of hex escape", _) => (
-            message!("half of a surrogate pair in a string"),
-            message!("write both halves, as in `\\ud83d\\ude00`, or the character"),
-        ),
-        (control, _) if control.starts_with("control character") => (
-            message!("raw control character in a string"),
-            message!("write `\\n` for a line break, `\\t` for a tab, else `\\u00XX`"),
-        ),
-        (other, _) => (Message::verbatim(other), Message::default()),
-    };
-    let message = match next_char {
-        Some(c) if message.starts_with("expected") && !c.is_whitespace() && !c.is_control() => {
-            message!("{message}, found `{c}`")
-        }
-        _ => message,
-    };
-    (message, help)
 }
