@@ -44,7 +44,7 @@ impl<'a> Checker<'a> {
                 *table.get_or_insert_with(|| self.new_table(TableKind::Flows, FLOWS_TABLE, name.span, ""));
             let trigger = match &flow.trigger {
                 ast::Trigger::Keyword { matching, patterns: list, case } => self
-                    .match_mode((matching, &*list), *case, statement.span.file)
+                    .match_mode((matching, list), *case, statement.span.file)
                     .and_then(|mode| self.lower_keyword_flow(table, flow, (mode, list), &mut patterns))
                     .map(|()| Trigger::Keyword),
                 ast::Trigger::Intent { examples, keywords } => {
