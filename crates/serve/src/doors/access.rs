@@ -235,7 +235,7 @@ impl Check<'_> {
 
     /// Decides whether the request may pass.
     pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<Decided, Problem> {
-        decide(app, admitted, &*self.to_message()?).await
+        decide(app, admitted, &self.to_message()?).await
     }
 }
 

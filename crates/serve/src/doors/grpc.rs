@@ -32,7 +32,7 @@ use tonic::server::NamedService;
 use tonic::{Code, Status};
 
 /// The messages and servers that the build script makes from the `.proto` files.
-#[allow(missing_docs, clippy::all, reason = "generated")]
+#[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 mod pb {
     include!(concat!(env!("OUT_DIR"), "/server/all.rs"));
 }

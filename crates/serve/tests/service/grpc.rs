@@ -22,7 +22,7 @@ use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
 use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 /// Clients that the build script makes for the tests.
-#[allow(clippy::all, dead_code, reason = "generated")]
+#[allow(clippy::all, clippy::pedantic, dead_code, reason = "generated")]
 pub(super) mod pb {
     include!(concat!(env!("OUT_DIR"), "/client/all.rs"));
 }

@@ -52,7 +52,8 @@ async fn both_doors_decide_alike() {
     let service = start(ACCESS).await;
     let mut client = client(&service);
     let host = service.url.trim_start_matches("http://").to_owned();
-    let requests: [(&str, &str, &[(&str, &str)]); 13] = [
+    type Headers = [(&'static str, &'static str)];
+    let requests: [(&str, &str, &Headers); 13] = [
         ("GET", "/public/a?b=c", &[("x-team", "a")]),
         ("POST", "/public/a", &[("x-team", "a")]),
         ("GET", "/private", &[("x-team", "a")]),

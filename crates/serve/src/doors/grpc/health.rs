@@ -78,7 +78,7 @@ mod tests {
     async fn a_watch_ends_with_the_service() {
         let stop = watch::Sender::new(false);
         let watched = all(true, stop.subscribe());
-        let (watched, ()) = tokio::join!(watched, async { drop(stop.send(true)) });
+        let (watched, ()) = tokio::join!(watched, async { stop.send(true).expect("it is watched") });
         assert_eq!(watched, [ServingStatus::Serving, ServingStatus::NotServing]);
         assert_eq!(all(true, stop.subscribe()).await, [ServingStatus::NotServing]);
         assert_eq!(all(false, stop.subscribe()).await, [ServingStatus::ServiceUnknown]);
