@@ -197,7 +197,7 @@ impl<'p> Past<'p> {
         if !self.is_history(list) || !field_path(summed, var.id, &mut path) || self.reads_field(&path) {
             return;
         }
-        if !conjuncts(body).all(|part| self.may_select_current(part, var.id, &rule.condition)) {
+        if !body.conjuncts().iter().all(|part| self.may_select_current(part, var.id, &rule.condition)) {
             return;
         }
         let field = path.iter().map(|name| &**name).collect::<Vec<_>>().join(".");
@@ -218,7 +218,7 @@ impl<'p> Past<'p> {
         if !field_path(field, element, &mut path) {
             return true;
         }
-        conjuncts(condition).any(|part| {
+        condition.conjuncts().iter().any(|part| {
             required_value(part).is_some_and(|(field, value)| {
                 let ExprKind::Slot(slot) = without_reads(field).kind else { return false };
                 let slot = &self.program.slots[slot.index()];
@@ -265,14 +265,6 @@ fn without_reads(mut value: &Expr) -> &Expr {
         value = inner;
     }
     value
-}
-
-/// Returns the conditions that `and` joins, or the condition itself.
-fn conjuncts(cond: &Cond) -> impl Iterator<Item = &Cond> {
-    match &cond.kind {
-        CondKind::And(parts) => parts.iter(),
-        _ => std::slice::from_ref(cond).iter(),
-    }
 }
 
 /// Returns a value and the constant that it must be equal to, if this is the whole condition.

@@ -172,6 +172,22 @@ impl HttpClient {
         if let Some(body) = &request.body {
             call = call.body(body.clone());
         }
+        let (response, bytes) = self.receive(request, call, deadline, timeout_failure, sink).await?;
+        let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
+        let is_json = content_type.is_some_and(is_json_type);
+        Ok((response.status().as_u16(), is_json, Body::parse_body(content_type, &bytes)))
+    }
+
+    /// Sends a call, and receives a successful response with its body. `deadline`,
+    /// `timeout_failure` and `sink` are as for [`HttpClient::send_once`].
+    async fn receive(
+        &self,
+        request: &Request,
+        call: reqwest::RequestBuilder,
+        deadline: Instant,
+        timeout_failure: HttpFailure,
+        sink: &mut BodySink<'_>,
+    ) -> Result<(reqwest::Response, Vec<u8>), AttemptFailure> {
         let Ok(response) = timeout_at(deadline, call.send()).await else {
             return Err(timeout_failure.into());
         };
@@ -194,14 +210,14 @@ impl HttpClient {
         if !read_result.map_err(|_| timeout_failure)?.map_err(to_failure)? {
             return Err(HttpFailure::BodyTooLarge { limit }.into());
         }
-        refuse_encoding(&response)?;
-        let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
-        let is_json = content_type.is_some_and(is_json_type);
-        Ok((status.as_u16(), is_json, Body::parse_body(content_type, &bytes)))
+        if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
+        {
+            let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
+            return Err(HttpFailure::UnknownEncoding { encoding: truncate_for_error(&encoding) }.into());
+        }
+        Ok((response, bytes))
     }
-}
 
-impl HttpClient {
     /// Fetches a document by one attempt, without retries. `tag` is the entity tag of the version
     /// that the caller has. Returns `None` if the document still has this tag.
     ///
@@ -210,46 +226,25 @@ impl HttpClient {
     /// redirect is followed.
     pub async fn fetch(&self, request: &Request, tag: Option<&str>) -> Result<Option<Document>, HttpError> {
         let (url, started) = (self.check_url(request)?, Instant::now());
-        let to_error = |failure| HttpError::new(request.label(), 1, started.elapsed(), failure);
         let (time, overall) = self.limits.time_for_attempt(Duration::ZERO);
-        let late = || to_error(HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall });
+        let timeout_failure = HttpFailure::Timeout { limit: self.limits.applied_limit(overall), overall };
         let mut call = self.client.get(url).headers(request.headers.clone());
         if let Some(tag) = tag {
             call = call.header(IF_NONE_MATCH, tag);
         }
-        let deadline = started + time;
-        let response = timeout_at(deadline, call.send()).await.map_err(|_| late())?;
-        let mut response = response.map_err(|error| to_error(to_failure(error)))?;
-        let (status, mut bytes) = (response.status(), Vec::new());
-        if status == StatusCode::NOT_MODIFIED && tag.is_some() {
-            return Ok(None);
-        }
-        if !status.is_success() {
-            // Ignore a failed read, as above.
-            let _ =
-                timeout_at(deadline, read_body(&mut response, MAX_ERROR_BODY_BYTES, &mut bytes, &mut |_| {}))
-                    .await;
-            let text = request.mask_and_truncate(&String::from_utf8_lossy(&bytes));
-            return Err(to_error(HttpFailure::Status { status: status.as_u16(), text }));
-        }
-        let limit = self.limits.body;
-        let read = timeout_at(deadline, read_body(&mut response, limit, &mut bytes, &mut |_| {})).await;
-        if !read.map_err(|_| late())?.map_err(|error| to_error(to_failure(error)))? {
-            return Err(to_error(HttpFailure::BodyTooLarge { limit }));
-        }
-        refuse_encoding(&response).map_err(to_error)?;
-        let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
-        Ok(Some(Document { bytes, tag }))
-    }
-}
-
-/// Refuses a body that is compressed, because no compression was asked for.
-fn refuse_encoding(response: &reqwest::Response) -> Result<(), HttpFailure> {
-    match response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-        None => Ok(()),
-        Some(encoding) => {
-            let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
-            Err(HttpFailure::UnknownEncoding { encoding: truncate_for_error(&encoding) })
+        match self.receive(request, call, started + time, timeout_failure, &mut |_| {}).await {
+            Ok((response, bytes)) => {
+                let tag = response.headers().get(ETAG).and_then(|tag| tag.to_str().ok()).map(str::to_owned);
+                Ok(Some(Document { bytes, tag }))
+            }
+            Err(AttemptFailure { failure: HttpFailure::Status { status, .. }, .. })
+                if tag.is_some() && status == StatusCode::NOT_MODIFIED.as_u16() =>
+            {
+                Ok(None)
+            }
+            Err(AttemptFailure { failure, .. }) => {
+                Err(HttpError::new(request.label(), 1, started.elapsed(), failure))
+            }
         }
     }
 }

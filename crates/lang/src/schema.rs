@@ -119,50 +119,54 @@ pub fn find_input_violations(input: &RecordType, message: &Json) -> Vec<InputVio
     violations
 }
 
-/// Checks a value that the embedding program gives, such as the context of payloads, and returns
-/// its first violation. Unlike [`find_input_violations`], also checks the elements of lists and
-/// dicts: a rule about a wrong element could not be evaluated. `record` declares the fields of
-/// `value`.
-pub fn find_nested_violation(record: &RecordType, value: &Json) -> Option<InputViolation> {
-    let first = find_input_violations(record, value).into_iter().next();
-    first.or_else(|| {
-        let fields = record.fields.iter();
-        fields.filter_map(|field| Some((field, value.get(&*field.name)?))).find_map(|(field, json)| {
-            let path = field.name.to_string();
-            find_nested(&field.ty, json, field.optional, field.private, path)
-        })
+/// Checks an object that the embedding program gives, such as one with the context of payloads, and
+/// returns its first violation. Unlike [`find_input_violations`], also checks the elements of lists
+/// and dicts: a rule about a wrong element could not be evaluated. `record` declares the fields.
+pub fn find_nested_violation(record: &RecordType, object: &Json) -> Option<InputViolation> {
+    find_violation_in_fields(record, object, false, "")
+}
+
+/// Returns the first violation in the fields of an object. `prefix` precedes their names in paths.
+/// If `private` is true, the keys of dicts are not shown.
+fn find_violation_in_fields(
+    record: &RecordType,
+    object: &Json,
+    private: bool,
+    prefix: &str,
+) -> Option<InputViolation> {
+    record.fields.iter().find_map(|field| {
+        let json = object.get(&*field.name).unwrap_or(&Json::Null);
+        if json.is_null() && field.optional {
+            return None;
+        }
+        find_violation_in_value(&field.ty, json, private || field.private, format!("{prefix}{}", field.name))
     })
 }
 
-/// Returns the first violation in a value of the type `ty`; `path` is its path. A private value
-/// hides the keys inside it.
-fn find_nested(ty: &Ty, json: &Json, optional: bool, private: bool, path: String) -> Option<InputViolation> {
-    if json.is_null() && optional {
-        return None;
-    }
+/// Returns the first violation in a value of the type `ty`; `path` is its path.
+fn find_violation_in_value(ty: &Ty, json: &Json, private: bool, path: String) -> Option<InputViolation> {
     if Value::from_json(json).read_as(ty.kinds).is_missing() {
         let expected = ty.fields().map_or_else(|| ty.to_string(), |_| "record".to_owned());
         return Some(InputViolation { path, expected, found: json_kind_name(json), hint: None });
     }
-    let shown = |key: &str| if private { MASK.to_owned() } else { key.to_owned() };
-    match (json, ty.fields()) {
-        (Json::Object(map), Some(record)) => record.fields.iter().find_map(|field| {
-            let inner = map.get(&*field.name).unwrap_or(&Json::Null);
-            let path = format!("{path}.{}", shown(&field.name));
-            find_nested(&field.ty, inner, field.optional, private || field.private, path)
-        }),
-        (Json::Object(map), None) if ty.element() != Ty::ANY => map.iter().find_map(|(key, inner)| {
-            find_nested(&ty.element(), inner, false, private, format!("{path}.{}", shown(key)))
-        }),
-        (Json::Array(items), _) if ty.element() != Ty::ANY => {
-            items.iter().enumerate().find_map(|(index, inner)| {
-                find_nested(&ty.element(), inner, false, private, format!("{path}[{index}]"))
-            })
-        }
-        (Json::String(text), _) if ty.values().is_some_and(|values| !values.contains(text)) => {
+    if let Some(record) = ty.fields() {
+        return find_violation_in_fields(record, json, private, &format!("{path}."));
+    }
+    let element = ty.element();
+    match json {
+        Json::String(text) if ty.values().is_some_and(|values| !values.contains(text)) => {
             let (expected, found) = (ty.to_string(), OTHER_TEXT.to_owned());
             Some(InputViolation { path, expected, found, hint: None })
         }
+        // Elements of any type cannot be wrong.
+        _ if element == Ty::ANY => None,
+        Json::Object(map) => map.iter().find_map(|(key, json)| {
+            let key = if private { MASK } else { key };
+            find_violation_in_value(&element, json, private, format!("{path}.{key}"))
+        }),
+        Json::Array(items) => items.iter().enumerate().find_map(|(index, json)| {
+            find_violation_in_value(&element, json, private, format!("{path}[{index}]"))
+        }),
         _ => None,
     }
 }

@@ -364,6 +364,19 @@ impl Op {
         &TABLE[self as usize]
     }
 
+    /// Returns the comparison that means the same with exchanged operands: `>` for `<`. `None` for
+    /// other operators.
+    pub fn mirrored(self) -> Option<Op> {
+        Some(match self {
+            Op::Eq | Op::Ne => self,
+            Op::Lt => Op::Gt,
+            Op::Le => Op::Ge,
+            Op::Gt => Op::Lt,
+            Op::Ge => Op::Le,
+            _ => return None,
+        })
+    }
+
     /// Returns the infix or postfix operator with this full spelling, such as `is present`; `None`
     /// if there is none.
     pub fn from_spelling(spelling: &str) -> Option<Op> {

@@ -128,23 +128,11 @@ fn accepted_by_test(test: &Predicate) -> Option<(&Expr, Accepted<'_>)> {
         }
         Operand::Value(right) => match (test.left.as_const(), right.as_const()) {
             (None, Some(constant)) => Some((&test.left, accepted_by(op, constant)?)),
-            (Some(constant), None) => Some((right, accepted_by(mirrored(op)?, constant)?)),
+            (Some(constant), None) => Some((right, accepted_by(op.mirrored()?, constant)?)),
             _ => None,
         },
         _ => None,
     }
-}
-
-/// Returns the operator that means the same with exchanged operands.
-fn mirrored(op: Op) -> Option<Op> {
-    Some(match op {
-        Op::Eq | Op::Ne => op,
-        Op::Lt => Op::Gt,
-        Op::Le => Op::Ge,
-        Op::Gt => Op::Lt,
-        Op::Ge => Op::Le,
-        _ => return None,
-    })
 }
 
 fn accepted_by(op: Op, constant: &Const) -> Option<Accepted<'_>> {
@@ -168,22 +156,6 @@ fn accepted_by(op: Op, constant: &Const) -> Option<Accepted<'_>> {
 fn ordered_constant(expr: &Expr) -> Option<Value<'_>> {
     let value = expr.as_const()?.value();
     compare(value, value).map(|_| value)
-}
-
-/// Returns the parts of a disjunction, or the condition itself.
-fn alternatives(cond: &Cond) -> &[Cond] {
-    match &cond.kind {
-        CondKind::Or(parts) => parts,
-        _ => std::slice::from_ref(cond),
-    }
-}
-
-/// Returns the parts of a conjunction, or the condition itself.
-fn conjuncts(cond: &Cond) -> &[Cond] {
-    match &cond.kind {
-        CondKind::And(parts) => parts,
-        _ => std::slice::from_ref(cond),
-    }
 }
 
 /// Returns the smallest and the greatest result of a function, with a description of the results.
@@ -251,7 +223,7 @@ impl Checker<'_> {
     pub(super) fn warn_every_result(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr, span: Span) {
         let (call, bound, op) = match (left.as_const(), right.as_const()) {
             (None, Some(bound)) => (left, bound.value(), Some(binary.op.node)),
-            (Some(bound), None) => (right, bound.value(), mirrored(binary.op.node)),
+            (Some(bound), None) => (right, bound.value(), binary.op.node.mirrored()),
             _ => return,
         };
         let Some((least, greatest, results)) = self.results_of(call) else { return };
@@ -335,9 +307,9 @@ impl Checker<'_> {
 
     /// True if it is proven that `earlier` holds whenever `later` holds.
     fn is_covered(&self, later: &Cond, earlier: &Cond) -> bool {
-        alternatives(later).iter().all(|later| {
-            conjuncts(later).iter().any(|later| {
-                alternatives(earlier).iter().any(|earlier| self.comparison_implies(later, earlier))
+        later.alternatives().iter().all(|later| {
+            later.conjuncts().iter().any(|later| {
+                earlier.alternatives().iter().any(|earlier| self.comparison_implies(later, earlier))
             })
         })
     }

@@ -100,19 +100,16 @@ impl<'a> Checker<'a> {
         for (enumeration, other) in [(left, right), (right, left)] {
             let Some(values) = enumeration.ty.values() else { continue };
             let Some(bound) = other.as_const().and_then(|bound| bound.value().as_str()) else { continue };
-            let op = match binary.op.node {
-                op if std::ptr::eq(enumeration, left) => op,
-                Op::Lt => Op::Gt,
-                Op::Le => Op::Ge,
-                Op::Gt => Op::Lt,
-                _ => Op::Le,
+            let op = match std::ptr::eq(enumeration, left) {
+                true => Some(binary.op.node),
+                false => binary.op.node.mirrored(),
             };
             let texts: Vec<&str> = values.values().iter().map(|value| &**value).collect();
             let Some(place) = texts.iter().position(|text| *text == bound) else { return };
             let meant: Vec<&str> = match op {
-                Op::Lt => texts[..place].to_vec(),
-                Op::Le => texts[..=place].to_vec(),
-                Op::Gt => texts[place + 1..].to_vec(),
+                Some(Op::Lt) => texts[..place].to_vec(),
+                Some(Op::Le) => texts[..=place].to_vec(),
+                Some(Op::Gt) => texts[place + 1..].to_vec(),
                 _ => texts[place..].to_vec(),
             };
             let list: Vec<String> = meant.into_iter().map(quote_string).collect();

@@ -72,15 +72,12 @@ pub(super) fn type_test(name: &str, args: &[&str]) -> Option<String> {
         _ => return None,
     };
     let ty = match ty {
-        "numeric" | "num" | "nan" => "number",
+        "numeric" | "num" => "number",
         "text" => "string",
         "date" | "time" | "timestamp" => "datetime",
-        ty => {
-            let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == ty);
-            builtin.or_else(|| Ty::builtin_for_foreign_name(ty))?
-        }
+        ty => Ty::meant_name(ty)?,
     };
-    (lower != "isnan").then(|| format!("({value} as {ty}) is present"))
+    Some(format!("({value} as {ty}) is present"))
 }
 
 /// True for a function of another language that reads a file.

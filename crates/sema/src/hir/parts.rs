@@ -62,6 +62,22 @@ impl Predicate {
 }
 
 impl Cond {
+    /// Returns the operands of `and`, or the condition itself if it is none.
+    pub fn conjuncts(&self) -> &[Cond] {
+        match &self.kind {
+            CondKind::And(operands) => operands,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
+    /// Returns the operands of `or`, or the condition itself if it is none.
+    pub fn alternatives(&self) -> &[Cond] {
+        match &self.kind {
+            CondKind::Or(operands) => operands,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     pub fn parts(&self) -> Parts<'_> {
         match &self.kind {
             CondKind::Const(_) => Parts::new(),

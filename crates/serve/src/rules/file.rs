@@ -2,7 +2,7 @@
 
 use super::RuleSet;
 use super::loading::{Feed, Loaders, StartError};
-use rulec_runtime::route::{WatchError, WatchedRules};
+use rulec_runtime::route::WatchedRules;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
@@ -20,10 +20,7 @@ pub(super) async fn open(
     let (disk, main) =
         compiler.on_disk(path).map_err(|error| StartError::Compile(path.to_owned(), Box::new(error)))?;
     let watched = WatchedRules::builder(compiler, path).signed_only(loaders.signed_only()).open().await;
-    let watched = watched.map_err(|error| match error {
-        WatchError::Compile(error) => StartError::Compile(path.to_owned(), Box::new(error)),
-        error => StartError::Rules(path.to_owned(), Box::new(error)),
-    })?;
+    let watched = watched.map_err(|error| StartError::of_rules(path, error))?;
     let set = Arc::new(loaders.rule_set(name, watched.rules(), main, Some(disk)));
     let task = tokio::spawn(feed(Arc::downgrade(&set), watched.clone())).abort_handle();
     let _ = set.feed.set(Feed::new(move || watched.check(), task));

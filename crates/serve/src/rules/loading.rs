@@ -6,7 +6,7 @@ use crate::metrics::Metrics;
 use rulec::{CompileError, Compiler, DiskLoader, LiveRules, Message, VerifyingKey};
 use rulec_base::message;
 use rulec_runtime::route::WatchError;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio::task::AbortHandle;
 
 /// The files of a source, for compiling its texts again.
@@ -42,6 +42,14 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// Creates the error of rules that cannot be loaded. `place` is their path or address.
+    pub(super) fn of_rules(place: &Path, error: WatchError) -> StartError {
+        match error {
+            WatchError::Compile(error) => StartError::Compile(place.to_owned(), Box::new(error)),
+            error => StartError::Rules(place.to_owned(), Box::new(error)),
+        }
+    }
+
     /// Returns the reason as a localized message.
     pub fn to_message(&self) -> Message {
         match self {

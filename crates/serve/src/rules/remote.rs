@@ -10,7 +10,7 @@ use rulec_http::{AllowedHosts, Document, HttpClient, HttpError, Limits, Request,
 use rulec_runtime::route::WatchError;
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -139,11 +139,8 @@ pub(super) async fn open(
     let document = fetcher.fetch(None).await.map_err(|error| to_error(error.to_message()))?;
     let Document { bytes, tag } = document.ok_or_else(|| to_error(message!("it has no rules")))?;
     let seen = Seen { tag, hash: Sha256::digest(&bytes).into(), refusal: None };
-    let path = PathBuf::from(&remote.url);
-    let rules = load(&fetcher, bytes).await.map_err(|error| match error {
-        WatchError::Compile(error) => StartError::Compile(path, Box::new(error)),
-        error => StartError::Rules(path, Box::new(error)),
-    })?;
+    let rules = load(&fetcher, bytes).await;
+    let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
     let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None));
     let asked = Arc::new(Notify::new());
     let poll = poll(Arc::downgrade(&set), fetcher, seen, remote.interval, asked.clone());

@@ -18,7 +18,7 @@ mod time;
 mod tls;
 
 /// The generator of random programs, which the tests of the engines use too.
-#[allow(dead_code, reason = "each test program uses a part of it")]
+#[allow(dead_code, reason = "the tests of the service use a part of it")]
 #[path = "../../../../tests/support"]
 mod support {
     pub mod generate;

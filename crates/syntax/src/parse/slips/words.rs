@@ -11,12 +11,6 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::ty::Ty;
 
-/// Returns the type of this language that a word means, in this language or in another one.
-fn meant_type(word: &str) -> Option<&'static str> {
-    let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == word);
-    builtin.or_else(|| Ty::builtin_for_foreign_name(word))
-}
-
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a mistake with words around the current piece, which follows a
     /// complete operand. `None` without such a mistake.
@@ -158,7 +152,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let is_negated = self.text_at(index) == "not";
         index += usize::from(is_negated);
         index += usize::from(matches!(self.text_at(index), "a" | "an"));
-        let ty = meant_type(self.text_at(index)).filter(|_| index + 1 == self.comparison_end(index))?;
+        let ty = Ty::meant_name(self.text_at(index)).filter(|_| index + 1 == self.comparison_end(index))?;
         let first = self.position.checked_sub(1)?;
         // The value before `is` is the operand of a comparison, which may have several pieces.
         let start =

@@ -24,9 +24,7 @@ impl ParseFailure<'_, '_> {
     }
 
     fn meant_type(&self, index: usize) -> Option<&'static str> {
-        let text = self.text_of(index);
-        let builtin = Ty::BUILTIN_NAMES.into_iter().find(|name| *name == text);
-        builtin.or_else(|| Ty::builtin_for_foreign_name(text))
+        Ty::meant_name(self.text_of(index))
     }
 
     fn is_word(&self, index: usize) -> bool {
