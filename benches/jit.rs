@@ -210,7 +210,7 @@ fn ratios(cases: &[Case]) {
     println!("rules               choose: vm    jit       |  record: vm    jit       |    json: vm    jit");
     for case in cases {
         let records = records(case);
-        let typed: Vec<Typed<'_>> = case.messages.iter().map(typed).collect();
+        let typed: Vec<Typed<'_>> = case.messages.iter().map(to_typed).collect();
         let mut engines = engines(case, &records);
         let by_hand: Option<fn(&Typed<'_>) -> Option<usize>> = match case.name {
             "by hand 1" => Some(one_by_hand),
@@ -242,7 +242,7 @@ fn ratios(cases: &[Case]) {
     }
 }
 
-fn typed(message: &Json) -> Typed<'_> {
+fn to_typed(message: &Json) -> Typed<'_> {
     Typed {
         text: message["text"].as_str().unwrap_or_default(),
         role: message["ctx"]["role"].as_str().unwrap_or_default(),

@@ -159,7 +159,9 @@ impl Events {
         self.timeline.dropped().map(format_datetime)
     }
 
-    /// Returns the changes since the last call. Always empty without [`Events::with_changes`].
+    /// Returns the messages that this history has inserted, and the number of messages that it has
+    /// removed, since the last call of this function. Always empty without
+    /// [`Events::with_changes`].
     pub fn take_changes(&mut self) -> Changes {
         self.changes.as_mut().map(std::mem::take).unwrap_or_default()
     }

@@ -15,9 +15,9 @@ use std::collections::{BTreeSet, HashMap};
 pub struct Census {
     /// Number of distinct literals in the routes' text tests.
     literals: f64,
-    /// Number of the routes' literals that a message contains.
+    /// Mean number of the routes' literals that a message contains.
     found: f64,
-    /// Number of routes with a literal that the message contains.
+    /// Mean number of routes with a literal that the message contains.
     lead: f64,
     /// Numbers of routes that an index with one key per route would evaluate for a message: because
     /// of a literal, because of a string or tag, and because of a threshold or for lack of a key.

@@ -143,7 +143,7 @@ fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>
         if let Some(values) = describe_function_results(test) {
             let message = message!("`{}` can never hold: {values}", report.quote_part(cond));
             let diagnostic = Diagnostic::new(Code::OutOfRange, cond.span, message);
-            return match nearest_result(test) {
+            return match intended_text(test) {
                 Some(text) => diagnostic.help(message!("write {}", Json::from(text))),
                 None => diagnostic.help(message!("compare with a value that the function can return")),
             };
@@ -239,7 +239,7 @@ fn describe_function_results(test: &Predicate) -> Option<Message> {
 
 /// Returns the text that a function can return and that the author of an equality probably means:
 /// for `lower(x) == "STOP"` the text `stop`. `None` if there is no such text.
-fn nearest_result(test: &Predicate) -> Option<String> {
+fn intended_text(test: &Predicate) -> Option<String> {
     let Operand::Value(right) = &test.right else { return None };
     let (function, constant) = match (&test.left.kind, &right.kind) {
         (ExprKind::Call(function, _), _) => (*function, right),

@@ -1,5 +1,6 @@
 //! Finds a list or dict for predicates such as `contains`: it has the required elements or keys,
-//! and none of the forbidden ones. A *literal* is the required truth value of a predicate.
+//! and none of the forbidden ones. In this module, a *literal* is a predicate together with the
+//! truth value that it must have.
 
 use super::atoms::{AtomLiteral, FALSE, TRUE};
 use super::shape::ElementSet;

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Maximum number of characters of a URL or of a server's text that an error message shows.
 const MAX_SHOWN_CHARS: usize = 200;
 /// Maximum number of characters of a server's text that an error value keeps.
-const MAX_KEPT_CHARS: usize = 2_000;
+const MAX_KEPT_BODY_CHARS: usize = 2_000;
 
 /// Method and URL of a call, for messages. The query is removed, because it may contain private
 /// values.
@@ -221,7 +221,7 @@ pub(super) fn quote_for_message(text: &str) -> Message {
 
 /// Truncates a server's text to the length that an error value keeps.
 pub(super) fn truncate_for_error(text: &str) -> String {
-    truncate_chars(text, MAX_KEPT_CHARS)
+    truncate_chars(text, MAX_KEPT_BODY_CHARS)
 }
 
 #[cfg(test)]
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_at_characters() {
-        assert_eq!(truncate_for_error(&"文".repeat(3_000)), format!("{}…", "文".repeat(MAX_KEPT_CHARS)));
+        assert_eq!(truncate_for_error(&"文".repeat(3_000)), format!("{}…", "文".repeat(MAX_KEPT_BODY_CHARS)));
         assert_eq!(
             quote_for_message(&"é".repeat(300)).as_str(),
             format!(": `{}…`", "é".repeat(MAX_SHOWN_CHARS))

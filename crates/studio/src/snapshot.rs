@@ -33,7 +33,8 @@ impl ProjectSnapshot {
         }
     }
 
-    /// Returns the compiled rules, or the error of a refused request if they do not compile.
+    /// Returns the compiled rules. If they do not compile, returns the error with which the studio
+    /// refuses the request.
     pub fn rules(&self) -> Answer<&Rules> {
         self.analysis.rules.as_ref().ok_or_else(|| {
             RequestError::errors(

@@ -39,7 +39,8 @@ pub struct Statement {
 pub struct Allow {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
     pub code: Option<Code>,
-    /// The first code of a warning anywhere in the comment, to explain where it belongs.
+    /// The first code of a warning anywhere in the comment. If it does not follow `allow`, a
+    /// diagnostic says where it belongs.
     pub later_code: Option<Code>,
     /// The span of the whole `allow` comment.
     pub span: Span,

@@ -109,7 +109,7 @@ impl Index {
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
-    /// Operand whose value is the text, usually a slot.
+    /// Operand whose value is the text that is searched, usually a slot.
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.

@@ -79,7 +79,7 @@ pub fn database_node(
                 let connection = query.database.open()?;
                 // If this future is dropped, for example at the time limit, the query ends.
                 let _guard = Interrupt(connection.get_interrupt_handle());
-                let asked = tokio::task::spawn_blocking(move || query.ask(&connection));
+                let asked = tokio::task::spawn_blocking(move || query.execute(&connection));
                 asked.await?
             }
         }))
@@ -120,7 +120,7 @@ impl Query {
         Ok(Query { database, text, parameters: parameters.unwrap_or_default() })
     }
 
-    fn ask(&self, connection: &Connection) -> Result<Value, ProcessError> {
+    fn execute(&self, connection: &Connection) -> Result<Value, ProcessError> {
         let mut statement = connection.prepare(&self.text)?;
         self.bind(&mut statement)?;
         let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();

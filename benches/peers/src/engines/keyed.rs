@@ -66,7 +66,8 @@ pub struct Candidates {
     pub by_literal: usize,
     /// Number of routes selected by a string or a tag.
     pub by_value: usize,
-    /// Number of routes selected by a threshold, plus the routes without a key.
+    /// Number of routes selected by a comparison with a number, such as `x > 5`, plus the routes
+    /// without a key.
     pub others: usize,
     /// Number of selected routes that match the message.
     pub hold: usize,

@@ -15,14 +15,14 @@ use super::vocabulary::{CHANNELS, COUNTRIES, Density, ERRORS, ROLES, Vocabulary}
 use super::{plain, verbs};
 use std::fmt::Write;
 
-/// The kinds of tests that the routes have.
+/// The kinds of predicates that the conditions of the routes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Variant {
-    /// Routes with all kinds of tests.
+    /// Conditions with all kinds of predicates.
     Mixed,
-    /// Routes with all kinds of tests except tests of lists and floats.
+    /// Conditions with all kinds of predicates, but not over lists and floats.
     Subset,
-    /// Routes that test only the context: string equality, integers and booleans.
+    /// Conditions over the context only: string equality, integers and booleans.
     Context,
     /// Routes that test for requests: a verb that many routes share, with a word specific to the
     /// route; see the module `verbs`.

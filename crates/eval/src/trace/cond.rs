@@ -47,7 +47,7 @@ impl<'a> TracedEvaluator<'a, '_> {
                 }
                 return node;
             }
-            CondKind::Test(predicate) => self.add_test_details(predicate, cond.span, &values, &mut node),
+            CondKind::Test(predicate) => self.add_predicate_details(predicate, cond.span, &values, &mut node),
             CondKind::Quantifier { list, .. } => match value.elements() {
                 Some(all_elements) => {
                     let skipped = all_elements.count() - elements.evaluated_count();
@@ -140,7 +140,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to `node` the reasons why a predicate is unknown, or the text that the predicate's
     /// operator found. `values` are the values of the predicate's operands, in the same order. A
     /// text that may be private is not added.
-    fn add_test_details(
+    fn add_predicate_details(
         &mut self,
         predicate: &'a Predicate,
         span: Span,

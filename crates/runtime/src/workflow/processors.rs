@@ -199,8 +199,10 @@ pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
     }
 }
 
-/// Counts the votes of the voters in `voters`; see [`Vote::voters`]. A voter without a text votes
-/// against. The result is "approved" if the fraction of votes in favour is at least `threshold`.
+/// Counts one vote for each name in `voters`. The vote of a voter is the field of `input` with the
+/// voter's name: a text, or an object with the text in its field `vote`. `YES` and `APPROVED` are
+/// votes in favour; anything else, and a missing field, is a vote against. The result is "approved"
+/// if the fraction of votes in favour is at least `threshold`.
 pub fn vote_of(voters: &[String], input: &Value, threshold: f64) -> VoteDecision {
     let votes = voters.iter().map(|voter| match &input[voter.as_str()] {
         Value::Object(output) => output.get(VOTE_FIELD).and_then(Value::as_str).unwrap_or_default(),

@@ -42,7 +42,7 @@ pub(super) enum TerminalClass {
     Literal,
     /// A symbol that is an operator, or an operator of another language, such as `&&`.
     Operator,
-    /// A dot before a name that is not a reserved word. It begins a piece of an expression.
+    /// A dot that reads a field, as in `ctx.user`. The name after the dot is not a reserved word.
     MemberDot,
 }
 

@@ -22,8 +22,8 @@ pub type ValueRanges = Vec<(u32, ClassRanges)>;
 /// Maximum number of operands of an `or` that splits a condition into alternatives, one for each
 /// operand. Each alternative has its own value ranges.
 const MAX_ALTERNATIVES: usize = 4;
-/// Maximum number of texts that a test may name so that it becomes a value range. A test with more
-/// texts excludes no route, because its texts would need too many classes in a bitmap.
+/// Maximum number of texts in a predicate such as `x in [...]` for which the index excludes routes.
+/// A predicate with more texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
 /// Computes and caches value ranges: for each tested value, the ranges for which a condition may be

@@ -232,10 +232,9 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         self.run_loop(&each, list, find).flatten().unwrap_or(Value::Missing)
     }
 
-    /// Evaluates `any` or `all` to a bool, where `each` is the index of the loop over the list. If
-    /// the condition is not true for an element, it may be false or unknown. The block `fails` then
-    /// shows which: it is true if the condition is false. The result is missing if its truth value
-    /// is unknown, or if the operand is no list.
+    /// Evaluates `any` or `all` over a list to a bool; `each` is the index of the loop. A condition
+    /// that is not true for an element is false if the block `fails` is true, and otherwise
+    /// unknown. The result is missing if its truth value is unknown, or if the operand is no list.
     fn eval_quantifier(&mut self, each: u32, fails: BlockId) -> Value<'a> {
         let Some(each) = self.chunk.loops.get(each as usize).copied() else { return Value::Missing };
         let list = self.operand_value(each.list);
