@@ -5,7 +5,11 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import enum
+import importlib.util
+import subprocess
+import sys
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, Literal
 
 import pydantic
@@ -75,6 +79,35 @@ def test_arguments_and_all_models(rules: Rules) -> None:
     assert (arguments.limit, arguments.name, made.input.__name__) == (4, None, "Message")
     with pytest.raises(UnknownName, match="the rules have no handler `fils`"):
         models.of_arguments(rules, "fils")
+
+
+def test_the_command_line_writes_the_same_models(rules: Rules, tmp_path: Path) -> None:
+    file = tmp_path / "desk.rules"
+    file.write_text(RULES, encoding="utf-8")
+    ran = subprocess.run([sys.executable, "-m", "rulec", "schema", str(file), "--pydantic"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    written = tmp_path / "desk_models.py"
+    written.write_text(ran.stdout, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("desk_models", written)
+    assert spec is not None and spec.loader is not None
+    module: Any = importlib.util.module_from_spec(spec)
+    sys.modules["desk_models"] = module
+    spec.loader.exec_module(module)
+    made = rules.models()
+    ctx = {"message_count": 4, "at": "2026-01-01T00:00:00Z", "tags": ["a"], "labels": {"x": 1}, "class": "b"}
+    refund = {"order": "A", "amount": 2, "currency": "EUR"}
+    cases: list[tuple[Any, Any, dict[str, Any], list[dict[str, Any]]]] = [
+        (module.Message, made.input, {"text": "x", "plan": "gold", "price": "1.10", "ctx": ctx}, [{"text": 3}, {"plan": "teem"}]),
+        (module.Refund, made.payloads["refund"], refund, [{"order": " "}, {"amount": 500}, {"currency": "GBP"}, {"amout": 2}]),
+        (module.FilesArguments, made.arguments["files"], {"limit": 4}, [{"limit": "many"}, {"other": 1}]),
+    ]
+    for from_source, at_run_time, values, mistakes in cases:
+        assert from_source.__doc__ == at_run_time.__doc__
+        assert from_source(**values).model_dump() == at_run_time(**values).model_dump()
+        for wrong in mistakes:
+            with pytest.raises(pydantic.ValidationError):
+                from_source(**{**values, **wrong})
+    assert subprocess.run([sys.executable, "-m", "mypy", "--strict", str(written)], capture_output=True).returncode == 0
 
 
 def test_private_values_are_not_shown() -> None:

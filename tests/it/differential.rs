@@ -12,7 +12,7 @@ use rulec_sema::hir::Merge;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-const PROGRAMS: u64 = 2_200;
+const PROGRAMS: u64 = 1_300;
 const MESSAGES: usize = 50;
 /// Number of random conditions for which the limits of all engines are compared.
 const LIMITED: u64 = 400;
@@ -249,11 +249,11 @@ fn every_engine_answers_like_the_reference() {
     let tally = run_trials(seeds(PROGRAMS), compare, Tally::add);
     println!("{tally:?}");
     let Tally { pairs, hits, lacking, chose, found, ref loaded, .. } = tally;
-    assert!(pairs >= 100_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
-    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 80), "{tally:?}");
-    assert!(chose > 5_000 && found * 100 >= chose * 21, "{tally:?}");
-    assert!(tally.merging > 60, "{tally:?}");
-    assert!(tally.historic > 10_000 && tally.with_past * 2 > tally.historic, "{tally:?}");
+    assert!(pairs >= 55_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
+    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 45), "{tally:?}");
+    assert!(chose > 2_800 && found * 100 >= chose * 21, "{tally:?}");
+    assert!(tally.merging > 33, "{tally:?}");
+    assert!(tally.historic > 5_600 && tally.with_past * 2 > tally.historic, "{tally:?}");
 }
 
 /// Pieces of syntax of random predicates, as they appear in the source text.
@@ -346,7 +346,7 @@ fn every_piece_of_the_language_is_written_and_holds_somewhere() {
     let mut counts: BTreeMap<&str, usize> = PIECES.iter().map(|piece| (*piece, 0)).collect();
     let others = STATEMENTS.iter().chain(&["unless", "where", "if", "choice", "ask", "flows", "router"]);
     counts.extend(others.map(|form| (*form, 0)));
-    for seed in seeds(PROGRAMS / 2) {
+    for seed in seeds(1_100) {
         let mut random = Random::new(seed);
         let program = Generator::program(&mut random);
         let Ok(rules) = compile(&program.source) else { continue };

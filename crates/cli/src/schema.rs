@@ -1,6 +1,8 @@
-//! `rulec schema`: prints the JSON Schema of payload kinds, or the breaking changes since an older
-//! version. With `--from`, prints an `input` block that is derived from samples or from a JSON
-//! Schema.
+//! `rulec schema`: prints the JSON Schema of payload kinds, of the messages or of a handler's
+//! arguments, all of them as pydantic models, or the breaking changes since an older version. With
+//! `--from`, prints an `input` block that is derived from samples or from a JSON Schema.
+
+mod pydantic;
 
 use super::files::RulesArgs;
 use super::term::{Out, Term};
@@ -8,13 +10,16 @@ use super::{CliError, Status, infer};
 use rulec::{Rules, payload};
 use rulec_base::message;
 use serde_json::{Map, Value as Json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Print the JSON Schema of the payload kinds, or an `input` block from messages
+/// Print the JSON Schema of payloads, messages or arguments, or an `input` block from messages
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec schema decisions.rules --decision create_node
   rulec schema decisions.rules | jq .respond
+  rulec schema support.rules --input         what a message contains
+  rulec schema support.rules --handler billing
+  rulec schema support.rules --pydantic > models.py
   rulec schema decisions.rules --against released/decisions.rules
   rulec schema --from messages.jsonl         an `input` block that fits these messages
   rulec schema --from message.schema.json    the same from a JSON Schema
@@ -27,7 +32,7 @@ pub struct Args {
     #[arg(value_name = "RULES", required_unless_present = "from")]
     rules: Option<PathBuf>,
     /// Sample messages, one JSON object per line, or a JSON Schema: print an `input` block for them
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["rules", "decision", "against", "root"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["rules", "decision", "against", "root", "input", "handler", "pydantic"])]
     from: Option<PathBuf>,
     /// The folder that imports must stay inside [default: the folder of the rules file]
     #[arg(long, value_name = "DIR", display_order = 900)]
@@ -35,6 +40,15 @@ pub struct Args {
     /// The payload kind [default: all]
     #[arg(long, value_name = "KIND")]
     decision: Option<String>,
+    /// The messages that the rules decide, instead of the payloads
+    #[arg(long, conflicts_with_all = ["decision", "against"])]
+    input: bool,
+    /// The arguments that the rules give to a handler, instead of the payloads
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["decision", "against", "input"])]
+    handler: Option<String>,
+    /// Python source with pydantic models of the messages, the payloads and the handlers' arguments
+    #[arg(long, conflicts_with_all = ["decision", "against", "input", "handler"])]
+    pydantic: bool,
     /// List the breaking changes since an older version of the rules
     #[arg(long, value_name = "OLD")]
     against: Option<PathBuf>,
@@ -56,6 +70,21 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             out,
         );
     }
+    if args.pydantic {
+        let path = args.rules.as_deref().unwrap_or_else(|| Path::new("-"));
+        let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        out.write_text(pydantic::write_models(rules, &file).trim_end())?;
+        return Ok(Status::Success);
+    }
+    if args.input {
+        out.write_json(&rules.input_schema())?;
+        return Ok(Status::Success);
+    }
+    if let Some(handler) = &args.handler {
+        let schema = rules.args_schema(handler).ok_or_else(|| unknown_handler(rules, handler))?;
+        out.write_json(&schema)?;
+        return Ok(Status::Success);
+    }
     let schema =
         |kind: &str| payload::schema(rules, kind).map_err(|error| CliError::usage(error.to_message()));
     let json = match &args.decision {
@@ -75,6 +104,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     };
     out.write_json(&json)?;
     Ok(Status::Success)
+}
+
+fn unknown_handler(rules: &Rules, handler: &str) -> CliError {
+    let handlers: Vec<&str> = rules.targets().into_iter().collect();
+    match handlers.join("`, `") {
+        known if known.is_empty() => CliError::usage(message!("the rules have no handler")),
+        known => CliError::usage(message!("the rules have no handler `{handler}`; their handlers: `{known}`")),
+    }
 }
 
 /// Prints the changes that may make the new rules reject a payload that the old rules accepted.

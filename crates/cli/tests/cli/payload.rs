@@ -224,6 +224,25 @@ fn schemas_are_one_object_or_one_for_each_kind() {
 }
 
 #[test]
+fn schemas_of_messages_and_arguments_and_models_of_pydantic() {
+    let folder = folder();
+    folder.write(
+        "desk.rules",
+        "input { text: string, plan?: \"free\" | \"gold\", phone?: string @private, ctx?: { class: string } }\n\
+         handler pay(amount: decimal, list?: list<int>)\ndefault -> pay(amount: 1.50)\n\
+         ## Says \"hi\".\npayload none rank 1 { _id: int in 0..5; closed }\n",
+    );
+    let input = folder.rulec(&["schema", "desk.rules", "--input"]).expect(0).json();
+    assert_eq!(input[0]["required"], json!(["text"]));
+    let pay = folder.rulec(&["schema", "desk.rules", "--handler", "pay"]).expect(0).json();
+    assert_eq!(pay[0]["properties"]["amount"]["format"], "decimal");
+    let unknown = folder.rulec(&["schema", "desk.rules", "--handler", "pya"]).expect(2);
+    assert!(unknown.err.contains("the rules have no handler `pya`; their handlers: `pay`"), "{}", unknown.err);
+    let models = folder.rulec(&["schema", "desk.rules", "--pydantic"]).expect(0).out;
+    insta::assert_snapshot!(models);
+}
+
+#[test]
 fn an_entry_may_name_a_payload_kind() {
     let ran = folder().fed(&["run", "a.rules", "--entry", "remark"], "{\"text\": \"hi\"}\n").expect(0);
     assert_eq!((&ran.json()[0]["decision"], &ran.json()[0]["outcome"]), (&json!("remark"), &json!("accept")));

@@ -1,0 +1,258 @@
+//! `rulec schema --pydantic`: Python source with a pydantic model for the messages, for each payload
+//! kind and for the arguments of each handler. `rulec.models` of the Python package makes the same
+//! models at run time; type checkers and editors need the source.
+
+use rulec::{Rules, payload};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Names of `BaseModel` and of types in annotations. A field with such a name would hide them.
+const RESERVED_FIELDS: &[&str] = &[
+    "Any",
+    "AwareDatetime",
+    "Decimal",
+    "Field",
+    "Literal",
+    "bool",
+    "construct",
+    "copy",
+    "dict",
+    "float",
+    "from_orm",
+    "int",
+    "json",
+    "list",
+    "parse_file",
+    "parse_obj",
+    "parse_raw",
+    "schema",
+    "schema_json",
+    "str",
+    "update_forward_refs",
+    "validate",
+];
+/// The keywords of Python 3.
+const KEYWORDS: &[&str] = &[
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
+    "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
+    "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
+];
+/// Names that the module imports. No model may have such a name.
+const RESERVED_CLASSES: &[&str] =
+    &["Any", "AwareDatetime", "BaseModel", "ConfigDict", "Decimal", "False", "Field", "Literal", "None", "True"];
+/// The order in which a union lists the types of JSON: an integer before a number, as pydantic tries
+/// them.
+const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
+
+/// Returns Python source with the models of a rule set. `file` names the rules in the docstring of
+/// the module.
+pub fn write_models(rules: &Rules, file: &str) -> String {
+    let mut module = Module::default();
+    module.write_class("Message", &rules.input_schema());
+    for kind in payload::kinds(rules) {
+        if let Ok(schema) = payload::schema(rules, kind) {
+            module.write_class(&to_title(kind), &schema);
+        }
+    }
+    for handler in rules.targets() {
+        if let Some(schema) = rules.args_schema(handler) {
+            module.write_class(&format!("{}Arguments", to_title(handler)), &schema);
+        }
+    }
+    module.finish(file)
+}
+
+/// A Python module with model classes. A class comes after the classes that it uses.
+#[derive(Default)]
+struct Module {
+    classes: String,
+    class_names: BTreeSet<String>,
+    /// Names to import from the modules `decimal`, `typing` and `pydantic`.
+    imports: BTreeSet<(&'static str, &'static str)>,
+    /// Whether an optional field uses the function `_is_none`.
+    has_optional_fields: bool,
+    /// Whether classes of records with and without other fields exist.
+    bases: BTreeSet<&'static str>,
+}
+
+impl Module {
+    /// Writes the class of a record, after the classes of the records inside. Returns its name,
+    /// which is `wanted_name` unless another class has it.
+    fn write_class(&mut self, wanted_name: &str, schema: &Json) -> String {
+        let mut name = wanted_name.to_owned();
+        while RESERVED_CLASSES.contains(&&*name) || !self.class_names.insert(name.clone()) {
+            name.push('_');
+        }
+        let is_closed = schema["additionalProperties"] == false;
+        let base = if is_closed { "_Closed" } else { "_Open" };
+        self.bases.insert(base);
+        let mut body = String::new();
+        if let Some(text) = schema["description"].as_str() {
+            let _ = writeln!(body, "    {}", to_python(&Json::from(text)));
+        }
+        let empty = Map::new();
+        let fields = schema["properties"].as_object().unwrap_or(&empty);
+        let mut attributes = BTreeSet::new();
+        for (field, inner) in fields {
+            let mut attribute = to_attribute(field);
+            while attributes.contains(&attribute) || (attribute != *field && fields.contains_key(&attribute)) {
+                attribute.push('_');
+            }
+            attributes.insert(attribute.clone());
+            let required = schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == field));
+            let line = self.field(&name, field, &attribute, inner, required);
+            let _ = writeln!(body, "    {line}");
+        }
+        if body.is_empty() {
+            body.push_str("    pass\n");
+        }
+        let _ = write!(self.classes, "\n\nclass {name}({base}):\n{body}");
+        name
+    }
+
+    /// Returns the declaration of a field: its attribute, type, limits and default.
+    fn field(&mut self, class: &str, field: &str, attribute: &str, schema: &Json, required: bool) -> String {
+        let mut annotation = self.annotation(&format!("{class}{}", to_title(field)), schema);
+        let mut options = Vec::new();
+        if !required {
+            let default = &schema["default"];
+            if default.is_null() && annotation != "Any" && !annotation.ends_with("| None") {
+                annotation.push_str(" | None");
+            }
+            options.push(format!("default={}", to_python(default)));
+            options.push("exclude_if=_is_none".to_owned());
+            self.has_optional_fields = true;
+        }
+        let has_open_end = !schema["exclusiveMaximum"].is_null();
+        for (key, option) in
+            [("minimum", "ge"), ("maximum", "le"), ("exclusiveMaximum", "lt"), ("pattern", "pattern"), ("description", "description")]
+        {
+            if !schema[key].is_null() && !(has_open_end && option == "le") {
+                options.push(format!("{option}={}", to_python(&schema[key])));
+            }
+        }
+        if attribute != field {
+            options.push(format!("alias={}", to_python(&Json::from(field))));
+        }
+        if schema["writeOnly"] == true {
+            options.push("repr=False".to_owned());
+        }
+        if options.is_empty() {
+            return format!("{attribute}: {annotation}");
+        }
+        self.imports.insert(("pydantic", "Field"));
+        format!("{attribute}: {annotation} = Field({})", options.join(", "))
+    }
+
+    /// Returns the Python type of a value. `class` is the name for the class of a record.
+    fn annotation(&mut self, class: &str, schema: &Json) -> String {
+        let listed = match (&schema["const"], schema["enum"].as_array()) {
+            (_, Some(values)) => values.clone(),
+            (Json::Null, None) => Vec::new(),
+            (value, None) => vec![value.clone()],
+        };
+        let fits_literal = |value: &Json| value.is_string() || value.is_boolean() || value.is_i64() || value.is_null();
+        if !listed.is_empty() && listed.iter().all(fits_literal) {
+            self.imports.insert(("typing", "Literal"));
+            let values: Vec<String> = listed.iter().map(to_python).collect();
+            return format!("Literal[{}]", values.join(", "));
+        }
+        if let Some(alternatives) = schema["anyOf"].as_array() {
+            let types: Vec<String> = alternatives.iter().map(|one| self.annotation(class, one)).collect();
+            return types.join(" | ");
+        }
+        let kinds: Vec<&str> = match &schema["type"] {
+            Json::String(kind) => vec![kind],
+            Json::Array(kinds) => kinds.iter().filter_map(Json::as_str).collect(),
+            _ => Vec::new(),
+        };
+        if schema["format"] == "decimal" {
+            self.imports.insert(("decimal", "Decimal"));
+            return if kinds.contains(&"null") { "Decimal | None" } else { "Decimal" }.to_owned();
+        }
+        let types: Vec<String> =
+            KINDS.iter().filter(|kind| kinds.contains(kind)).map(|kind| self.one_type(class, kind, schema)).collect();
+        if types.is_empty() {
+            self.imports.insert(("typing", "Any"));
+            return "Any".to_owned();
+        }
+        types.join(" | ")
+    }
+
+    fn one_type(&mut self, class: &str, kind: &str, schema: &Json) -> String {
+        match kind {
+            "boolean" => "bool".to_owned(),
+            "integer" => "int".to_owned(),
+            "number" => "int | float".to_owned(),
+            "string" if schema["format"] == "date-time" => {
+                self.imports.insert(("pydantic", "AwareDatetime"));
+                "AwareDatetime".to_owned()
+            }
+            "string" => "str".to_owned(),
+            "array" => format!("list[{}]", self.annotation(class, &schema["items"])),
+            "object" if schema["properties"].is_object() => self.write_class(class, schema),
+            "object" => format!("dict[str, {}]", self.annotation(class, &schema["additionalProperties"])),
+            _ => "None".to_owned(),
+        }
+    }
+
+    fn finish(mut self, file: &str) -> String {
+        self.imports.extend([("pydantic", "BaseModel"), ("pydantic", "ConfigDict")]);
+        let title = format!("Models of {file}, written by `rulec schema --pydantic`.");
+        let mut text = format!("{}\n\nfrom __future__ import annotations\n\n", to_python(&Json::from(title)));
+        for (module, end) in [("decimal", "\n"), ("typing", "\n\n"), ("pydantic", "\n")] {
+            let names: Vec<&str> = self.imports.iter().filter(|(from, _)| *from == module).map(|(_, name)| *name).collect();
+            if !names.is_empty() {
+                let _ = write!(text, "from {module} import {}{end}", names.join(", "));
+            } else if module == "typing" && text.contains("from decimal") {
+                text.push('\n');
+            }
+        }
+        if self.has_optional_fields {
+            text.push_str("\n\ndef _is_none(value: object) -> bool:\n    return value is None\n");
+        }
+        for base in &self.bases {
+            let extra = if *base == "_Closed" { "forbid" } else { "allow" };
+            let options = format!("extra=\"{extra}\", populate_by_name=True, serialize_by_alias=True, protected_namespaces=()");
+            let _ = write!(text, "\n\nclass {base}(BaseModel):\n    model_config = ConfigDict({options})\n");
+        }
+        text + &self.classes
+    }
+}
+
+/// Converts a name of the rules to the name of a class: `create_node` to `CreateNode`.
+fn to_title(name: &str) -> String {
+    let capitalize = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect::<String>())
+    };
+    name.split('_').map(capitalize).collect()
+}
+
+/// Returns the attribute for a field: its name, unless Python or pydantic reserves this name.
+fn to_attribute(field: &str) -> String {
+    let is_reserved = KEYWORDS.contains(&field) || RESERVED_FIELDS.contains(&field) || field.starts_with("model_");
+    if !is_reserved && !field.starts_with('_') {
+        return field.to_owned();
+    }
+    let rest = field.trim_start_matches('_');
+    let starts_name = rest.starts_with(|c: char| !c.is_numeric());
+    if starts_name { format!("{rest}_") } else { format!("field_{rest}") }
+}
+
+/// Writes a JSON value as a Python expression.
+fn to_python(value: &Json) -> String {
+    match value {
+        Json::Null => "None".to_owned(),
+        Json::Bool(true) => "True".to_owned(),
+        Json::Bool(false) => "False".to_owned(),
+        Json::Array(values) => format!("[{}]", values.iter().map(to_python).collect::<Vec<_>>().join(", ")),
+        Json::Object(fields) => {
+            let entry = |(key, value): (&String, &Json)| format!("{}: {}", Json::from(&**key), to_python(value));
+            format!("{{{}}}", fields.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        // The escapes of JSON mean the same in Python.
+        Json::String(_) | Json::Number(_) => value.to_string(),
+    }
+}
