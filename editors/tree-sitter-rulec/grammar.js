@@ -44,9 +44,11 @@ module.exports = grammar({
   word: ($) => $.identifier,
   extras: ($) => [/[\s\uFEFF]/, $.comment, $.doc_comment],
   conflicts: ($) => [
-    [$._name_of_quantity, $.sum],
     [$._name_of_quantity, $.conditions],
-    [$._name_of_quantity, $.quantified],
+    // `"a" | "b"` and `"a" | null`
+    [$.values_type],
+    // `sum(prices)` and `sum (price) for …`
+    [$._argument, $.parenthesized],
   ],
   supertypes: ($) => [$.statement, $.expression, $.type],
 
@@ -111,7 +113,7 @@ module.exports = grammar({
     list_type: ($) => prec.right(seq("list", optional(seq("<", $.type, ">")))),
     dict_type: ($) => prec.right(seq("dict", optional(seq("<", $.type, ">")))),
     record_type: ($) => seq("{", repeat(seq($.field, optional(separator()))), "}"),
-    values_type: ($) => prec.right(separated($._string, "|")),
+    values_type: ($) => separated($._string, "|"),
     type_name: ($) => $._name,
 
     // --- Routes ---
@@ -339,6 +341,7 @@ module.exports = grammar({
         $.member,
         $.index,
         $.call,
+        alias($._call_of_sum, $.call),
         $.parenthesized,
         $.list,
         $.record,
@@ -416,6 +419,7 @@ module.exports = grammar({
     index: ($) => prec(PREC.member, seq($.expression, "[", $.expression, "]")),
     call: ($) =>
       prec(PREC.member, seq(field("function", $.variable), "(", commasOrNone($._argument), ")")),
+    _call_of_sum: ($) => seq(field("function", alias("sum", $.variable)), "(", commasOrNone($._argument), ")"),
     _argument: ($) => choice($.argument, $.expression),
     parenthesized: ($) => seq("(", $.expression, ")"),
     list: ($) => seq("[", commasOrNone($.expression), "]"),
