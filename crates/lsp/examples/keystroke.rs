@@ -49,7 +49,7 @@ fn main() {
     let answer = |id: i32, method: &str| {
         let at = json!({ "line": routes / 2, "character": 30 });
         let range = json!({ "start": at, "end": at });
-        let context = json!({ "diagnostics": [] });
+        let context = json!({ "diagnostics": [], "triggerKind": 2 });
         let params =
             json!({ "textDocument": { "uri": URI }, "position": at, "range": range, "context": context });
         let request = Request::new(id.into(), method.to_owned(), params);

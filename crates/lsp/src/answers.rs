@@ -317,11 +317,11 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let all_diagnostics = analyzed_file
-        .analysis
-        .diagnostics
-        .iter()
-        .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
+    // An editor that asks by itself, after each keystroke, asks again when the findings arrive.
+    let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::AUTOMATIC);
+    let findings = if is_automatic { analyzed_file.findings_so_far() } else { analyzed_file.findings() };
+    let findings = findings.iter().map(|finding| &finding.diagnostic);
+    let all_diagnostics = analyzed_file.analysis.diagnostics.iter().chain(findings);
     let (mut code_actions, mut explained) = (Vec::new(), Vec::new());
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;

@@ -75,6 +75,11 @@ impl AnalyzedFile {
         })
     }
 
+    /// Returns the findings if the analysis has run, and otherwise none.
+    pub fn findings_so_far(&self) -> &[Finding] {
+        self.findings.get().map_or(&[], Vec::as_slice)
+    }
+
     /// True for a warning that the settings raise to an error.
     pub fn is_denied(&self, code: Code) -> bool {
         self.settings.level(code) == WarningLevel::Deny

@@ -53,7 +53,7 @@ fn an_editor_with_documents_of_the_server_shows_the_page_of_a_code() {
     let other = json!({ "uri": "rulec:/codes/E9999.md" });
     assert_eq!(editor.ask("workspace/textDocumentContent", other), Ok(Json::Null));
 
-    let explain = action(&mut editor, &uri, (0, 20), "explain E0301");
+    let explain = action(&mut editor, &uri, (0, 18), "explain E0301");
     let (result, shown) = execute(&mut editor, &explain, "window/showDocument");
     assert_eq!((&result, &shown["uri"]), (&page["text"], href));
     assert_eq!(editor.stop(), Some(0));
@@ -65,7 +65,7 @@ fn another_editor_shows_the_page_of_a_code_as_a_message() {
     let (mut editor, uri) = open(&folder, &json!({}), WRONG);
     let found = editor.request_for("textDocument/diagnostic", &uri);
     assert_eq!(found["items"][0].get("codeDescription"), None, "{found}");
-    let explain = action(&mut editor, &uri, (0, 20), "explain E0301");
+    let explain = action(&mut editor, &uri, (0, 18), "explain E0301");
     let (result, shown) = execute(&mut editor, &explain, "window/showMessage");
     assert_eq!((&shown["message"], &shown["type"]), (&result, &json!(3)));
 
@@ -85,7 +85,7 @@ fn the_language_of_the_page_and_of_words_is_that_of_the_editor() {
     editor.open(&uri, WRONG);
     let hover = editor.at("textDocument/hover", &uri, 0, 2);
     assert!(hover.to_string().contains("哪个处理器接收消息"), "{hover}");
-    let explain = action(&mut editor, &uri, (0, 20), "解释 E0301");
+    let explain = action(&mut editor, &uri, (0, 18), "解释 E0301");
     let (page, _) = execute(&mut editor, &explain, "window/showMessage");
     assert!(page.as_str().is_some_and(|page| page.contains("## 错误")), "{page}");
 }
