@@ -1,5 +1,5 @@
-//! Hover texts: the declaration, type and doc comment of a name, or the documentation of an
-//! operator, a function, a word of the language, a unit or a code.
+//! Hover texts: the declaration, type and doc comment of a name; the documentation of an operator,
+//! a function or another word; the value of a number with a unit; the page of a code.
 
 use super::tokens::{self, TokenClass};
 use super::{Analysis, DeclarationKind, Symbol};
@@ -28,8 +28,8 @@ pub struct Hover {
 const MAX_DECLARATION_CHARS: usize = 400;
 
 impl Analysis {
-    /// Returns the hover text for the token at a position. `None` if the token has no meaning of its
-    /// own, as a string or a bracket.
+    /// Returns the hover text for the token at a position. `None` if the token has no meaning of
+    /// its own, as a string or a bracket.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
         if let Some(occurrence) = self.index.occurrence_at(file, offset) {
             let symbol = &self.index.symbols[occurrence.symbol];

@@ -15,8 +15,8 @@ const INDENT_WIDTH: usize = 2;
 
 impl Analysis {
     /// Returns the edit for a character that was just typed before `offset`. A line break indents
-    /// the new line. A closing brace formats the lines from its opening brace on. `None` if there is
-    /// nothing to change, or for another character.
+    /// the new line. A closing brace formats the lines from its opening brace on. `None` if there
+    /// is nothing to change, or for another character.
     ///
     /// # Errors
     /// If the formatter would change the meaning of the file.

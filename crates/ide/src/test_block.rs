@@ -67,8 +67,8 @@ pub fn write_test_block(name: &str, message: &Json, expected: &str) -> String {
 }
 
 impl Analysis {
-    /// Returns the name of the route for which a test can be added: the route at the selection. `None`
-    /// if there is no route, or if it is disabled or leads to a table.
+    /// Returns the name of the route for which a test can be added: the route at the selection.
+    /// `None` if there is no route, or if it is disabled or leads to a table.
     pub fn testable_route(&self, selection: Span) -> Option<&str> {
         self.route_at(selection).map(|route| &*route.name)
     }
@@ -102,7 +102,8 @@ impl Analysis {
         let separator = if text.ends_with('\n') { "\n" } else { "\n\n" };
         let expected = expected_name(table, &route.name);
         let mut is_unreachable = true;
-        // Most tests of a table's route begin at the top-level routes, from which a jump leads there.
+        // Most tests of a table's route begin at the top-level routes, from which a jump leads to
+        // the table.
         for entry in [rules.main(), rules.table(route.table)] {
             // An empty message is the start, so the message gets only the fields that are needed.
             let empty = json!({});

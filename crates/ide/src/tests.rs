@@ -333,8 +333,11 @@ fn hover_explains_the_token_at_the_position() {
         let (line, at) = split_at_mark(line);
         analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at)
     };
-    for line in ["route x when len(text) > 1┃5 -> billing", "# a com┃ment", "route x when text == \"te┃st\" -> billing"]
-    {
+    for line in [
+        "route x when len(text) > 1┃5 -> billing",
+        "# a com┃ment",
+        "route x when text == \"te┃st\" -> billing",
+    ] {
         assert_eq!(nothing(line).map(|hover| hover.text), None, "{line}");
     }
     let hover = nothing("# rulec: allow W02┃01").expect("the code has a page");

@@ -1,5 +1,5 @@
-//! Measures how long an editor waits after a keystroke, for its first answer and for diagnostics, in
-//! a file of 2,000 routes or of another number:
+//! Measures how long an editor waits after a keystroke, for its first answer and for diagnostics.
+//! The file has 2,000 routes or another number of them:
 //! `cargo run --release -p rulec-lsp --example keystroke -- 10000`.
 
 use lsp_server::{Connection, Message, Notification, Request};

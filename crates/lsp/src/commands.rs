@@ -36,8 +36,9 @@ pub fn execute(
         }
         (EXPLAIN, [Json::String(code), ..]) => {
             let code = Code::parse(code).ok_or_else(wrong_arguments)?;
-            editor(pages::showing(code, workspace, id));
-            Ok(Some(pages::page(code, workspace.language()).into()))
+            let language = workspace.language();
+            editor(pages::showing(code, workspace.page_support(), language, id));
+            Ok(Some(pages::page(code, language).into()))
         }
         _ => Err(wrong_arguments()),
     }

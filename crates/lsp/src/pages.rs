@@ -2,7 +2,6 @@
 //! that accepts documents of a server shows a page as a document. Any other editor shows the page
 //! as a message.
 
-use super::workspace::Workspace;
 use ls_types::{MessageType, ShowMessageParams, Uri, notification, request};
 use lsp_server::{Message, Notification, Request};
 use notification::Notification as _;
@@ -75,16 +74,14 @@ pub fn page(code: Code, language: Language) -> String {
 }
 
 /// Returns the text of a document of the server. `None` if there is no such document.
-pub fn content(workspace: &Workspace, params: ContentParams) -> super::answers::Answer<Option<Content>> {
+pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
     let name = params.uri.strip_prefix("rulec:/codes/").and_then(|name| name.strip_suffix(".md"));
-    let text = name.and_then(Code::parse).map(|code| page(code, workspace.language()));
-    Ok(text.map(|text| Content { text }))
+    name.and_then(Code::parse).map(|code| Content { text: page(code, language) })
 }
 
 /// Returns the message by which the editor shows the page of a code. `id` is the id of the message
 /// if it is a request.
-pub fn showing(code: Code, workspace: &Workspace, id: &str) -> Message {
-    let (support, language) = (workspace.page_support(), workspace.language());
+pub fn showing(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
     match page_uri(code).filter(|_| support.has_documents && support.can_open) {
         Some(uri) => {
             let params = json!({ "uri": uri, "takeFocus": true });

@@ -247,7 +247,9 @@ impl Server<'_> {
     fn dispatch(&self, request: Request) -> Response {
         let id = request.id.clone();
         if request.method == pages::TextDocumentContent::METHOD {
-            return self.handle_request::<pages::TextDocumentContent>(request, pages::content);
+            return self.handle_request::<pages::TextDocumentContent>(request, |workspace, params| {
+                Ok(pages::content(&params, workspace.language()))
+            });
         }
         if request.method == request::ExecuteCommand::METHOD {
             let editor = |message| self.send(message);
