@@ -7,6 +7,21 @@ const { find } = require("./program.js");
 
 let client;
 
+/** The pages of codes are documents of the server, which the client library does not know yet. */
+const pages = {
+  fillClientCapabilities(capabilities) {
+    capabilities.workspace = { ...capabilities.workspace, textDocumentContent: {} };
+  },
+  initialize() {},
+  getState: () => ({ kind: "static" }),
+  clear() {},
+};
+
+/** Returns the text of a document of the server. */
+async function provideTextDocumentContent(uri) {
+  return (await client.sendRequest("workspace/textDocumentContent", { uri: uri.toString() }))?.text;
+}
+
 /** Starts the server; says what to do when it cannot be started. */
 async function start() {
   const wanted = vscode.workspace.getConfiguration("rulec").get("path") || "rulec";
@@ -17,6 +32,7 @@ async function start() {
     documentSelector: [{ language: "rules" }],
     middleware: { executeCommand: ran },
   });
+  client.registerFeature(pages);
   try {
     await client.start();
   } catch (error) {
@@ -52,7 +68,10 @@ async function activate(context) {
     await client?.stop().catch(() => {});
     await start();
   };
-  context.subscriptions.push(vscode.commands.registerCommand("rulec.restart", restart));
+  context.subscriptions.push(
+    vscode.commands.registerCommand("rulec.restart", restart),
+    vscode.workspace.registerTextDocumentContentProvider("rulec", { provideTextDocumentContent }),
+  );
   await start();
 }
 

@@ -1,4 +1,7 @@
-"""Checks what the wheel and the sdist in a folder contain: ``python package.py FOLDER``."""
+"""Checks what the wheel and the sdist in a folder contain: ``python package.py FOLDER PAGE``.
+
+``PAGE`` is the studio's page, which the native module of the wheel embeds.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def unwanted(names: list[str]) -> list[str]:
     return [f"{name} does not belong into the package" for name in names if any(part in f"/{name}" for part in UNWANTED)]
 
 
-def check_wheel(path: Path) -> list[str]:
+def check_wheel(path: Path, page: bytes) -> list[str]:
     """Returns what is wrong with a wheel."""
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
@@ -31,6 +34,7 @@ def check_wheel(path: Path) -> list[str]:
         metadata = Parser().parsestr(wheel.read(metadata_name).decode())
         native = [name for name in names if name.startswith("rulec/_rulec.")  and name.endswith((".so", ".pyd"))]
         symbols = [name for name in native if b"\0.symtab\0" in wheel.read(name)]
+        pageless = [name for name in native if page not in wheel.read(name)]
     problems = unwanted(names)
     size = path.stat().st_size
     if size > MOST_BYTES:
@@ -40,6 +44,7 @@ def check_wheel(path: Path) -> list[str]:
     if len(native) != 1:
         problems.append(f"the wheel has {len(native)} native modules")
     problems += [f"{name} is not stripped" for name in symbols]
+    problems += [f"{name} lacks the studio's page" for name in pageless]
     if metadata["License-Expression"] != "MIT OR Apache-2.0" or metadata["Requires-Python"] != ">=3.10":
         problems.append("the metadata lack the licence or the version of Python")
     if "-abi3-" not in path.name:
@@ -61,15 +66,15 @@ def check_sdist(path: Path) -> list[str]:
     return problems + [f"the sdist has no {name}" for name in wanted if not any(f"/{found}".endswith(f"/{name.lstrip('/')}") for found in names)]
 
 
-def check(folder: Path) -> list[str]:
+def check(folder: Path, page: bytes) -> list[str]:
     """Returns what is wrong with the packages in a folder."""
     wheels, sdists = sorted(folder.glob("*.whl")), sorted(folder.glob("*.tar.gz"))
-    problems = [problem for wheel in wheels for problem in check_wheel(wheel)]
+    problems = [problem for wheel in wheels for problem in check_wheel(wheel, page)]
     problems += [problem for sdist in sdists for problem in check_sdist(sdist)]
     return problems if wheels and sdists else [*problems, f"{folder} has {len(wheels)} wheels and {len(sdists)} sdists"]
 
 
 if __name__ == "__main__":
-    found = check(Path(sys.argv[1]))
+    found = check(Path(sys.argv[1]), Path(sys.argv[2]).read_bytes())
     print("\n".join(found) or "the packages are complete")
     sys.exit(1 if found else 0)

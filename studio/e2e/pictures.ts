@@ -43,6 +43,7 @@ await flips.page.locator('.sankey .sankey-node').first().scrollIntoViewIfNeeded(
 await flips.page.screenshot({ path: join(FOLDER, 'studio-replay.png') });
 await show(flips.page, 'Map');
 await flips.page.locator('.map-row', { hasText: 'shadowed' }).click();
+await flips.page.getByRole('button', { name: 'Fit' }).click();
 await flips.page.screenshot({ path: join(FOLDER, 'studio-map.png') });
 many.end();
 await browser.close();

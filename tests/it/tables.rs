@@ -233,3 +233,23 @@ fn the_dictionary_of_the_fuzzers_is_up_to_date() {
     });
     golden::assert_file(&Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/rules.dict"), &lines);
 }
+
+/// The tree-sitter grammar is written by hand, because it has the structure of statements. It must
+/// read each word of the language, and colour it.
+#[test]
+fn the_tree_sitter_grammar_has_each_word() {
+    let read = |name: &str| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/tree-sitter-rulec");
+        std::fs::read_to_string(folder.join(name)).expect("the file is there")
+    };
+    let (grammar, colours) = (read("grammar.js"), read("queries/highlights.scm"));
+    let spelled = operators::TABLE.iter().flat_map(|row| row.spelling.split(' '));
+    let words = keywords().map(|(word, _)| word).chain(spelled).chain(operators::reserved_words());
+    let words: BTreeSet<&str> = words.collect();
+    let lacks = |text: &str, word: &str| !text.contains(&format!("\"{word}\""));
+    let unread: Vec<&&str> = words.iter().filter(|word| lacks(&grammar, word)).collect();
+    assert_eq!(unread, Vec::<&&str>::new(), "words that grammar.js lacks");
+    let is_literal = |word: &str| matches!(word, "true" | "false");
+    let plain: Vec<&&str> = words.iter().filter(|word| lacks(&colours, word) && !is_literal(word)).collect();
+    assert_eq!(plain, Vec::<&&str>::new(), "words that highlights.scm lacks");
+}

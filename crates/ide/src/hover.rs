@@ -1,13 +1,15 @@
-//! Hover texts: the declaration, type and doc comment of a name, or the documentation of an
-//! operator or function.
+//! Hover texts: the declaration, type and doc comment of a name; the documentation of an operator,
+//! a function or another word; the value of a number with a unit; the page of a code.
 
+use super::tokens::{self, TokenClass};
 use super::{Analysis, DeclarationKind, Symbol};
-use rulec_base::diag::Message;
+use rulec_base::diag::{Code, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins::{FnInfo, Function};
 use rulec_lang::operators::{Op, OpInfo, TABLE};
 use rulec_syntax::lex::{self, Token, TokenKind};
+use rulec_syntax::parse::{UNITS, WordDoc, word_doc};
 
 /// The hover text for the token at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,14 +20,16 @@ pub struct Hover {
     pub code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,
+    /// The code of diagnostics whose page explains the token; `None` for other tokens.
+    pub page: Option<Code>,
 }
 
 /// Maximum number of characters of a declaration that a hover text shows.
 const MAX_DECLARATION_CHARS: usize = 400;
 
 impl Analysis {
-    /// Returns the hover text for the token at a position. `None` if the token is not a name, an
-    /// operator or a function.
+    /// Returns the hover text for the token at a position. `None` if the token has no meaning of
+    /// its own, as a string or a bracket.
     pub fn hover(&self, file: FileId, offset: u32) -> Option<Hover> {
         if let Some(occurrence) = self.index.occurrence_at(file, offset) {
             let symbol = &self.index.symbols[occurrence.symbol];
@@ -33,19 +37,33 @@ impl Analysis {
                 span: occurrence.span,
                 code: self.symbol_signature(symbol),
                 text: self.symbol_explanation(symbol),
+                page: None,
             });
         }
         let text = self.text(file);
         let tokens = significant_tokens(text);
-        let index = tokens.iter().position(|token| token.start <= offset && offset < token.end)?;
+        let Some(index) = tokens.iter().position(|token| token.start <= offset && offset < token.end) else {
+            return code_in_comment(file, text, offset);
+        };
         let token = tokens[index];
+        if token.kind == TokenKind::Number {
+            return number_hover(token.text(text), token.span(file));
+        }
         let word = token.text(text);
         let is_called = tokens.get(index + 1).is_some_and(|next| next.kind == TokenKind::OpenParen);
         if let (true, Some(function)) = (is_called, Function::from_name(word)) {
             return Some(function_hover(function.info(), token.span(file)));
         }
-        let op = operator_at(text, &tokens, index)?;
-        Some(operator_hover(op.info(), token.span(file)))
+        if let Some(op) = operator_at(text, &tokens, index) {
+            return Some(operator_hover(op.info(), token.span(file)));
+        }
+        let sign = if token.kind == TokenKind::At { Some(index) } else { index.checked_sub(1) };
+        if let Some(span) = sign.and_then(|sign| private_mark(file, text, &tokens[sign..])) {
+            return word_doc("@private").map(|row| word_hover(row, span));
+        }
+        let is_keyword = tokens::class_of_token(text, &tokens, index) == Some(TokenClass::Keyword);
+        let row = word_doc(word).filter(|_| is_keyword)?;
+        Some(word_hover(row, token.span(file)))
     }
 
     /// Returns code that describes a symbol: its name and type if the type is known, otherwise the
@@ -135,11 +153,63 @@ fn operator_at(text: &str, tokens: &[Token], index: usize) -> Option<Op> {
 }
 
 pub(super) fn function_hover(info: &FnInfo, span: Span) -> Hover {
-    Hover { span, code: info.signature(), text: documentation_with_example(&info.doc, info.example) }
+    let text = documentation_with_example(&info.doc, info.example);
+    Hover { span, code: info.signature(), text, page: None }
 }
 
 fn operator_hover(info: &OpInfo, span: Span) -> Hover {
-    Hover { span, code: info.spelling.to_owned(), text: documentation_with_example(&info.doc, info.example) }
+    let text = documentation_with_example(&info.doc, info.example);
+    Hover { span, code: info.spelling.to_owned(), text, page: None }
+}
+
+fn word_hover(row: &WordDoc, span: Span) -> Hover {
+    Hover { span, code: row.example.to_owned(), text: word_explanation(row), page: None }
+}
+
+/// Returns the explanation of a word of the language, after the word itself.
+pub(super) fn word_explanation(row: &WordDoc) -> Message {
+    message!("`{}`: {}", row.word, row.doc)
+}
+
+/// Returns the span of `@private` if the tokens begin with it. No white space is allowed within it.
+fn private_mark(file: FileId, text: &str, tokens: &[Token]) -> Option<Span> {
+    let (sign, word) = (tokens.first()?, tokens.get(1)?);
+    let is_mark = sign.kind == TokenKind::At && sign.end == word.start && word.text(text) == "private";
+    is_mark.then_some(Span { file, start: sign.start, end: word.end })
+}
+
+/// Returns the hover text of a number with a unit: its value without the unit. `None` for a number
+/// without a unit.
+fn number_hover(number: &str, span: Span) -> Option<Hover> {
+    let unit_start = number.rfind(|c: char| !c.is_ascii_alphabetic())? + 1;
+    let (digits, unit) = number.split_at(unit_start);
+    let (_, factor, divisor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+    let digits = digits.replace('_', "");
+    let product = digits.parse::<i128>().ok().and_then(|whole| whole.checked_mul(i128::from(*factor)));
+    let value = match product.filter(|_| *divisor == 1) {
+        Some(value) => value.to_string(),
+        None => (digits.parse::<f64>().ok()? * *factor as f64 / *divisor as f64).to_string(),
+    };
+    let text = match unit.ends_with('B') {
+        true => message!("a number of bytes: {value}"),
+        false => message!("a number of seconds: {value}"),
+    };
+    Some(Hover { span, code: number.to_owned(), text, page: None })
+}
+
+/// Returns the hover text of a code such as `W0201` in a comment; `None` for other words.
+fn code_in_comment(file: FileId, text: &str, offset: u32) -> Option<Hover> {
+    let comment = lex::tokenize(text, 0).find(|token| token.start <= offset && offset < token.end)?;
+    if !matches!(comment.kind, TokenKind::Comment | TokenKind::DocComment | TokenKind::SlashComment) {
+        return None;
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric();
+    let before = text.get(..offset as usize)?;
+    let start = before.trim_end_matches(is_part).len();
+    let length = text[start..].find(|c| !is_part(c)).unwrap_or(text.len() - start);
+    let code = Code::parse(&text[start..start + length])?;
+    let span = Span { file, start: start as u32, end: (start + length) as u32 };
+    Some(Hover { span, code: code.as_str().to_owned(), text: Message::default(), page: Some(code) })
 }
 
 /// Returns the documentation of an operator or function, followed by its example: a condition, and

@@ -15,6 +15,7 @@
 //! | [`actions`] | the edits that fix or suppress a finding |
 //! | [`navigate`] | named files, growing selections, types of names, signatures of calls |
 //! | [`refactor`] | the edits that restructure rules without a finding |
+//! | [`test_block`] | `test` blocks for messages and for routes |
 //! | [`hints`] | inferred types, the order of routes, tests, and hidden routes |
 //! | [`tokens`] | the class of each token, and foldable ranges, from the text alone |
 
@@ -27,10 +28,12 @@ mod facts;
 mod format;
 pub mod hints;
 pub mod hover;
+mod indent;
 pub mod index;
 pub mod navigate;
 pub mod refactor;
 pub mod rename;
+pub mod test_block;
 pub mod tokens;
 
 #[cfg(test)]

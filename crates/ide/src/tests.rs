@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 mod complete;
 mod navigate;
+mod typing;
 
 const MAIN: FileId = FileId(0);
 
@@ -321,7 +322,26 @@ fn hover_explains_the_token_at_the_position() {
     check("route x when text i┃s missing -> billing", "is missing", "holds for");
     check("route x when text not co┃ntains \"a\" -> billing", "contains", "holds for");
     check("route x when money -> bi┃lling", "handler billing(tier?: string)", "");
-    assert_eq!(analyse(HELPDESK).hover(MAIN, 3), None, "a comment");
+    check("route x pri┃ority 3 when money -> billing", "route urgent priority 10", "tried first");
+    check("ta┃ble y { route z when money -> billing }", "table billing", "routes that a `goto` enters");
+    check("type u = { name: string @┃private }", "@private", "masked");
+    check("type u = { name: string @pri┃vate }", "@private", "masked");
+    check("route x when len(text) > 1┃_5h -> billing", "1_5h", "a number of seconds: 54000");
+    check("route x when len(text) > 2.┃5ms -> billing", "2.5ms", "a number of seconds: 0.0025");
+    check("route x when len(text) > 2Ki┃B -> billing", "2KiB", "a number of bytes: 2048");
+    let nothing = |line: &str| {
+        let (line, at) = split_at_mark(line);
+        analyse(&format!("{HELPDESK}{line}\n")).hover(MAIN, HELPDESK.len() as u32 + at)
+    };
+    for line in [
+        "route x when len(text) > 1┃5 -> billing",
+        "# a com┃ment",
+        "route x when text == \"te┃st\" -> billing",
+    ] {
+        assert_eq!(nothing(line).map(|hover| hover.text), None, "{line}");
+    }
+    let hover = nothing("# rulec: allow W02┃01").expect("the code has a page");
+    assert_eq!((hover.page, hover.code.as_str()), (Some(Code::NeverMatches), "W0201"));
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn class_of_symbol(kind: DeclarationKind) -> TokenClass {
 }
 
 /// Returns the class of a token that is not a name in the index. `None` if the token has no colour.
-fn class_of_token(text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
+pub(super) fn class_of_token(text: &str, tokens: &[Token], token_index: usize) -> Option<TokenClass> {
     let token = tokens[token_index];
     Some(match token.kind {
         TokenKind::Comment | TokenKind::SlashComment => TokenClass::Comment,

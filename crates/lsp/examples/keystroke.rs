@@ -1,15 +1,18 @@
-//! Measures how long an editor waits for diagnostics after a keystroke in a file of 2,000 routes:
-//! `cargo run --release -p rulec-lsp --example keystroke`.
+//! Measures how long an editor waits after a keystroke, for its first answer and for diagnostics.
+//! The file has 2,000 routes or another number of them:
+//! `cargo run --release -p rulec-lsp --example keystroke -- 10000`.
 
 use lsp_server::{Connection, Message, Notification, Request};
 use serde_json::{Value as Json, json};
+use std::ops::RangeInclusive;
 use std::time::Instant;
 
 const URI: &str = "file:///work/a.rules";
 
 fn main() {
     let mut text = String::from("let money = text contains any [\"refund\", \"money\"]\n");
-    for number in 0..2_000 {
+    let routes: usize = std::env::args().nth(1).and_then(|count| count.parse().ok()).unwrap_or(2_000);
+    for number in 0..routes {
         text += &format!(
             "route r{number} when money and ctx.a{} == {number} and text contains \"word{number}\" -> h{}\n",
             number % 40,
@@ -36,20 +39,41 @@ fn main() {
         }
     };
     wait(0);
-    let mut waited: Vec<u128> = (1..=40)
-        .map(|version| {
-            let began = Instant::now();
-            let at = json!({ "line": 1_000, "character": 20 });
-            let change = json!({ "range": { "start": at, "end": at }, "text": if version % 2 == 1 { " " } else { "  " } });
-            let document = json!({ "uri": URI, "version": version });
-            notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
-            wait(version);
-            began.elapsed().as_millis()
-        })
-        .collect();
-    waited.sort_unstable();
-    println!(
-        "diagnostics after a keystroke, {} lines: median {} ms, longest {} ms",
-        2_001, waited[20], waited[39]
-    );
+    let change = |version: i32| {
+        let at = json!({ "line": routes / 2, "character": 20 });
+        let change =
+            json!({ "range": { "start": at, "end": at }, "text": if version % 2 == 1 { " " } else { "  " } });
+        let document = json!({ "uri": URI, "version": version });
+        notify("textDocument/didChange", json!({ "textDocument": document, "contentChanges": [change] }));
+    };
+    let answer = |id: i32, method: &str| {
+        let at = json!({ "line": routes / 2, "character": 30 });
+        let range = json!({ "start": at, "end": at });
+        let context = json!({ "diagnostics": [], "triggerKind": 2 });
+        let params =
+            json!({ "textDocument": { "uri": URI }, "position": at, "range": range, "context": context });
+        let request = Request::new(id.into(), method.to_owned(), params);
+        client.sender.send(Message::Request(request)).expect("the server is there");
+        while !matches!(client.receiver.recv(), Ok(Message::Response(response)) if response.id == id.into()) {
+        }
+    };
+    let report = |what: &str, versions: RangeInclusive<i32>, until: &dyn Fn(i32)| {
+        let mut waited: Vec<u128> = versions
+            .map(|version| {
+                let began = Instant::now();
+                change(version);
+                until(version);
+                began.elapsed().as_millis()
+            })
+            .collect();
+        waited.sort_unstable();
+        let (median, longest) = (waited[waited.len() / 2], waited[waited.len() - 1]);
+        println!("{what} after a keystroke, {routes} routes: median {median} ms, longest {longest} ms");
+    };
+    report("diagnostics", 1..=40, &wait);
+    for (number, method) in
+        (1..).zip(["textDocument/hover", "textDocument/completion", "textDocument/codeAction"])
+    {
+        report(method, number * 100..=number * 100 + 40, &|version| answer(version, method));
+    }
 }

@@ -1,16 +1,18 @@
 //! Handlers for the requests of the editor, one for each kind of request. Each handler answers from
 //! the analysis of the requested file.
 
-use super::capabilities::{RUN_TEST, token_type};
+use super::capabilities::{ADD_TEST, RUN_TEST, token_type};
 use super::findings;
 use super::lines::Lines;
+use super::pages;
 use super::workspace::{AnalyzedFile, RequestPosition, Workspace, path_of};
 use ls_types::*;
 use rulec::{FileId, Message, Span};
 use rulec_base::message;
 use rulec_ide::complete::CompletionKind;
-use rulec_ide::{DeclarationKind, Edit, OutlineEntry, SymbolId, actions, tokens};
+use rulec_ide::{DeclarationKind, Edit, OutlineEntry, SymbolId, actions, test_block, tokens};
 use rulec_syntax::format;
+use serde_json::json;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -52,6 +54,9 @@ pub fn hover(workspace: &Workspace, params: HoverParams) -> Answer<Option<Hover>
         let mut value = format!("```rules\n{}\n```", hover.code);
         if !hover.text.is_empty() {
             value = format!("{value}\n\n{}", hover.text.localized(position.analyzed_file.language));
+        }
+        if let Some(code) = hover.page {
+            value = pages::page(code, position.analyzed_file.language);
         }
         let contents = HoverContents::Markup(MarkupContent { kind: MarkupKind::Markdown, value });
         Hover { contents, range: Some(position.analyzed_file.range(hover.span)) }
@@ -155,7 +160,7 @@ pub fn rename(workspace: &Workspace, params: RenameParams) -> Answer<Option<Work
     Ok(Some(workspace_edit(&position.analyzed_file, &edits)))
 }
 
-fn workspace_edit(analyzed_file: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
+pub(super) fn workspace_edit(analyzed_file: &AnalyzedFile, edits: &[Edit]) -> WorkspaceEdit {
     let mut changes: HashMap<Uri, Vec<TextEdit>> = HashMap::new();
     for edit in edits {
         if let Some(uri) = analyzed_file.uri(edit.span.file) {
@@ -312,12 +317,12 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     let Some((analyzed_file, file)) = find_file(workspace, &params.text_document) else { return Ok(None) };
     let lines = analyzed_file.lines(file);
     let (start, end) = (lines.offset(params.range.start), lines.offset(params.range.end));
-    let all_diagnostics = analyzed_file
-        .analysis
-        .diagnostics
-        .iter()
-        .chain(analyzed_file.findings().iter().map(|finding| &finding.diagnostic));
-    let mut code_actions = Vec::new();
+    // An editor that asks by itself, after each keystroke, asks again when the findings arrive.
+    let is_automatic = params.context.trigger_kind == Some(CodeActionTriggerKind::AUTOMATIC);
+    let findings = if is_automatic { analyzed_file.findings_so_far() } else { analyzed_file.findings() };
+    let findings = findings.iter().map(|finding| &finding.diagnostic);
+    let all_diagnostics = analyzed_file.analysis.diagnostics.iter().chain(findings);
+    let (mut code_actions, mut explained) = (Vec::new(), Vec::new());
     for diagnostic in all_diagnostics {
         let overlaps_request = |span: Span| span.file == file && span.start <= end && start <= span.end;
         if !diagnostic.span().is_some_and(overlaps_request) {
@@ -333,6 +338,10 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
                 ..CodeAction::default()
             }));
         }
+        if !explained.contains(&diagnostic.code) {
+            explained.push(diagnostic.code);
+            code_actions.push(explain_action(&analyzed_file, diagnostic));
+        }
     }
     let selection = Span { file, start, end };
     code_actions.extend(analyzed_file.analysis.refactorings(selection).into_iter().map(|action| {
@@ -343,7 +352,34 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
             ..CodeAction::default()
         })
     }));
+    if let Some(route) = analyzed_file.analysis.testable_route(selection) {
+        let title = test_block::add_test_title(route).localized(analyzed_file.language).into_owned();
+        let arguments = Some(vec![params.text_document.uri.to_string().into(), json!(params.range.start)]);
+        // The search for a message takes longer than an editor may wait for its list of actions.
+        let command = Some(Command { title: title.clone(), command: ADD_TEST.to_owned(), arguments });
+        let kind = Some(CodeActionKind::REFACTOR);
+        let action = CodeAction { title, kind, command, ..CodeAction::default() };
+        code_actions.push(CodeActionOrCommand::CodeAction(action));
+    }
     Ok(Some(code_actions))
+}
+
+/// Returns the action that shows the page of the code of a diagnostic.
+fn explain_action(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagnostic) -> CodeActionOrCommand {
+    let code = diagnostic.code.as_str();
+    let title = message!("explain {code}").localized(analyzed_file.language).into_owned();
+    let command = Command {
+        title: title.clone(),
+        command: pages::EXPLAIN.to_owned(),
+        arguments: Some(vec![code.into()]),
+    };
+    CodeActionOrCommand::CodeAction(CodeAction {
+        title,
+        kind: Some(CodeActionKind::QUICKFIX),
+        diagnostics: Some(vec![findings::to_lsp_diagnostic(analyzed_file, diagnostic)]),
+        command: Some(command),
+        ..CodeAction::default()
+    })
 }
 
 pub fn inlay_hints(workspace: &Workspace, params: InlayHintParams) -> Answer<Option<Vec<InlayHint>>> {
@@ -424,31 +460,4 @@ pub fn format(workspace: &Workspace, params: DocumentFormattingParams) -> Answer
         range,
         new_text: formatted[prefix_len..formatted.len() - suffix_len].to_owned(),
     }]))
-}
-
-/// Executes the command that runs a test. Returns the result of the test.
-pub fn execute(workspace: &Workspace, params: ExecuteCommandParams) -> Answer<Option<serde_json::Value>> {
-    let mut text_arguments = params.arguments.iter().map(|argument| argument.as_str());
-    let (RUN_TEST, Some(Some(uri)), Some(Some(name))) =
-        (params.command.as_str(), text_arguments.next(), text_arguments.next())
-    else {
-        return Err(RequestRefusal(message!(
-            "`{}` is not a command of this server, or its arguments are wrong",
-            params.command
-        )));
-    };
-    let uri: Uri =
-        uri.parse().map_err(|_| RequestRefusal(message!("`{uri}` is not the address of a document")))?;
-    let Some((analyzed_file, _)) = workspace.find_analysis(&path_of(&uri)) else {
-        return Err(RequestRefusal(message!("the document cannot be found")));
-    };
-    let Some(rules) = &analyzed_file.analysis.rules else {
-        return Err(RequestRefusal(message!("the rules have errors, so their tests cannot run")));
-    };
-    let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
-    let outcome = outcome.ok_or_else(|| RequestRefusal(message!("there is no test `{name}`")))?;
-    let (expected, actual) = (outcome.expected, outcome.actual.localized(analyzed_file.language));
-    Ok(Some(
-        serde_json::json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }),
-    ))
 }

@@ -1,10 +1,15 @@
 //! The capabilities that the server reports to the editor at startup.
 
+use super::pages::EXPLAIN;
 use ls_types::*;
 use rulec_ide::tokens::TokenClass;
 
 /// The command that runs a test. Its arguments are the document's URI and the name of the test.
 pub const RUN_TEST: &str = "rulec.runTest";
+
+/// The command that adds a test for the route at a position. Its arguments are the document's URI
+/// and the position.
+pub const ADD_TEST: &str = "rulec.addTest";
 
 /// The semantic token types that the server uses, in the order of [`TokenClass`].
 fn token_types() -> Vec<SemanticTokenType> {
@@ -68,10 +73,14 @@ pub fn capabilities() -> ServerCapabilities {
         })),
         document_formatting_provider: Some(OneOf::Left(true)),
         document_range_formatting_provider: Some(OneOf::Left(true)),
+        document_on_type_formatting_provider: Some(DocumentOnTypeFormattingOptions {
+            first_trigger_character: "}".to_owned(),
+            more_trigger_character: Some(vec!["\n".to_owned()]),
+        }),
         folding_range_provider: Some(FoldingRangeProviderCapability::Simple(true)),
         inlay_hint_provider: Some(OneOf::Left(true)),
         execute_command_provider: Some(ExecuteCommandOptions {
-            commands: vec![RUN_TEST.to_owned()],
+            commands: [RUN_TEST, EXPLAIN, ADD_TEST].map(str::to_owned).to_vec(),
             ..ExecuteCommandOptions::default()
         }),
         semantic_tokens_provider: Some(SemanticTokensServerCapabilities::SemanticTokensOptions(

@@ -1,6 +1,7 @@
 //! Converts diagnostics of the compiler and of the rule analysis to the types of the Language
 //! Server Protocol.
 
+use super::pages;
 use super::workspace::AnalyzedFile;
 use ls_types::{
     CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
@@ -57,6 +58,8 @@ pub fn to_lsp_diagnostic(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagn
         Some(DiagnosticRelatedInformation { location, message })
     };
     let related: Vec<_> = diagnostic.labels.iter().skip(1).filter_map(related).collect();
+    let page = pages::page_uri(diagnostic.code).filter(|_| analyzed_file.page_support.has_documents);
+    let code_description = page.map(|href| CodeDescription { href });
     let unused = matches!(diagnostic.code, Code::Unused | Code::UnusedDeclaration | Code::UnusedAllow);
     Diagnostic {
         range: diagnostic
@@ -68,7 +71,7 @@ pub fn to_lsp_diagnostic(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagn
             Severity::Warning => DiagnosticSeverity::WARNING,
         }),
         code: Some(NumberOrString::String(diagnostic.code.to_string())),
-        code_description: None::<CodeDescription>,
+        code_description,
         source: Some("rulec".to_owned()),
         message,
         related_information: (!related.is_empty()).then_some(related),

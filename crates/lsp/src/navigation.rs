@@ -122,9 +122,28 @@ pub fn format_range(
         .analysis
         .format_range(Span { file, start, end })
         .map_err(|error| RequestRefusal(error.to_message()))?;
+    Ok(Some(text_edits(&analyzed_file, edit)))
+}
+
+/// Formats after a typed character: a closing brace or a line break.
+pub fn format_typed(
+    workspace: &Workspace,
+    params: DocumentOnTypeFormattingParams,
+) -> Answer<Option<Vec<TextEdit>>> {
+    let Some(position) = resolve_position(workspace, &params.text_document_position) else { return Ok(None) };
+    let Some(typed) = params.ch.chars().next() else { return Ok(None) };
+    let edit = position
+        .analyzed_file
+        .analysis
+        .format_typed(position.file, position.offset, typed)
+        .map_err(|error| RequestRefusal(error.to_message()))?;
+    Ok(Some(text_edits(&position.analyzed_file, edit)))
+}
+
+fn text_edits(analyzed_file: &AnalyzedFile, edit: Option<rulec_ide::Edit>) -> Vec<TextEdit> {
     let to_text_edit = |edit: rulec_ide::Edit| TextEdit {
         range: analyzed_file.range(edit.span),
         new_text: edit.replacement,
     };
-    Ok(Some(edit.into_iter().map(to_text_edit).collect()))
+    edit.into_iter().map(to_text_edit).collect()
 }

@@ -5,9 +5,11 @@
 
 use super::answers::{self, Answer};
 use super::capabilities::capabilities;
+use super::commands;
 use super::findings;
 use super::kept::KeptFindings;
 use super::navigation;
+use super::pages::{self, PageSupport};
 use super::transport;
 use super::workspace::{AnalyzedFile, Document, Workspace, path_of, uri_of};
 use ls_types::notification::{self, Notification as _};
@@ -84,12 +86,15 @@ pub fn serve(connection: &Connection, language: Option<Language>) -> Result<(), 
         }),
         ..InitializeResult::default()
     };
-    connection.initialize_finish(id, serde_json::to_value(result).unwrap_or_default())?;
+    let mut result = serde_json::to_value(result).unwrap_or_default();
+    pages::offer_documents(&mut result);
+    connection.initialize_finish(id, result)?;
+    let page_support = PageSupport::of_editor(&params);
     let params: InitializeParams = serde_json::from_value(params).unwrap_or_default();
     let language = language.unwrap_or_else(|| language_of(params.locale.as_deref()));
     let (watches_files, refreshes_lenses) =
         (can_watch(&params.capabilities), can_refresh(&params.capabilities));
-    let workspace = Workspace::new(workspace_folders(params), language);
+    let workspace = Workspace::new(workspace_folders(params), language, page_support);
     let (sent, last_findings) = (BTreeMap::new(), BTreeMap::new());
     let mut server = Server {
         connection,
@@ -241,6 +246,17 @@ impl Server<'_> {
 
     fn dispatch(&self, request: Request) -> Response {
         let id = request.id.clone();
+        if request.method == pages::TextDocumentContent::METHOD {
+            return self.handle_request::<pages::TextDocumentContent>(request, |workspace, params| {
+                Ok(pages::content(&params, workspace.language()))
+            });
+        }
+        if request.method == request::ExecuteCommand::METHOD {
+            let editor = |message| self.send(message);
+            return self.handle_request::<request::ExecuteCommand>(request, |workspace, params| {
+                commands::execute(workspace, params, &format!("command-{id}"), &editor)
+            });
+        }
         macro_rules! answered {
             ($($request:ident => $answer:path,)*) => {
                 match request.method.as_str() {
@@ -269,12 +285,12 @@ impl Server<'_> {
             InlayHintRequest => answers::inlay_hints,
             CodeLensRequest => answers::code_lenses,
             DocumentDiagnosticRequest => answers::diagnostics,
-            ExecuteCommand => answers::execute,
             DocumentLinkRequest => navigation::document_links,
             SelectionRangeRequest => navigation::selection_ranges,
             GotoTypeDefinition => navigation::type_definition,
             SignatureHelpRequest => navigation::signature_help,
             RangeFormatting => navigation::format_range,
+            OnTypeFormatting => navigation::format_typed,
         }
     }
 

@@ -2,6 +2,7 @@
 //! import is analysed together with its importers, as `rulec check` does for a folder.
 
 use super::lines::{self, LineScan, Lines};
+use super::pages::PageSupport;
 use ls_types::{Position, Range, TextDocumentContentChangeEvent, Uri};
 use rulec::{
     AnalysisOptions, Code, Diagnostic, DiskLoader, FileId, Finding, Language, LoadError, Loader, Span,
@@ -52,6 +53,7 @@ pub struct AnalyzedFile {
     pub settings_error: Option<SettingsError>,
     /// The language of the diagnostics.
     pub language: Language,
+    pub page_support: PageSupport,
     /// The folder to which the file names of the analysis are relative.
     root: PathBuf,
     findings: OnceCell<Vec<Finding>>,
@@ -71,6 +73,11 @@ impl AnalyzedFile {
             findings.retain(|finding| is_shown(&self.settings, &finding.diagnostic));
             findings
         })
+    }
+
+    /// Returns the findings if the analysis has run, and otherwise none.
+    pub fn findings_so_far(&self) -> &[Finding] {
+        self.findings.get().map_or(&[], Vec::as_slice)
     }
 
     /// True for a warning that the settings raise to an error.
@@ -123,6 +130,7 @@ pub struct Workspace {
     folders: Vec<PathBuf>,
     /// The language of messages and diagnostics.
     language: Language,
+    page_support: PageSupport,
     settings: RefCell<SettingsCache>,
     open: BTreeMap<PathBuf, Document>,
     analyses: RefCell<HashMap<PathBuf, Rc<AnalyzedFile>>>,
@@ -131,8 +139,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    pub fn new(folders: Vec<PathBuf>, language: Language) -> Workspace {
-        Workspace { folders, language, ..Workspace::default() }
+    pub fn new(folders: Vec<PathBuf>, language: Language, page_support: PageSupport) -> Workspace {
+        Workspace { folders, language, page_support, ..Workspace::default() }
+    }
+
+    /// Returns the ways in which the editor can show the page of a code.
+    pub fn page_support(&self) -> PageSupport {
+        self.page_support
     }
 
     /// Returns the language of messages to the user.
@@ -212,6 +225,16 @@ impl Workspace {
         main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
+    /// Calls a function with a loader of the files of an analysis.
+    pub fn with_loader<T>(
+        &self,
+        analyzed_file: &AnalyzedFile,
+        use_loader: impl FnOnce(&dyn Loader) -> T,
+    ) -> T {
+        let root = &*analyzed_file.root;
+        use_loader(&WorkspaceLoader { workspace: self, disk: DiskLoader::new(root).ok(), root })
+    }
+
     fn analyse_cached(&self, path: &Path) -> Rc<AnalyzedFile> {
         if let Some(analyzed_file) = self.analyses.borrow().get(path) {
             return analyzed_file.clone();
@@ -233,12 +256,13 @@ impl Workspace {
         };
         let uris = analysis.sources.iter().map(|(_, file)| uri(&file.name)).collect();
         let lines = vec![OnceCell::new(); analysis.sources.len()];
-        let (language, findings) = (self.language, OnceCell::new());
+        let (language, page_support, findings) = (self.language, self.page_support, OnceCell::new());
         let analyzed_file = Rc::new(AnalyzedFile {
             analysis,
             settings,
             settings_error,
             language,
+            page_support,
             root,
             findings,
             lines,
@@ -429,7 +453,7 @@ mod tests {
 
     fn open_document(text: &str) -> (Workspace, Uri) {
         let uri = uri_of(Path::new("/project/a.rules")).expect("the path is absolute");
-        let mut workspace = Workspace::new(Vec::new(), Language::default());
+        let mut workspace = Workspace::new(Vec::new(), Language::default(), PageSupport::default());
         workspace.open(Document { uri: uri.clone(), text: text.to_owned(), version: 0 });
         (workspace, uri)
     }
@@ -463,7 +487,7 @@ mod tests {
         let (large, imported) = (root.join("a.rules"), root.join("b.rules"));
         std::fs::write(&imported, "default -> d\n").expect("it can be written");
         std::fs::write(&large, "import \"b.rules\"\n").expect("it can be written");
-        let workspace = || Workspace::new(vec![root.clone()], Language::default());
+        let workspace = || Workspace::new(vec![root.clone()], Language::default(), PageSupport::default());
         assert_eq!(workspace().find_main_file(&imported), large);
         let file = std::fs::File::options().write(true).open(&large).expect("it can be opened");
         file.set_len(65 << 20).expect("the file has holes");

@@ -27,9 +27,11 @@ mod terminals;
 mod tests;
 mod tree;
 mod types;
+mod words;
 
 pub use foreign::joined_template;
 pub use literal::UNITS;
+pub use words::{WORD_DOCS, WordDoc, word_doc};
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};

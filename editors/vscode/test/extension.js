@@ -1,5 +1,5 @@
-// Drives `extension.js` as an editor does, against the real server: it starts, tells of a mistake, runs a test by its code
-// lens and shows how it ended, starts anew, stops, and says what to do when there is no server. `vscode` is a stand-in that
+// Drives `extension.js` as an editor does, against the real server: it starts, tells of a mistake and shows the page of its
+// code, runs a test by its code lens and shows how it ended, starts anew, stops, and says what to do when there is no server. `vscode` is a stand-in that
 // holds what the extension asks for, and `vscode-languageclient` one that speaks the protocol; both note what they are
 // told. `RULEC=path/to/rulec npm test`.
 "use strict";
@@ -16,9 +16,13 @@ let command = COMMAND;
 const shown = [];
 const commands = new Map();
 const done = [];
+const providers = new Map();
 
 const vscode = {
-  workspace: { getConfiguration: (section) => ({ get: (name) => `${section}.${name}` === "rulec.path" && command }) },
+  workspace: {
+    getConfiguration: (section) => ({ get: (name) => `${section}.${name}` === "rulec.path" && command }),
+    registerTextDocumentContentProvider: (scheme, provider) => (providers.set(scheme, provider), { dispose() {} }),
+  },
   window: {
     showErrorMessage: async (text, ...choices) => (shown.push(["error", text]), choices[0]),
     showWarningMessage: (text) => shown.push(["warning", text]),
@@ -35,13 +39,20 @@ const clients = [];
 /** The client's side that the extension sees: it starts the server it is told to, and passes commands by the middleware. */
 class LanguageClient {
   constructor(id, name, server, options) {
-    Object.assign(this, { id, name, server, options });
+    Object.assign(this, { id, name, server, options, features: [] });
     clients.push(this);
+  }
+
+  registerFeature(feature) {
+    this.features.push(feature);
   }
 
   async start() {
     this.editor = await Editor.start(this.server.command, this.server.args);
-    await this.editor.ask("initialize", { capabilities: {} });
+    const capabilities = { workspace: { workspaceFolders: true }, window: { showDocument: { support: true } } };
+    for (const feature of this.features) feature.fillClientCapabilities(capabilities);
+    assert.ok(capabilities.workspace.workspaceFolders);
+    await this.editor.ask("initialize", { capabilities });
     this.editor.tell("initialized", {});
   }
 
@@ -50,6 +61,10 @@ class LanguageClient {
     await this.editor.ask("shutdown", null);
     this.editor.tell("exit", {});
     this.exit = await this.editor.ended;
+  }
+
+  async sendRequest(method, params) {
+    return (await this.editor.ask(method, params)).result;
   }
 
   execute(name, args) {
@@ -68,7 +83,7 @@ async function main() {
   const context = { subscriptions: [] };
   await extension.activate(context);
   assert.deepStrictEqual(shown, []);
-  assert.strictEqual(context.subscriptions.length, 1);
+  assert.strictEqual(context.subscriptions.length, 2);
   const [first] = clients;
   assert.deepStrictEqual(first.options.documentSelector, [{ language: "rules" }]);
 
@@ -84,6 +99,12 @@ async function main() {
   first.editor.tell("textDocument/didChange", { textDocument: wrong, contentChanges: [{ text: "route a when -> h\n" }] });
   const told = await first.editor.told("textDocument/publishDiagnostics", (params) => params.version === 2);
   assert.ok(told.diagnostics.length > 0);
+  const { code, codeDescription } = told.diagnostics[0];
+  const page = await providers.get("rulec").provideTextDocumentContent(codeDescription.href);
+  assert.ok(page.startsWith(`# ${code}: `), page);
+  await first.execute("rulec.explain", [code]);
+  const opened = await first.editor.told("window/showDocument", () => true);
+  assert.strictEqual(opened.uri, codeDescription.href);
 
   await commands.get("rulec.restart")();
   assert.strictEqual(first.exit, 0);

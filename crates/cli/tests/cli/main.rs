@@ -25,6 +25,7 @@ mod kinds;
 mod lenses;
 mod logs;
 mod lsp;
+mod lsp_commands;
 mod meaning;
 mod model;
 #[cfg(feature = "http")]

@@ -160,7 +160,7 @@ fn no_report_shows_a_private_value() {
 /// The requests about a position, about a document and about the workspace, each with the
 /// capability by which a server offers it.
 #[cfg(feature = "lsp")]
-const EDITOR_REQUESTS: [(&str, &str); 20] = [
+const EDITOR_REQUESTS: [(&str, &str); 21] = [
     ("hoverProvider", "textDocument/hover"),
     ("completionProvider", "textDocument/completion"),
     ("definitionProvider", "textDocument/definition"),
@@ -181,6 +181,7 @@ const EDITOR_REQUESTS: [(&str, &str); 20] = [
     // The answers to these requests contain the author's own text. So the test does not send them.
     ("documentFormattingProvider", ""),
     ("documentRangeFormattingProvider", ""),
+    ("documentOnTypeFormattingProvider", ""),
     ("executeCommandProvider", "workspace/executeCommand"),
 ];
 
@@ -220,6 +221,15 @@ fn no_answer_to_an_editor_shows_a_private_value() {
             let ran = editor.ask("workspace/executeCommand", run);
             assert_eq!(ran.is_ok(), version == 1, "{ran:?}");
             answers.push(("workspace/executeCommand", ran.unwrap_or_else(|refused| refused)));
+        }
+        // The message of an added test is invented, so that it holds no value of a message.
+        for line in 0..text.lines().count() {
+            let position = serde_json::json!({ "line": line, "character": 8 });
+            let add = serde_json::json!({ "command": "rulec.addTest", "arguments": [uri, position] });
+            answers.push((
+                "rulec.addTest",
+                editor.ask("workspace/executeCommand", add).unwrap_or_else(|refused| refused),
+            ));
         }
         let symbols = editor.ask("workspace/symbol", serde_json::json!({ "query": "" }));
         answers.push(("workspace/symbol", symbols.expect("it answers")));

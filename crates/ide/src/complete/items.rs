@@ -2,7 +2,7 @@
 
 use super::{CompletionContext, CompletionItem, CompletionKind};
 use crate::facts::{ELEMENT_SEGMENT, fields_of};
-use crate::hover::{documentation_with_example, function_hover};
+use crate::hover::{documentation_with_example, function_hover, word_explanation};
 use crate::{DeclarationKind, Symbol};
 use rulec_base::diag::Message;
 use rulec_base::span::Span;
@@ -267,7 +267,10 @@ pub(super) fn operator_item(row: &OpInfo) -> CompletionItem {
 }
 
 pub(super) fn keyword_item(word: &str) -> CompletionItem {
-    new_item(CompletionKind::Keyword, word, String::new())
+    CompletionItem {
+        docs: parse::word_doc(word).map(word_explanation).unwrap_or_default(),
+        ..new_item(CompletionKind::Keyword, word, String::new())
+    }
 }
 
 pub(super) fn new_item(kind: CompletionKind, label: &str, detail: String) -> CompletionItem {

@@ -186,7 +186,11 @@ pub(crate) fn hover(studio: &Arc<Studio>, request: At) -> Answer<Option<Hover>> 
     let info = snapshot.analysis.hover(file, offset);
     Ok(info.map(|info| {
         let (from, to) = snapshot.utf16_range(info.span);
-        Hover { from, to, code: info.code, text: localized(&info.text) }
+        let text = match info.page {
+            Some(code) => code.title_in(language()).to_owned(),
+            None => localized(&info.text),
+        };
+        Hover { from, to, code: info.code, text }
     }))
 }
 

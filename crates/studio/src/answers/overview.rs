@@ -13,7 +13,8 @@ use crate::state::Studio;
 use rulec::TableKind;
 use rulec::payload::Outcome;
 use rulec_base::message;
-use rulec_sema::hir::{self, Program, ROUTES_TABLE, Table};
+use rulec_ide::test_block::expected_name;
+use rulec_sema::hir::{self, Program, Table};
 use rulec_syntax::write;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -130,19 +131,6 @@ fn collect_outcomes<'p>(
     }
     if table.kind == TableKind::Flows {
         names.extend(program.flows.iter().map(|flow| expected_name(table, &flow.name)));
-    }
-}
-
-/// Returns the name of a statement as a test writes it after `expect`, such as `billing.refund`.
-pub(crate) fn expected_name(table: &Table, name: &str) -> String {
-    // As the expected statement, these three words are keywords, which must not be quoted.
-    let name = match name {
-        "default" | "none" | "otherwise" => name.to_owned(),
-        _ => write::quote_name(name),
-    };
-    match (&*table.name, table.kind) {
-        (ROUTES_TABLE, TableKind::Routes) => name,
-        (table, _) => format!("{}.{name}", write::quote_name(table)),
     }
 }
 

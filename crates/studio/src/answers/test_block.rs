@@ -4,13 +4,13 @@
 use super::decide::explain;
 use super::find_entry;
 use super::message::request_message;
-use super::overview::expected_name;
 use crate::api::{MadeTest, MakeTest};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::state::Studio;
 use rulec::payload::Judge;
 use rulec::{Entry, Explanation, Rules, run_tests};
 use rulec_base::message;
+use rulec_ide::test_block::{expected_name, unused_test_name, write_test_block};
 use rulec_lang::ty::{KindSet, RecordType, Ty};
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Program, TableKind};
@@ -18,9 +18,6 @@ use rulec_syntax::write;
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 use std::sync::Arc;
-
-/// Maximum number of characters of the message's text that are used in the name of the test.
-const MAX_NAME_CHARS: usize = 48;
 
 pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeTest> {
     let project = studio.project(request.version.rules)?;
@@ -155,34 +152,4 @@ fn fit_to_type(value: &Json, ty: &Ty) -> Option<Json> {
         (Json::Object(_), Some(inner)) => Some(keep_fitting_values(value, inner)),
         _ => Some(value.clone()),
     }
-}
-
-/// Returns a name for the test that no other test has: `requested_name`, followed by a number if it
-/// is taken. Without a requested name, the name is made from the message's text and the expected
-/// statement.
-fn unused_test_name(rules: &Rules, requested_name: Option<&str>, message: &Json, expected: &str) -> String {
-    let text = message.get("text").and_then(Json::as_str).unwrap_or_default();
-    let short_text: String =
-        text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MAX_NAME_CHARS).collect();
-    let plain_outcome = expected.replace(['`', '"'], "");
-    let requested_name = match requested_name.map(str::trim).filter(|name| !name.is_empty()) {
-        Some(requested_name) => requested_name.to_owned(),
-        None if short_text.is_empty() => format!("a message goes to {plain_outcome}"),
-        None => format!("{short_text}: {plain_outcome}"),
-    };
-    let is_taken = |name: &str| rules.program().tests.iter().any(|test| *test.name == *name);
-    let numbered = (2..).map(|number| format!("{requested_name} ({number})"));
-    std::iter::once(requested_name.clone())
-        .chain(numbered)
-        .find(|name| !is_taken(name))
-        .unwrap_or(requested_name)
-}
-
-fn write_test_block(name: &str, message: &Json, expected: &str) -> String {
-    let mut block = format!("test {} {{\n", write::quote_string(name));
-    for (name, value) in message.as_object().into_iter().flatten() {
-        let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));
-    }
-    let _ = writeln!(block, "  expect {expected}\n}}");
-    block
 }

@@ -1,0 +1,79 @@
+//! Executes the commands of the editor: running a test, adding a test for a route, and showing the
+//! page of a code.
+
+use super::answers::{Answer, RequestRefusal, workspace_edit};
+use super::capabilities::{ADD_TEST, RUN_TEST};
+use super::pages::{self, EXPLAIN};
+use super::workspace::{Workspace, path_of};
+use ls_types::request::{self, Request as _};
+use ls_types::{ApplyWorkspaceEditParams, ExecuteCommandParams, Position, Uri};
+use lsp_server::{Message, Request};
+use rulec::Code;
+use rulec_base::message;
+use rulec_base::span::Span;
+use serde_json::{Value as Json, json};
+
+/// Executes a command. Some commands send a message to the editor through `editor`. If this message
+/// is a request, `id` is its id.
+pub fn execute(
+    workspace: &Workspace,
+    params: ExecuteCommandParams,
+    id: &str,
+    editor: &dyn Fn(Message),
+) -> Answer<Option<Json>> {
+    let wrong_arguments = || {
+        RequestRefusal(message!(
+            "`{}` is not a command of this server, or its arguments are wrong",
+            params.command
+        ))
+    };
+    match (params.command.as_str(), params.arguments.as_slice()) {
+        (RUN_TEST, [Json::String(uri), Json::String(name), ..]) => run_test(workspace, uri, name).map(Some),
+        (ADD_TEST, [Json::String(uri), position, ..]) => {
+            let position = serde_json::from_value(position.clone()).map_err(|_| wrong_arguments())?;
+            editor(Message::Request(add_test(workspace, uri, position, id)?));
+            Ok(None)
+        }
+        (EXPLAIN, [Json::String(code), ..]) => {
+            let code = Code::parse(code).ok_or_else(wrong_arguments)?;
+            let language = workspace.language();
+            editor(pages::showing(code, workspace.page_support(), language, id));
+            Ok(Some(pages::page(code, language).into()))
+        }
+        _ => Err(wrong_arguments()),
+    }
+}
+
+fn parse_uri(uri: &str) -> Answer<Uri> {
+    uri.parse().map_err(|_| RequestRefusal(message!("`{uri}` is not the address of a document")))
+}
+
+fn missing_document() -> RequestRefusal {
+    RequestRefusal(message!("the document cannot be found"))
+}
+
+/// Runs a test, and returns its result.
+fn run_test(workspace: &Workspace, uri: &str, name: &str) -> Answer<Json> {
+    let (analyzed_file, _) =
+        workspace.find_analysis(&path_of(&parse_uri(uri)?)).ok_or_else(missing_document)?;
+    let Some(rules) = &analyzed_file.analysis.rules else {
+        return Err(RequestRefusal(message!("the rules have errors, so their tests cannot run")));
+    };
+    let outcome = rulec::run_tests(rules).into_iter().find(|outcome| outcome.name == name);
+    let outcome = outcome.ok_or_else(|| RequestRefusal(message!("there is no test `{name}`")))?;
+    let (expected, actual) = (outcome.expected, outcome.actual.localized(analyzed_file.language));
+    Ok(json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }))
+}
+
+/// Returns the request to the editor to add a test for the route at a position.
+fn add_test(workspace: &Workspace, uri: &str, position: Position, id: &str) -> Answer<Request> {
+    let position = workspace.resolve_position(&parse_uri(uri)?, position).ok_or_else(missing_document)?;
+    let selection = Span { file: position.file, start: position.offset, end: position.offset };
+    let analyzed_file = &position.analyzed_file;
+    let action = workspace
+        .with_loader(analyzed_file, |loader| analyzed_file.analysis.test_for_route(loader, selection))
+        .map_err(RequestRefusal)?;
+    let label = Some(action.title.localized(workspace.language()).into_owned());
+    let params = ApplyWorkspaceEditParams { label, edit: workspace_edit(analyzed_file, &action.edits) };
+    Ok(Request::new(id.to_owned().into(), request::ApplyWorkspaceEdit::METHOD.to_owned(), params))
+}
