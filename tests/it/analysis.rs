@@ -413,3 +413,39 @@ fn strict_ties_are_found_where_they_are_asked_for() {
         .expect("it compiles");
     assert!(apart.analyse_with(options).is_empty());
 }
+
+/// A table is entered by `goto` only. A route that holds for none of the messages that enter the
+/// table is never chosen.
+#[test]
+fn routes_that_no_goto_reaches_are_found() {
+    let table = |entry: &str, route: &str, expected: &[&str]| {
+        let rest = "default -> d\ntable t {\n  route inner when ";
+        check(&format!("{entry}\n{rest}{route} -> h\n  default -> h\n}}"), expected);
+    };
+    table("route big when n > 100 -> goto t", "n < 50", &["W0213 `n < 50`"]);
+    table("route big when n > 100 -> goto t", "n > 500", &[]);
+    table("route big when n > 100 -> goto t\nroute low when n < 9 -> goto t", "n < 5", &[]);
+    table(
+        "route big when n > 100 -> goto t\nroute low when n < 9 -> goto t",
+        "n == 50",
+        &["W0213 `n == 50`"],
+    );
+    // A message without the field enters the table, too.
+    table("route big when n > 100 or n is missing -> goto t", "m < 50", &[]);
+}
+
+#[test]
+fn a_handler_with_the_name_of_a_table_is_found() {
+    let rest = "default -> d\ntable t {\n  default -> h\n}";
+    check(&format!("route a when n > 3 -> t\n{rest}"), &["W0103 `route a when n > 3 -> t`"]);
+    check(&format!("route a when n > 3 -> goto t\n{rest}"), &[]);
+}
+
+#[test]
+fn an_empty_range_over_the_end_of_a_cycle_is_explained() {
+    let rules =
+        Rules::from_text("route night when ctx.hour in 22..6 -> h\ndefault -> d").expect("right rules");
+    let finding = rules.analyse().into_iter().next().expect("a finding");
+    let help = finding.diagnostic.help.as_deref().unwrap_or_default().to_owned();
+    assert!(help.contains("`(ctx.hour >= 22 or ctx.hour < 6)`"), "{help}");
+}

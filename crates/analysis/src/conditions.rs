@@ -171,7 +171,7 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
     let help = match order.is_eq() {
         true => message!("`..` excludes its end: write `{0}..={0}`, or `== {0}`", report.quote(start.span)),
         // `hour(now) in 22..6`: the hours of a night.
-        false if is_cyclic(&test.left) => {
+        false if is_cyclic(report, &test.left) => {
             let left = report.quote(test.left.span);
             let end = if *inclusive { "<=" } else { "<" };
             let (start, until) = (report.quote(start.span), report.quote(end_span));
@@ -182,7 +182,15 @@ fn empty_range_error(report: &AnalysisReport<'_>, test: &Predicate, test_span: S
         false if [low, high].into_iter().all(is_time_of_day) => {
             message!("for times of day, write `time({})` on the left", report.quote(test.left.span))
         }
-        false => message!("write the smaller end first"),
+        false => {
+            let left = report.quote(test.left.span);
+            let sign = if *inclusive { "<=" } else { "<" };
+            let (start, until) = (report.quote(start.span), report.quote(end_span));
+            message!(
+                "write the smaller end first; for all values from {start} on and up to {until}, write \
+                `({left} >= {start} or {left} {sign} {until})`"
+            )
+        }
     };
     Some(Diagnostic::new(Code::EmptyRange, test_span, message!("the range `{range}` is empty")).help(help))
 }
@@ -194,7 +202,15 @@ fn is_time_of_day(value: Value<'_>) -> bool {
 /// True for a value that begins again after its greatest value, such as the hour. For an empty
 /// range of such a value, such as `22..6`, the help text explains how to write the hours of a
 /// night.
-fn is_cyclic(value: &Expr) -> bool {
+fn is_cyclic(report: &AnalysisReport<'_>, value: &Expr) -> bool {
+    let name = match &value.kind {
+        ExprKind::Slot(id) => report.program.slots[id.index()].path.last().map(|name| name.to_lowercase()),
+        _ => None,
+    };
+    let words = ["hour", "minute", "weekday", "month", "day", "second"];
+    if name.is_some_and(|name| words.iter().any(|word| name.ends_with(word))) {
+        return true;
+    }
     matches!(
         value.kind,
         ExprKind::Call(

@@ -11,7 +11,7 @@ use super::ties::report_ties;
 use hashbrown::{HashMap, HashSet};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
-use rulec_sema::hir::{RuleId, TableId, TableKind};
+use rulec_sema::hir::{Outcome, Rule, RuleId, TableId, TableKind};
 
 /// Reports the routes of a table that other routes hide. For a table of routes (not of a choice or
 /// flow), also reports a missing default, and ties. A tie is a pair of routes with equal priority
@@ -42,8 +42,60 @@ pub(super) fn analyse_table(
         report.record_if_exhausted(*id);
     }
     if subject.program.tables[table.index()].kind == TableKind::Routes {
+        report_excluded_by_gotos(solver, report, subject, table, (facts, &hidden));
         report_ties(solver, report, subject, table, (facts, &hidden));
         report_missing_default(solver, report, subject, table, facts);
+    }
+}
+
+/// Maximum number of routes that lead to a table whose routes are compared with them.
+const MAX_GOTOS: usize = 4;
+
+/// Reports the routes of a table that never hold where a `goto` enters the table: `n < 50` in a
+/// table that is entered only for `n > 100`.
+fn report_excluded_by_gotos(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    subject: &AnalysisSubject<'_>,
+    table: TableId,
+    (facts, hidden): (&HashMap<RuleId, ConditionFacts>, &HashSet<RuleId>),
+) {
+    let program = subject.program;
+    let enters = |outcome: &Outcome| matches!(outcome, Outcome::Goto(to) if *to == table);
+    let is_default = program.tables.iter().filter_map(|table| table.default.as_ref()).any(enters);
+    let entries: Vec<&Rule> =
+        program.rules.iter().filter(|rule| !rule.disabled && enters(&rule.outcome)).collect();
+    if is_default || entries.is_empty() || entries.len() > MAX_GOTOS {
+        return;
+    }
+    let conditions: Vec<_> =
+        entries.iter().map(|entry| solver.builder.build_cond(&entry.condition, true)).collect();
+    for id in &program.tables[table.index()].order {
+        let rule = &program.rules[id.index()];
+        let Some(route) = facts.get(id).filter(|facts| !facts.never_true && !facts.always_true) else {
+            continue;
+        };
+        if hidden.contains(id) || rule.disabled {
+            continue;
+        }
+        solver.budget().begin_share();
+        let excluded = conditions
+            .iter()
+            .all(|entry| solver.solve(&[(*entry, true), (route.true_cond, true)]).is_unsatisfiable());
+        if excluded {
+            let (name, table_name) = (&rule.name, &program.tables[table.index()].name);
+            let message =
+                message!("`{name}` can never be chosen: no `goto {table_name}` leads here where it holds");
+            let mut diagnostic = Diagnostic::new(Code::RouteHidden, rule.condition.span, message)
+                .here(message!("this never holds there"));
+            for entry in &entries {
+                diagnostic =
+                    diagnostic.label(entry.condition.span, message!("the table is entered if this holds"));
+            }
+            let help = message!("correct one of the conditions, or move the route to another table");
+            report.add_finding(diagnostic.help(help), None);
+        }
+        report.record_if_exhausted(*id);
     }
 }
 

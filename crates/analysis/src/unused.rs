@@ -47,6 +47,20 @@ pub(super) fn report_unused_definitions(report: &mut AnalysisReport<'_>) {
             continue;
         };
         if (!main.order.is_empty() || main.default.is_some()) && !reachable_tables.contains(&id) {
+            let same_name = program
+                .rules
+                .iter()
+                .find(|rule| matches!(&rule.outcome, Outcome::Handler { name, .. } if *name == table.name));
+            let is_handler = program.handlers.iter().flatten().any(|handler| handler.name == table.name);
+            if let Some(rule) = same_name.filter(|_| !is_handler) {
+                let name = &table.name;
+                let message = message!("`-> {name}` leads to a handler, although `{name}` is a table");
+                let diagnostic = Diagnostic::new(Code::UnusedDeclaration, rule.span, message)
+                    .label(span, message!("no `goto` leads to this table"))
+                    .help(message!("to enter the table, write `-> goto {name}`"));
+                report.add_finding(diagnostic, None);
+                continue;
+            }
             let help = message!(
                 "no `goto` leads to the table: write one, or remove the table; if a program uses the table \
                 as an entry, write `# rulec: allow W0103 reason` before it"

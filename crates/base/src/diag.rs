@@ -211,10 +211,24 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .filter(|candidate| *candidate != name)
         .map(|candidate| (strsim::osa_distance(name, candidate), candidate))
         .filter(|(distance, candidate)| {
-            *distance <= max_distance && *distance < candidate.chars().count().max(2)
+            *distance <= max_distance
+                && *distance < candidate.chars().count().max(2)
+                && is_near_after_common_words(name, candidate, *distance)
         })
         .min_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.cmp(b.1)))
         .map(|(_, candidate)| candidate)
+}
+
+/// True if two names are near without the words that both begin with. So `choice_timeout` is not
+/// near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`. `distance` is the distance of the
+/// names.
+fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> bool {
+    let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
+    let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();
+    let Some(((end, _), _)) = words else { return true };
+    let rest = |name: &str| name[end + 1..].chars().count();
+    // Both rests are as far apart as the names, because they differ only there.
+    distance <= (rest(name).min(rest(candidate)) / 2).max(1)
 }
 
 /// True if two different names probably are one name, once with a typing error. Names that differ

@@ -83,6 +83,7 @@ fn unrecognized_error(file: FileId) -> Diagnostic {
 fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnostic {
     let (message, range) = match error {
         ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),
+        ImportError::Json(error) => (error.to_message(), Some(error.offset()..error.offset() + 1)),
         other => (other.to_message(), None),
     };
     let range = range.unwrap_or(0..0);

@@ -2,6 +2,7 @@
 
 use super::CliError;
 use super::signals::{StoppedBySignal, caught_signal};
+use rulec_base::diag::Message;
 use rulec_base::message;
 use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
@@ -51,6 +52,32 @@ impl LineChunk {
             b"{" => !second.starts_with(b"{"),
             _ => first.starts_with(b"[") && !first.ends_with(b"]"),
         }
+    }
+
+    /// Returns the format of the input if it has no lines of JSON. The first bytes or the name
+    /// determine the format. `None` for later batches, and for all other inputs.
+    pub fn other_format(&self, name: &str) -> Option<Message> {
+        const MAGIC: &[(&[u8], Message)] = &[
+            (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
+            (b"\xd0\xcf\x11\xe0", message!("an old Excel or Word file")),
+            (b"\x1f\x8b", message!("a gzip archive")),
+            (b"\x28\xb5\x2f\xfd", message!("a zstd archive")),
+            (b"%PDF", message!("a PDF file")),
+            (b"SQLite format 3", message!("an SQLite database")),
+            (b"PAR1", message!("a Parquet file")),
+            (b"ARROW1", message!("an Arrow file")),
+            (b"\x89PNG", message!("an image")),
+        ];
+        if self.first != 1 {
+            return None;
+        }
+        if let Some((_, format)) = MAGIC.iter().find(|(magic, _)| self.bytes.starts_with(magic)) {
+            return Some(format.clone());
+        }
+        let first = self.lines().find_map(|(_, line)| line)?.trim_ascii();
+        let lower = name.to_lowercase();
+        let is_table = lower.ends_with(".csv") || lower.ends_with(".tsv");
+        (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
     /// Records a line, whose bytes begin at `start` and end where the bytes of this batch end. Of a

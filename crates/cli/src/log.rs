@@ -8,7 +8,7 @@ use super::term::{Out, Term};
 use super::{CliError, Status};
 use clap::Subcommand;
 use rulec_base::message;
-use rulec_report::chain::ChainVerifier;
+use rulec_report::chain::{ChainFault, ChainVerifier};
 use rulec_report::log_files::logs_in;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -117,6 +117,12 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
             }
             if let Err(fault) = verifier.check(&line) {
                 faults += 1;
+                // Without a hash in the first line, the file is no log of decisions.
+                if number == 1 && fault == ChainFault::NoChain && !has_hash(&line) {
+                    return Err(CliError::usage(message!(
+                        "`{name}` is no log of decisions with a hash chain; `rulec serve --log` writes one"
+                    )));
+                }
                 if faults <= MAX_SHOWN {
                     out.write_line(&format!("{name}:{number}: {}", localized(&fault.to_message())))?;
                 }
@@ -127,6 +133,13 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
         out.write_message(&message!("and {} more", faults - MAX_SHOWN))?;
     }
     Ok(faults)
+}
+
+/// True if a line is at least the beginning of a line with a hash. A damaged line of a log counts.
+fn has_hash(line: &[u8]) -> bool {
+    !line.starts_with(b"{")
+        || !line.trim_ascii_end().ends_with(b"}")
+        || line.windows(6).any(|part| part == b"\"hash\"")
 }
 
 /// Prints the counts of one log. Returns false if a key was given and the log has no signed

@@ -216,6 +216,11 @@ pub fn read_objects(
 /// than an error for each line of the value. `chunk` is a batch of lines; `None` at the end of the
 /// input.
 fn refuse_multiline_json(chunk: Option<&LineChunk>, name: &str) -> Result<(), CliError> {
+    if let Some(format) = chunk.and_then(|chunk| chunk.other_format(name)) {
+        return Err(CliError::error(message!(
+            "`{name}` is {format}; messages are JSON objects, one on each line: save the data as JSON lines"
+        )));
+    }
     match chunk {
         Some(chunk) if chunk.begins_with_incomplete_json() => Err(CliError::error(message!(
             "`{name}` contains JSON over several lines; write one message a line, for example with \

@@ -50,7 +50,12 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
             } else if invalid.starts_with('-') {
-                if let Some(meant) = foreign::meant_option(verb, &invalid) {
+                if let Some(tip) = foreign::needless_option(verb, &path, &invalid)
+                    .filter(|_| foreign::meant_option(verb, &invalid).is_none())
+                {
+                    error.remove(ContextKind::SuggestedArg);
+                    set_tips(error, vec![tip]);
+                } else if let Some(meant) = foreign::meant_option(verb, &invalid) {
                     error.remove(ContextKind::Suggested);
                     error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
                 } else if error.get(ContextKind::SuggestedArg).is_none() {
@@ -68,6 +73,13 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 if let Some(tip) = foreign::surplus_argument(verb, &path, &texts, &invalid) {
                     set_tips(error, vec![tip]);
                 }
+            }
+        }
+        ErrorKind::InvalidValue => {
+            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            if let Some(tip) = foreign::exchanged_values(verb, &path, &texts) {
+                error.remove(ContextKind::SuggestedValue);
+                set_tips(error, vec![tip]);
             }
         }
         ErrorKind::InvalidSubcommand => {

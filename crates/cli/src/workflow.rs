@@ -231,6 +231,11 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
+        Some(text) if text != "-" && !text.trim_start().starts_with('{') => {
+            return Err(CliError::usage(message!(
+                "`--input` is a JSON object with the fields of the input: write `--input '{{\"text\": …}}'`"
+            )));
+        }
         Some(text) => files::parse_input_object(text, DecimalPaths::none(), invalid_input_error)?,
         None => Map::new(),
     };

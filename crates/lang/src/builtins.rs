@@ -344,8 +344,8 @@ functions! {
 pub fn builtin_for_foreign_name(name: &str) -> Option<&'static str> {
     Some(match name.to_lowercase().replace('_', "").as_str() {
         "length" | "size" | "strlen" | "lenght" | "count" | "charlength" => "len",
-        "lowercase" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
-        "uppercase" | "toupper" | "touppercase" | "ucase" | "upcase" => "upper",
+        "lowercase" | "lowerascii" | "tolower" | "tolowercase" | "lcase" | "downcase" | "casefold" => "lower",
+        "uppercase" | "upperascii" | "toupper" | "touppercase" | "ucase" | "upcase" => "upper",
         "strip" | "trimmed" | "trimspace" => "trim",
         "ceiling" => "ceil",
         "concat" | "concatenate" | "implode" => "join",

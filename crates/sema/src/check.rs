@@ -3,6 +3,7 @@
 //! second pass builds the program with the narrowed types.
 
 mod always;
+mod blanks;
 mod branch;
 mod call;
 mod capture;
@@ -28,6 +29,7 @@ mod meant_call;
 mod mismatch;
 mod names;
 mod narrowing;
+mod node_settings;
 mod operator;
 mod path;
 mod pattern;
@@ -45,8 +47,10 @@ mod substitute;
 mod suppressions;
 mod test;
 mod types;
+mod units;
 mod unused;
 mod uses;
+mod vain;
 mod wildcard;
 mod workflow;
 

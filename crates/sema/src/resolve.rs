@@ -94,6 +94,15 @@ pub fn duplicate_error(what: Message, name: &str, first: Span, second: Span) -> 
 
 /// Builds the diagnostic for names whose definitions form a cycle.
 pub fn cycle_error(members: &[&Ident]) -> Diagnostic {
+    if let [name] = members {
+        let name = name.node.as_str();
+        let message = message!("`{name}` is defined in terms of itself");
+        let help = message!(
+            "give the definition another name, as in `let my_{name} = …`; a field of the message can then be \
+            read as `{name}` in it"
+        );
+        return Diagnostic::new(Code::DefinitionCycle, members[0].span, message).help(help);
+    }
     let chain: Vec<&str> = members.iter().chain(members.first()).map(|name| name.node.as_str()).collect();
     let message = message!("`{}` is defined in terms of itself", members[0].node);
     Diagnostic::new(Code::DefinitionCycle, members[0].span, message)

@@ -232,8 +232,9 @@ impl ImportLoader<'_> {
         if let Some(start) = json_offset {
             let message = message!("`{path}` contains JSON, not rules");
             let help = message!(
-                "to convert routes, choices and flows of other systems, run `rulec import`; messages are \
-                named after the rules, as in `rulec run my.rules messages.jsonl`"
+                "a rule is written `route NAME when CONDITION -> HANDLER`; messages are named after the rules, as \
+                in `rulec run my.rules messages.jsonl`; routes, choices and flows of other systems are \
+                converted by `rulec import`"
             );
             let span = Span::new(file, start, start + 1);
             self.report(Diagnostic::new(Code::JsonFile, span, message).help(help));

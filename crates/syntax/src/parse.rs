@@ -27,6 +27,7 @@ mod terminals;
 mod tests;
 mod tree;
 mod types;
+mod unknown;
 mod words;
 
 pub use foreign::joined_template;

@@ -214,6 +214,13 @@ define_codes! {
     ConstantKey = "W0121", "a function takes a constant where a value of the message belongs";
     UnknownAnswer = "W0122", "an answer that its choice does not have";
     DefaultRefused = "W0123", "a default that the rules of its field refuse";
+    UnitOfName = "W0124", "a number in another unit than the name of the field says";
+    DurationWithoutUnit = "W0125", "a duration without a unit";
+    BlankAround = "W0126", "a compared text with white space at its start or end";
+    NumbersLikeOthers = "W0127", "numbers that other languages read in another way";
+    DefaultFirst = "W0128", "a constant before `??`";
+    IndexFromEnd = "W0129", "an index that is counted from the end";
+    NumberNeverHad = "W0130", "a number that a value never has";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

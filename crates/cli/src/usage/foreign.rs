@@ -9,15 +9,14 @@ use std::path::Path;
 /// one that the command has is suggested.
 const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (
-        &[
-            "data", "message", "msg", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in",
-            "stdin",
-        ],
+        &["data", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in", "stdin"],
         &["input", "text"],
     ),
+    (&["message", "msg", "messages"], &["text", "input", "from"]),
     (&["query", "prompt", "question", "q", "t", "string", "utterance"], &["text", "input"]),
     (&["ctx", "context", "vars", "variables", "env", "user"], &["ctx", "context"]),
-    (&["input", "i"], &["input", "text"]),
+    (&["input", "i", "data", "samples", "messages", "file"], &["input", "text", "from"]),
+    (&["key", "public-key", "pubkey", "sign", "signature", "secret"], &["verify", "key", "sign"]),
     (
         &[
             "grep", "k", "g", "only", "match", "pattern", "select", "name", "test", "tests", "run", "case",
@@ -87,6 +86,48 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     Some(format!("--{}{}", arg.get_long()?, value.unwrap_or_default()))
 }
 
+/// Returns the remedy for an option that no command of this kind needs. `verb` is the command, and
+/// `path` its names. `None` for other options.
+pub(super) fn needless_option(verb: &Command, path: &[&str], written: &str) -> Option<Message> {
+    let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
+    let command = path.join(" ");
+    let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
+    let usage = || {
+        let positionals: Vec<String> = verb.get_positionals().map(ToString::to_string).collect();
+        format!("rulec {command} {}", positionals.join(" "))
+    };
+    Some(match name.as_str() {
+        "in-place" | "inplace" | "write" | "overwrite" | "i" | "w" | "fix"
+            if path == ["fmt"] && !has(&name) =>
+        {
+            message!("`rulec fmt` writes the files in place; remove `{written}`")
+        }
+        "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
+            message!("`rulec {command}` has one format of output and no `{written}`: remove it")
+        }
+        "messages" | "message" | "input" | "data" | "file" | "i" | "rules" | "r"
+            if verb.get_positionals().count() > 0 && !has("input") =>
+        {
+            message!("files are named without an option: `{}`", usage())
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the command for a kind of document that is written after its file, as in `rulec import
+/// router.json routes`. `None` for other values.
+pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
+    let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
+    let [first, second] = given.as_slice() else { return None };
+    let kinds: Vec<String> = verb
+        .get_positionals()
+        .flat_map(clap::Arg::get_possible_values)
+        .map(|value| value.get_name().to_owned())
+        .collect();
+    (kinds.iter().any(|kind| kind == second) && !kinds.iter().any(|kind| kind == first))
+        .then(|| message!("the kind comes before the file: `rulec {} {second} {first}`", path.join(" ")))
+}
+
 /// Returns what to do about an argument too many. `texts` are the arguments of this run after the
 /// program's name, and `path` are the names of the command, such as `workflow run`.
 pub(super) fn surplus_argument(
@@ -103,6 +144,25 @@ pub(super) fn surplus_argument(
     };
     // The values of options cannot be distinguished from arguments here, so any option hides them.
     let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
+    // `--next done shelved`: a list of values is written with commas.
+    let list = given.iter().position(|text| *text == surplus).and_then(|at| {
+        let (option, value) = (given.get(at.checked_sub(2)?)?, given.get(at - 1)?);
+        let arg = verb.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"))?;
+        let is_list = arg.get_value_names()?.iter().any(|name| name.as_str().contains(','));
+        is_list.then(|| format!("{option} {value},{surplus}"))
+    });
+    if let Some(written) = list {
+        return Some(message!("several values are written with commas: `{written}`"));
+    }
+    if path == ["diff"]
+        && let Some(messages) = given.iter().find(|text| text.ends_with(".jsonl") || text.ends_with(".json"))
+    {
+        let rules: Vec<&str> = given.iter().copied().filter(|text| text != messages).collect();
+        return Some(message!(
+            "`rulec diff` compares rules and takes no messages: `rulec diff {}`",
+            rules.join(" ")
+        ));
+    }
     if given.iter().any(|text| text.starts_with('-')) {
         return None;
     }

@@ -246,11 +246,11 @@ operators! {
         r#"not (ctx.n > 5)"# on r#"{"ctx":{"n":2}}"#;
 
     Eq "==" Infix 40, Negation::Op(Op::Ne), CASE_ONLY, Scalar,
-        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq", "等于"],
+        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::equal), foreign ["equals", "equal", "eq", "等于", "是", "为"],
         message!("Both values are equal. Values of different types, or missing values, are neither equal nor unequal."),
         r#"ctx.role == "admin""# on r#"{"ctx":{"role":"admin"}}"#;
     Ne "!=" Infix 40, Negation::Op(Op::Eq), CASE_ONLY, Scalar,
-        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt", "不等于"],
+        [(K::EVERY_KIND, RightOperand::Same, Condition)], Predicate(implementations::not_equal), foreign ["ne", "neq", "isnt", "differs", "不等于", "不是"],
         message!("Both values have the same type and differ."),
         r#"ctx.role != "admin""# on r#"{"ctx":{"role":"guest"}}"#;
     Lt "<" Infix 40, Negation::Op(Op::Ge), NO_MODIFIERS, Scalar,
@@ -270,12 +270,12 @@ operators! {
         message!("The left number or version is not smaller, the left time is not earlier, or the left text does not sort before the right one by code points."),
         r#"(ctx.at as datetime) >= "2026-01-01T00:00:00Z""# on r#"{"ctx":{"at":"2026-01-01T01:00:00+01:00"}}"#;
     In "in" Infix 40, Negation::NotBefore, CASE_ONLY, Lookup,
-        [(K::EVERY_KIND, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof", "属于"],
+        [(K::EVERY_KIND, RightOperand::Members, Condition)], Predicate(implementations::is_in), foreign ["one_of", "oneof", "among", "属于", "在"],
         message!("The value is an element of the list, or is in the range (`3..10` excludes its end, `3..=10` includes it)."),
         r#"ctx.plan in ["pro", "team"] and ctx.n in 1..=3"# on r#"{"ctx":{"plan":"team","n":3}}"#;
     Contains "contains" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,
         [(K::STRING, RightOperand::Text, Condition), (K::LIST, RightOperand::Element, Condition)], Predicate(implementations::contains),
-        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing", "包含", "含有"],
+        search Search::Literal(Anchor::Anywhere), foreign ["includes", "include", "has", "contain", "containing", "mentions", "包含", "含有", "包括"],
         message!("The text contains the string (with `word`, as a whole word), or the list contains the element."),
         r#"text contains word any ["refund", "退款"] ignoring case"# on r#"{"text":"Refund, please"}"#;
     StartsWith "starts_with" Infix 40, Negation::NotBefore, ALL_MODIFIERS, Scan,

@@ -213,6 +213,31 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
+    /// Warns about two comparisons of the condition on an element that never hold together, as in
+    /// `any x in items: x.n > 5 and x.n < 1`. The analysis finds such comparisons elsewhere.
+    pub(super) fn warn_contradiction_in_body(&mut self, body: &Cond) {
+        let parts = body.conjuncts();
+        let found: Vec<_> = parts
+            .iter()
+            .filter_map(|part| accepted_values(part).map(|(left, accepted)| (part.span, left.span, accepted)))
+            .collect();
+        let mut pairs = found
+            .iter()
+            .enumerate()
+            .flat_map(|(index, second)| found[..index].iter().map(move |first| (first, second)));
+        let pair = pairs.find(|((_, left, accepted), (_, other_left, other_accepted))| {
+            accepted.excludes(other_accepted) && self.is_same_source(*left, *other_left)
+        });
+        let Some(((first, ..), (second, ..))) = pair else { return };
+        let slice = |span| self.loaded.sources.slice(span);
+        let message = message!("`{}` and `{}` never hold together", slice(*first), slice(*second));
+        let diagnostic = Diagnostic::new(Code::Contradiction, *first, message)
+            .here(message!("this part"))
+            .label(*second, message!("contradicts this part"))
+            .help(message!("no element can satisfy both: correct one of them, or join them with `or`"));
+        self.diagnostics.push(diagnostic);
+    }
+
     fn is_same_source(&self, left: Span, right: Span) -> bool {
         // A route that is compiled alone has no source text.
         let words = |span| self.loaded.sources.slice(span).split_whitespace();

@@ -211,12 +211,20 @@ impl<'a> Checker<'a> {
         {
             let wanted = argument_count_phrase(required_count, names.len(), row.variadic);
             let message = message!("`{}` takes {wanted}, not {}", row.name, written_args.len());
-            return self.fail(Code::ArgumentCount, span, message, message!("write `{}`", row.signature()));
+            let help = self.date_of_numbers(function, written_args);
+            let help = help.unwrap_or_else(|| message!("write `{}`", row.signature()));
+            return self.fail(Code::ArgumentCount, span, message, help);
         }
         let mut args = Vec::new();
         let mut optional = row.missing_result_reason().is_some();
         let mut values = Vec::with_capacity(args_by_parameter.len());
-        for written_arg in args_by_parameter {
+        for (index, written_arg) in args_by_parameter.into_iter().enumerate() {
+            let (_, kinds) = row.params[index.min(row.params.len() - 1)];
+            if let Some(written_arg) =
+                written_arg.filter(|_| !kinds.overlaps(KindSet::BOOL) && !self.is_in_choice)
+            {
+                self.check_late_parenthesis(name, written_arg, span)?;
+            }
             values.push(written_arg.map(|written_arg| self.check_value(written_arg)).transpose()?);
         }
         self.convert_to_decimals(function, &mut values, span)?;
@@ -266,6 +274,19 @@ impl<'a> Checker<'a> {
         } else {
             call
         })
+    }
+
+    /// Returns the help for a date or a time of day of several numbers, as in `date(2026, 1, 31)`.
+    /// `None` for other calls.
+    fn date_of_numbers(&self, function: Function, written_args: &[ast::Arg]) -> Option<Message> {
+        let number = |arg: &ast::Arg| self.loaded.sources.slice(arg.value.span).parse::<u32>().ok();
+        let numbers: Vec<u32> = written_args.iter().map(number).collect::<Option<_>>()?;
+        let text = match (function, numbers.as_slice()) {
+            (Function::Date, [year, month, day, ..]) => format!("{year:04}-{month:02}-{day:02}"),
+            (Function::Time, [hour, minute, ..]) => format!("{hour:02}:{minute:02}"),
+            _ => return None,
+        };
+        Some(message!("write `{}(\"{text}\")`", function.info().name))
     }
 
     /// Returns the arguments in the order of the parameters. For an omitted argument the list

@@ -211,7 +211,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the list as it is written. For the name of a `list` statement, this is its value.
-    fn written_list<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
+    pub(super) fn written_list<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
         let ast::ExprKind::Name(name) = &list.kind else { return list };
         match self.symbols.definition(list.span.file, name).map(|symbol| &symbol.node) {
             Some(Definition::List { source: ast::ListSource::Elements(elements) }) => elements,

@@ -138,7 +138,7 @@ impl<'a> Checker<'a> {
             true => {
                 let message = message!("\"{}\" is not one of {shown}", rulec_base::text::to_one_line(text));
                 let diagnostic = Diagnostic::new(Code::NotInEnumeration, span, message);
-                match self.nearest(text, texts()) {
+                match same_but_case(values, text).or_else(|| self.nearest(text, texts())) {
                     Some(near) => diagnostic
                         .help(message!("did you mean \"{near}\"?"))
                         .likely_fix(span, rulec_syntax::write::quote_string(near)),
@@ -161,6 +161,13 @@ impl<'a> Checker<'a> {
         }
         self.report::<AlreadyReported>(diagnostic).map(|_| ())
     }
+}
+
+/// Returns the value of an enumeration that differs from a text only in case or in the space around
+/// it.
+pub(super) fn same_but_case<'v>(values: &'v Enumeration, text: &str) -> Option<&'v str> {
+    let lower = text.trim().to_lowercase();
+    values.values().iter().map(|value| &**value).find(|value| value.to_lowercase() == lower && *value != text)
 }
 
 fn has_enumeration(ty: &Ty) -> bool {

@@ -151,7 +151,16 @@ impl<'a> Checker<'a> {
         }
         if !value.ty.kinds.overlaps(KindSet::BOOL) {
             let message = message!("expected a condition, but this is {}", value.ty.with_article());
+            let slice = self.loaded.sources.slice(span);
+            let is_for_the_rest = matches!(
+                slice.trim_start_matches('r').trim_matches('"'),
+                ".*" | "*" | ".+" | "_" | "default" | "else" | "otherwise" | "any"
+            );
             let help = match value.ty.kinds {
+                KindSet::STRING if is_for_the_rest && self.output_alias.is_some() => {
+                    message!("for the rest write `otherwise -> NODE`")
+                }
+                KindSet::STRING if is_for_the_rest => message!("for the rest write `default -> HANDLER`"),
                 kinds if kinds.is_subset(KindSet::NUMBER) && value.as_const().is_none() => {
                     let file = self.loaded.sources.get(span.file);
                     let written = file.and_then(|file| file.text.get(span.range())).unwrap_or("x");
@@ -164,6 +173,11 @@ impl<'a> Checker<'a> {
                     message!(
                         "each side of `and` and `or` must be a whole condition; for one of several texts, \
                         write `x contains any [\"a\", \"b\"]` or `x in [\"a\", \"b\"]`"
+                    )
+                }
+                kinds if kinds == KindSet::STRING && is_short_path(slice) && value.optional => {
+                    message!(
+                        "to test whether it is there, write `{slice} is present`; to compare it, write `{slice} == \"a\"`"
                     )
                 }
                 kinds if kinds == KindSet::STRING => {
@@ -360,4 +374,11 @@ fn into_exception(cond: &mut Cond) {
     let placeholder = Cond { kind: CondKind::Const(false), span: cond.span };
     let inner = Box::new(std::mem::replace(cond, placeholder));
     cond.kind = CondKind::NotTrue(inner);
+}
+
+/// True for a path such as `user.token` that is short enough for a help text.
+fn is_short_path(written: &str) -> bool {
+    written.len() <= 40
+        && !written.is_empty()
+        && written.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
 }

@@ -73,7 +73,10 @@ impl<'a> Checker<'a> {
             None => None,
             Some(Spanned { node, span }) => {
                 match seconds(node).filter(|seconds| (0.001..1e10).contains(seconds)) {
-                    Some(seconds) => Some((seconds * 1000.0).round() as u64),
+                    Some(seconds) => {
+                        self.warn_no_unit(*span);
+                        Some((seconds * 1000.0).round() as u64)
+                    }
                     None => {
                         let message = message!("a history must be kept for some time");
                         let help = message!("write a time above 0, such as `keep 24h`");
@@ -166,7 +169,12 @@ impl<'a> Checker<'a> {
                 return Err(AlreadyReported);
             }
             let message = message!("the rules keep no history");
-            let help = message!("declare what is kept: `history by ctx.session keep 24h`");
+            let help = match self.field_of_sessions() {
+                Some(key) => message!("declare what is kept: `history by {key} keep 24h`"),
+                None => {
+                    message!("declare what is kept: `history by FIELD keep 24h`, with the field of the user")
+                }
+            };
             return self.fail(Code::NoHistory, part.word, message, help);
         };
         if let Some(duration) = &part.within {
@@ -191,6 +199,23 @@ impl<'a> Checker<'a> {
         Ok(list)
     }
 
+    /// Returns the declared field whose name says that it separates users or sessions, as a path.
+    fn field_of_sessions(&self) -> Option<String> {
+        let input = self.fields.declared_roots()?;
+        let is_key = |field: &&Field| {
+            let name = field.name.to_lowercase();
+            let is_named =
+                ["session", "session_id", "user_id", "userid", "sessionid", "id", "key", "customer"]
+                    .contains(&name.as_str());
+            is_named && field.ty.kinds.is_subset(KindSet::STRING.union(KindSet::INT))
+        };
+        let nested = input.fields.iter().find_map(|field| {
+            let inner = field.ty.fields()?.fields.iter().find(is_key)?;
+            Some(format!("{}.{}", field.name, inner.name))
+        });
+        nested.or_else(|| input.fields.iter().find(is_key).map(|field| field.name.to_string()))
+    }
+
     /// Checks the duration after `within`. Returns an expression for the time at which the window
     /// begins.
     fn check_window_start(&mut self, duration: &'a ast::Expr) -> Checked<Expr> {
@@ -203,6 +228,7 @@ impl<'a> Checker<'a> {
             return self.fail(Code::HistoryBound, span, message, help);
         }
         self.check_window_length(&duration)?;
+        self.warn_no_unit(span);
         let now = self.fields.declared_roots().and_then(|input| input.get(NOW));
         if now.is_none_or(|now| now.ty.kinds != KindSet::DATETIME) {
             let message = message!("a window ends now, but the input has no time `now`");

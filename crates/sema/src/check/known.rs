@@ -54,6 +54,7 @@ impl Checker<'_> {
             zone.rsplit('/').next().is_some_and(|city| city.eq_ignore_ascii_case(&normalized_name))
         };
         let near = fixed_zone(name)
+            .or_else(|| zone_of_city(&normalized_name))
             .or_else(|| zone::zone_names().find(is_city_name))
             .or_else(|| self.nearest(name, zone::zone_names()));
         let finding = Diagnostic::new(Code::UnknownZone, span, message!("there is no time zone `{name}`"));
@@ -138,6 +139,43 @@ fn fixed_zone(text: &str) -> Option<&'static str> {
     let sign = if offset.starts_with('+') { '-' } else { '+' };
     let wanted = format!("Etc/GMT{sign}{hours}");
     zone::zone_names().find(|zone| *zone == wanted)
+}
+
+/// Returns the zone of a large city whose name is not in the database of time zones. `None` for
+/// other names.
+fn zone_of_city(name: &str) -> Option<&'static str> {
+    let city = name.rsplit('/').next()?.to_lowercase().replace([' ', '-'], "_");
+    Some(match city.as_str() {
+        "beijing" | "peking" | "guangzhou" | "shenzhen" | "hangzhou" | "chengdu" | "nanjing" | "wuhan"
+        | "北京" | "上海" | "china" => "Asia/Shanghai",
+        "hongkong" | "hk" => "Asia/Hong_Kong",
+        "delhi" | "new_delhi" | "mumbai" | "bombay" | "bangalore" | "bengaluru" | "chennai" | "hyderabad"
+        | "india" => "Asia/Kolkata",
+        "osaka" | "kyoto" | "japan" => "Asia/Tokyo",
+        "busan" | "korea" => "Asia/Seoul",
+        "hanoi" | "saigon" => "Asia/Ho_Chi_Minh",
+        "abu_dhabi" => "Asia/Dubai",
+        "washington" | "washington_dc" | "boston" | "miami" | "atlanta" | "philadelphia" | "nyc" => {
+            "America/New_York"
+        }
+        "san_francisco" | "seattle" | "la" | "san_diego" | "las_vegas" => "America/Los_Angeles",
+        "dallas" | "houston" | "austin" => "America/Chicago",
+        "salt_lake_city" => "America/Denver",
+        "ottawa" | "montreal" => "America/Toronto",
+        "rio" | "rio_de_janeiro" | "brasilia" => "America/Sao_Paulo",
+        "munich" | "hamburg" | "frankfurt" | "cologne" | "stuttgart" | "germany" => "Europe/Berlin",
+        "geneva" | "bern" | "basel" => "Europe/Zurich",
+        "milan" | "naples" => "Europe/Rome",
+        "barcelona" => "Europe/Madrid",
+        "lyon" | "marseille" => "Europe/Paris",
+        "edinburgh" | "manchester" | "england" => "Europe/London",
+        "the_hague" | "rotterdam" => "Europe/Amsterdam",
+        "st_petersburg" => "Europe/Moscow",
+        "canberra" => "Australia/Sydney",
+        "wellington" => "Pacific/Auckland",
+        "cape_town" => "Africa/Johannesburg",
+        _ => return None,
+    })
 }
 
 /// True if an argument must be valid, and may be invalid at run time because it is not constant.

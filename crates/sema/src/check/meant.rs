@@ -1,6 +1,7 @@
 //! Guesses what the author of a wrong name, path or value intended. Handles paths of fields, values
 //! of enumerations, nodes counted from the end, and JSON Schema in place of a type.
 
+use super::enumeration::same_but_case;
 use super::{Checked, Checker};
 use rulec_base::diag::{Code, Diagnostic, is_single_slip};
 use rulec_base::message;
@@ -24,8 +25,8 @@ impl<'a> Checker<'a> {
         span: Span,
         record: &RecordType,
     ) -> Result<Diagnostic, Diagnostic> {
-        if has_enumerated_text(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
-            let text = rulec_syntax::write::quote_string(name);
+        if let Some(value) = enumerated_text(record, name, &mut MAX_COMPARED_FIELDS.clone()) {
+            let text = rulec_syntax::write::quote_string(&value);
             let help = message!("a text is written in quotes: write `{text}`");
             return Ok(diagnostic.help(help).likely_fix(span, text));
         }
@@ -33,6 +34,39 @@ impl<'a> Checker<'a> {
             Some(path) => Ok(diagnostic.did_you_mean(span, Some(&path))),
             None => Err(diagnostic),
         }
+    }
+
+    /// Returns the name of the `list` statement around a span; `None` outside such statements.
+    pub(super) fn list_around(&self, span: Span) -> Option<&'a str> {
+        self.statements().find_map(|statement| {
+            let place = statement.span;
+            let is_around = place.file == span.file && (place.start..place.end).contains(&span.start);
+            match &statement.kind {
+                StatementKind::List { name, .. } if is_around => Some(name.node.as_str()),
+                _ => None,
+            }
+        })
+    }
+
+    /// Returns the call that reads a named group of a regular expression in the same statement, for
+    /// a name that is no value: `capture(text, r"#(?<id>\d+)", "id")` for `id`. `None` for other
+    /// names.
+    pub(super) fn captured_group(&self, name: &str, span: Span) -> Option<String> {
+        let statement = self.statements().find(|statement| {
+            let place = statement.span;
+            place.file == span.file && (place.start..place.end).contains(&span.start)
+        })?;
+        let source = self.loaded.sources.slice(statement.span);
+        let group = [format!("(?<{name}>"), format!("(?P<{name}>")];
+        let at = group.iter().find_map(|group| source.find(group.as_str()))?;
+        let start = source[..at].rfind('"')?;
+        let end = at + source[at..].find('"')? + 1;
+        let is_raw = source[..start].ends_with('r');
+        let start = start - usize::from(is_raw);
+        let before = source[..start].trim_end().strip_suffix("matches")?.trim_end();
+        let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let left = &before[before.trim_end_matches(is_path).len()..];
+        (!left.is_empty()).then(|| format!("capture({left}, {}, \"{name}\")", &source[start..end]))
     }
 
     /// Reports a key of a record that the declared type of the record lacks. `path` is the name of
@@ -204,14 +238,16 @@ fn path_like<'t>(
     None
 }
 
-/// True if a declared enumeration contains this text as a value. `left` is the number of fields
-/// that may still be compared.
-fn has_enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> bool {
-    record.fields.iter().any(|field| {
-        let Some(rest) = left.checked_sub(1) else { return false };
-        *left = rest;
-        let ty = &field.ty;
-        ty.values_or_element_values().is_some_and(|values| values.contains(text))
-            || ty.fields().is_some_and(|inner| has_enumerated_text(inner, text, left))
+/// Returns the value of a declared enumeration that equals this text, with the same or another
+/// case. `left` is the number of fields that may still be compared.
+fn enumerated_text(record: &RecordType, text: &str, left: &mut usize) -> Option<String> {
+    record.fields.iter().find_map(|field| {
+        *left = left.checked_sub(1)?;
+        let values = field.ty.values_or_element_values();
+        let found = values.and_then(|values| match values.contains(text) {
+            true => Some(text.to_owned()),
+            false => same_but_case(values, text).map(str::to_owned),
+        });
+        found.or_else(|| enumerated_text(field.ty.fields()?, text, left))
     })
 }

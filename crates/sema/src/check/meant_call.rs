@@ -44,6 +44,8 @@ pub(super) fn expression_for_call(name: &str, args: &[&str], has_now: bool) -> O
         ("exists" | "defined" | "isset" | "isdefined" | "notnull" | "isnotnull", [value]) => {
             format!("{value} is present")
         }
+        ("range" | "arange" | "rangeof" | "seq" | "generateseries", [low, high]) => format!("{low}..{high}"),
+        ("range", [count]) => format!("0..{count}"),
         ("mod", [left, right]) => format!("({left} % {right})"),
         ("left", [text, count]) => format!("substring({text}, 0, {count})"),
         ("right", [text, count]) => format!("substring({text}, -{count})"),

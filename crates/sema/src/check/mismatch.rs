@@ -202,6 +202,13 @@ fn left_operand_help(row: &OpInfo, left: &Ty) -> Option<Message> {
             Some(message!("test its elements: `any x in list: x …`"))
         }
         KindSet::DICT if is_element_search(row) => Some(message!("to look for a key, write `has_key`")),
+        KindSet::DATETIME if accepts_left(KindSet::STRING) => Some(message!(
+            "read the parts of the time, as in `hour(at) in 9..18`, `weekday(at) in 1..=5` or \
+            `date(at) == \"2026-01-31\"`"
+        )),
+        KindSet::BOOL if accepts_left(KindSet::STRING) => {
+            Some(message!("a bool is a condition itself: write it without an operator"))
+        }
         kinds if kinds.is_subset(KindSet::NUMBER) && accepts_left(KindSet::STRING) => {
             Some(message!("compare the number, as in `x > 3` or `x in 1..=9`"))
         }

@@ -52,6 +52,10 @@ impl<'a> Checker<'a> {
         self.warn_elements_that_are_no_texts(binary, &left, &right);
         self.warn_doubtful(binary, &left, &right);
         self.warn_every_result(binary, &left, &right, span);
+        self.warn_other_unit(binary, &left, &right);
+        self.warn_blanks_around(binary, &left, &right);
+        self.warn_difference_in_list(binary);
+        self.warn_number_never_had(row.op, &left, &right, span);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
@@ -188,6 +192,7 @@ impl<'a> Checker<'a> {
         let (left, end) = self.fit_operands(less_than, binary, left, end)?;
         self.warn_fraction(&left, &start);
         self.warn_fraction(&left, &end);
+        self.warn_other_unit(binary, &left, &end);
         let right = Operand::Range { start, end, inclusive, wraps };
         let test = Predicate { negated: binary.negated, ..Predicate::without_modifiers(Op::In, left, right) };
         Ok(Term::Cond(test.into_cond(span)))
@@ -359,6 +364,9 @@ impl<'a> Checker<'a> {
             Op::Div | Op::Rem => left.optional || !right.as_ref().is_some_and(is_nonzero_constant),
             _ => left.optional || right_optional,
         };
+        if let (Op::Coalesce, Some(right)) = (op.node, &right) {
+            self.warn_default_first(&left, right, span);
+        }
         if let Some(written) = written_right {
             self.warn_hyphenated_name(op.node, written, span);
         }

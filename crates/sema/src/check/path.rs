@@ -102,6 +102,9 @@ impl<'a> Checker<'a> {
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
+                if let Some((param, _)) = self.output_alias.filter(|_| names.len() > 1) {
+                    self.warn_other_output(names, param, path.segment_spans[0].0);
+                }
                 self.warn_foreign_property(path, span);
                 let ResolvedField { ty, optional, private } = field;
                 let slot = self.fields.intern_slot(None, names, ty.kinds, private);
@@ -111,7 +114,7 @@ impl<'a> Checker<'a> {
                 Ok(Expr { kind: ExprKind::Slot(slot), ty, optional, span })
             }
             Err(PathError::UnknownField { at: 0, record }) => {
-                self.report_unknown_root(names[0], path.segment_spans[0].0, &record)
+                self.report_unknown_root(names, path.segment_spans[0].0, &record)
             }
             Err(PathError::UnknownField { at, record }) => {
                 let message = message!("`{}` has no field `{}`", names[..at].join("."), names[at]);
@@ -140,13 +143,25 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report_unknown_root<T>(&mut self, name: &str, name_span: Span, record: &RecordType) -> Checked<T> {
+    fn report_unknown_root<T>(&mut self, names: &[&str], name_span: Span, record: &RecordType) -> Checked<T> {
+        let (name, names_of_path) = (names[0], names.len());
         let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
         let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
             Ok(suggested) => return self.report(suggested),
             Err(diagnostic) => diagnostic,
         };
-        let diagnostic = if self.payload.fields.iter().any(|field| **field == *name) {
+        let diagnostic = if let Some(list) = self.list_around(name_span) {
+            let help = message!(
+                "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
+                each line, `list {list} = from \"{list}.txt\"`"
+            );
+            diagnostic.help(help)
+        } else if let Some(written) = self.captured_group(name, name_span) {
+            let help = message!("it is a group of the regular expression: write `{written}`");
+            diagnostic.help(help).likely_fix(name_span, written)
+        } else if let Some(root) = root_with_field(record, names) {
+            diagnostic.did_you_mean(name_span, Some(root))
+        } else if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
             diagnostic.help(help).likely_fix(name_span, written)
@@ -166,10 +181,13 @@ impl<'a> Checker<'a> {
             let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
             let names: Vec<&str> = record.names().chain(definitions).chain(bound_names).collect();
             let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
-            let help = hyphen_help.unwrap_or(message!(
+            let help = hyphen_help.unwrap_or(if names_of_path > 1 { message!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; the message has the fields {}",
+                join_names(record.names())
+            ) } else { message!(
                 "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
                 \"{name}\""
-            ));
+            ) });
             let is_certain = is_single_slip(name, names.iter().copied());
             diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
         };
@@ -197,6 +215,32 @@ impl<'a> Checker<'a> {
             Some(near) => diagnostic.help(message!("did you mean \"{near}\"?")),
             None => diagnostic.help(message!("its fields are {}", join_names(record.names()))),
         })
+    }
+
+    /// Warns about a router that reads the output of its node by another name than its parameter.
+    fn warn_other_output(&mut self, names: &[&str], param: &str, span: Span) {
+        let is_output = matches!(
+            names[0],
+            "result"
+                | "results"
+                | "output"
+                | "outputs"
+                | "response"
+                | "resp"
+                | "res"
+                | "out"
+                | "ret"
+                | "answer"
+                | "value"
+        );
+        let name = self.loaded.sources.slice(span);
+        if !is_output || name == param || name != names[0] || !self.fields.infers_types() {
+            return;
+        }
+        let message =
+            message!("`{name}` is read as a field of the message, but the output of the node is `{param}`");
+        let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+        self.diagnostics.push(diagnostic.did_you_mean(span, Some(param)));
     }
 
     fn warn_near_name(&mut self, name: &str, span: Span) {
@@ -319,6 +363,7 @@ impl<'a> Checker<'a> {
         {
             return Ok(Expr { kind: ExprKind::Slot(slot), ty, optional: true, span });
         }
+        self.warn_index_from_end(&base, &index, span);
         let kind = ExprKind::Index(Box::new(base), Box::new(index));
         Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
@@ -373,6 +418,17 @@ impl<'a> Checker<'a> {
             _ => read_typed(value, wanted),
         })
     }
+}
+
+/// Returns the only declared field that has the second name of a path as a field. `None` if several
+/// fields have it.
+fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
+    let second = names.get(1)?;
+    let has_field =
+        |field: &&rulec_lang::ty::Field| field.ty.fields().is_some_and(|inner| inner.get(second).is_some());
+    let mut roots = record.fields.iter().filter(has_field);
+    let root = roots.next()?;
+    roots.next().is_none().then_some(&*root.name)
 }
 
 /// A path into the message that consists of constant names. `segment_spans` has one pair for each

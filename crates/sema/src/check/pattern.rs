@@ -146,18 +146,28 @@ impl<'a> Checker<'a> {
     /// Warns about a text with `${…}` or `{{…}}`. Such a text looks like a template, but nothing in
     /// it is replaced.
     pub(super) fn warn_template(&mut self, text: &str, span: Span) {
-        let Some(opening) = ["${", "{{"].into_iter().find(|opening| text.contains(opening)) else { return };
+        let openings = ["${", "{{", "#{", "%{", "<%=", "{"];
+        let Some(opening) = openings.into_iter().find(|opening| text.contains(opening)) else { return };
         // A route that is compiled alone has no source text.
         let Some(file) = self.loaded.sources.get(span.file) else { return };
         let literal = file.text.get(span.range()).unwrap_or_default();
         let looks_like_placeholder = |inside: &str| {
-            let name = inside.split_once('}').map_or("", |(name, _)| name.trim());
+            let end = if opening == "<%=" { "%>" } else { "}" };
+            let name = inside.trim_start_matches('{').split_once(end).map_or("", |(name, _)| name.trim());
+            // Plain braces are a placeholder only around a name that the rules know.
+            if opening == "{" && !self.is_known_path(name, span) {
+                return false;
+            }
             name.starts_with(|c: char| c.is_alphabetic() || c == '_')
                 && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
         };
         // A raw string is meant literally.
         if !literal.starts_with('r') && text.split(opening).skip(1).any(looks_like_placeholder) {
-            let closing = if opening == "{{" { "}}" } else { "}" };
+            let closing = match opening {
+                "{{" => "}}",
+                "<%=" => "%>",
+                _ => "}",
+            };
             let message =
                 message!("`{opening}…{closing}` is not replaced by a value: the text is used literally");
             let help = match rulec_syntax::parse::joined_template(text) {
@@ -170,6 +180,22 @@ impl<'a> Checker<'a> {
                 ),
             };
             self.emit(Code::TemplateText, span, message, help);
+        }
+    }
+
+    /// True if a path such as `user.name` begins with a declared field or a definition.
+    fn is_known_path(&self, path: &str, span: Span) -> bool {
+        let mut names = path.split('.');
+        let Some(first) = names.next() else { return false };
+        let Some(mut record) = self.fields.declared_roots() else { return false };
+        let mut name = first;
+        loop {
+            let Some(field) = record.get(name) else {
+                return name == first && self.symbols.definition(span.file, first).is_some();
+            };
+            let Some(next) = names.next() else { return true };
+            let Some(inner) = field.ty.fields() else { return false };
+            (record, name) = (inner, next);
         }
     }
 

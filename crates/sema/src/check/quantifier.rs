@@ -42,6 +42,7 @@ impl<'a> Checker<'a> {
         };
         self.scope.pop();
         let (list, body) = (Box::new(list), Box::new(body?));
+        self.warn_contradiction_in_body(&body);
         let fold = match (kind, summed.transpose()?) {
             (QuantifierKind::Any | QuantifierKind::All, _) => {
                 let all = *kind == QuantifierKind::All;

@@ -1,5 +1,6 @@
 //! Checks routes, tables and their targets.
 
+use super::enumeration::same_but_case;
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{self, Argument, Cond, CondKind, MAX_JUMPS, Outcome, ROUTES_TABLE, TableId, TableKind};
 use crate::resolve::{duplicate_error, topological_sort};
@@ -163,6 +164,10 @@ impl<'a> Checker<'a> {
             }
             Target::Handler { name, args, metadata, .. } => {
                 let params = self.handler_params(name)?;
+                if let Some(failed) = self.report_braces_for_arguments(name, args, metadata, params.as_ref())
+                {
+                    return failed;
+                }
                 let args = self.check_handler_args(name, args, params.as_ref(), condition);
                 let metadata = match metadata.as_slice() {
                     [] => Ok(self.no_metadata.clone()),
@@ -173,6 +178,29 @@ impl<'a> Checker<'a> {
                 Ok(Outcome::Handler { name, args: args?, metadata: metadata? })
             }
         }
+    }
+
+    /// Reports arguments of a handler in braces, as in `h{kind: "list"}`. They are read as
+    /// metadata, and a required argument is missing. Returns `None` without this mistake.
+    fn report_braces_for_arguments<T>(
+        &mut self,
+        handler: &Ident,
+        args: &[(Ident, ast::Expr)],
+        metadata: &[(Ident, ast::Expr)],
+        params: Option<&(Arc<RecordType>, Span)>,
+    ) -> Option<Checked<T>> {
+        let (params, declared) = params?;
+        let (first, last) = (metadata.first()?, metadata.last()?);
+        let is_param = |(name, _): &(Ident, ast::Expr)| params.get(&name.node).is_some();
+        let needs_one = params.fields.iter().any(|param| !param.optional);
+        if !args.is_empty() || !needs_one || !metadata.iter().all(is_param) {
+            return None;
+        }
+        let written = self.loaded.sources.slice(first.0.span.to(last.1.span));
+        let message = message!("the arguments of a handler are written in parentheses, not in braces");
+        let diagnostic = Diagnostic::new(Code::MissingArgument, first.0.span.to(last.1.span), message);
+        let help = message!("write `{}({written})`; metadata are written in braces", handler.node);
+        Some(self.report(diagnostic.label(*declared, message!("declared here")).help(help)))
     }
 
     /// Returns the diagnostic for `goto` to a route or a handler. `span` is the span of the target.
@@ -303,6 +331,32 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Reports a value of an enumeration without quotes, such as `topic: HELP`. Returns `None` for
+    /// a name that is declared, and for other parameters.
+    fn report_bare_enumeration<T>(
+        &mut self,
+        param: &Ident,
+        value: &ast::Expr,
+        params: Option<&(Arc<RecordType>, Span)>,
+    ) -> Option<Checked<T>> {
+        let ast::ExprKind::Name(word) = &value.kind else { return None };
+        let values = params?.0.get(&param.node)?.ty.values()?;
+        let is_known = self.scope.get(word).is_some()
+            || self.symbols.definition(value.span.file, word).is_some()
+            || self.fields.declared_roots().is_none_or(|roots| roots.get(word).is_some());
+        let texts = || values.values().iter().map(|text| &**text);
+        let meant = match values.contains(word) {
+            true => Some(word.as_str()),
+            false => same_but_case(values, word).or_else(|| self.nearest(word, texts())),
+        };
+        let meant = meant.filter(|_| !is_known)?.to_owned();
+        let text = rulec_syntax::write::quote_string(&meant);
+        let message = message!("`{word}` is not declared");
+        let diagnostic = Diagnostic::new(Code::UnknownName, value.span, message);
+        let help = message!("a text is written in quotes: write `{text}`");
+        Some(self.report(diagnostic.help(help).likely_fix(value.span, text)))
+    }
+
     fn check_handler_arg(
         &mut self,
         handler: &Ident,
@@ -310,6 +364,9 @@ impl<'a> Checker<'a> {
         params: Option<&(Arc<RecordType>, Span)>,
         condition: Option<&Cond>,
     ) -> Checked<Argument> {
+        if let Some(failed) = self.report_bare_enumeration(name, value, params) {
+            return failed;
+        }
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
             let value = self.add_value(value);

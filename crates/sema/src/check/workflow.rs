@@ -60,6 +60,9 @@ impl<'a> Checker<'a> {
         let time_limit = node.within.as_ref().map(|limit| self.check_time_limit(limit)).transpose();
         let merge = node.merge.as_ref().map(|merge| self.resolve_merge(merge)).transpose();
         let router = node.router.as_ref().map(|router| self.resolve_router(router)).transpose();
+        if let Ok(config) = &config {
+            self.warn_node_settings(node, config);
+        }
         if node.kind.node == PARALLEL_KIND && !(node.config.is_empty() && node.within.is_none()) {
             let message = message!(
                 "the parallel node `{}` has no processor, so its configuration or time limit has no effect",
@@ -91,6 +94,7 @@ impl<'a> Checker<'a> {
         // The upper bound is a year, so the number of milliseconds fits into the integer type.
         let millis = (seconds * 1000.0).round();
         if (1.0..=31_536_000_000.0).contains(&millis) {
+            self.warn_no_unit(limit.span);
             return Ok(millis as u64);
         }
         let help = message!("write a duration from `1ms` to one year, such as `within 30s`");

@@ -46,13 +46,40 @@ impl ImportLoader<'_> {
             *candidate != written
                 && resolve_path(importer, candidate).is_some_and(|path| self.loader.load(&path).is_ok())
         };
-        match candidates.iter().find(is_file) {
+        let misspelt = one_slip_away(stem).map(|stem| in_folder(format!("{stem}.{extension}")));
+        let near = candidates
+            .iter()
+            .find(is_file)
+            .cloned()
+            .or_else(|| misspelt.into_iter().find(|name| is_file(&name)));
+        match near {
             Some(near) => {
                 diagnostic.help(message!("did you mean \"{near}\"?")).likely_fix(*span, format!("\"{near}\""))
             }
             None => diagnostic.help(general),
         }
     }
+}
+
+/// Returns the names that differ from a name by one slip: a letter too many or too few, or two
+/// letters in the wrong order. Empty for a long name.
+fn one_slip_away(name: &str) -> impl Iterator<Item = String> + '_ {
+    const MAX_LENGTH: usize = 24;
+    let is_short = name.len() <= MAX_LENGTH && name.is_ascii();
+    let positions = if is_short { 0..name.len() } else { 0..0 };
+    let removed = positions.clone().map(|at| format!("{}{}", &name[..at], &name[at + 1..]));
+    let exchanged = positions.clone().skip(1).map(|at| {
+        let mut letters = name.as_bytes().to_vec();
+        letters.swap(at - 1, at);
+        String::from_utf8_lossy(&letters).into_owned()
+    });
+    let ends = positions.start..positions.end + usize::from(is_short);
+    let added = ends.flat_map(move |at| {
+        (b'a'..=b'z')
+            .chain(*b"_-")
+            .map(move |letter| format!("{}{}{}", &name[..at], letter as char, &name[at..]))
+    });
+    removed.chain(exchanged).chain(added).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -66,6 +93,9 @@ mod tests {
         for (statement, expected) in [
             ("import \"words\"", "did you mean \"words.rules\"?"),
             ("import \"Words.rules\"", "did you mean \"words.rules\"?"),
+            ("import \"word.rules\"", "did you mean \"words.rules\"?"),
+            ("import \"wrods.rules\"", "did you mean \"words.rules\"?"),
+            ("import \"wordss.rules\"", "did you mean \"words.rules\"?"),
             ("import \"shared/words.rules\"", "did you mean \"words.rules\"?"),
             ("list bad = from \"bad\"", "did you mean \"bad.txt\"?"),
             ("list bad = from \"bad.csv\"", "did you mean \"bad.txt\"?"),

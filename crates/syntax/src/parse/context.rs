@@ -190,6 +190,25 @@ impl<'a> StatementContext<'a> {
             let diagnostic = Diagnostic::new(Code::InexactNumber, span, message);
             self.diagnostics.push(diagnostic.help(help).fix(span, kept));
         }
+        if let Some((decimal, octal)) = literal::octal_digits(written).filter(|_| number.is_ok()) {
+            let message =
+                message!("`{written}` is the decimal number {decimal}: zeros at the start have no meaning");
+            let help = message!("write `{decimal}`, or `{octal}` if the digits are octal");
+            let diagnostic = Diagnostic::new(Code::NumbersLikeOthers, span, message);
+            self.diagnostics.push(diagnostic.help(help));
+        }
+        // A month has no unit, and in a duration no bytes and no millions are meant.
+        let before = self.text[..span.start as usize].trim_end();
+        let is_duration = ["keep", "within"].into_iter().any(|word| before.ends_with(word));
+        let months = written.strip_suffix('M').filter(|_| is_duration);
+        let number = number.map_err(|error| match months {
+            Some(count) => {
+                let days = literal::with_unit(count, "month").unwrap_or_else(|| "30d".to_owned());
+                let help = message!("for months write days, as in `{days}`; for minutes write `{count}m`");
+                literal::BadLiteral { help, replacement: Some(days), ..error }
+            }
+            None => error,
+        });
         self.report_bad_literal(span, Code::NumberOutOfRange, number)
     }
 

@@ -8,7 +8,7 @@ mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
 use super::terminals::is_reserved;
-use super::{Rule, phrase, splitter};
+use super::{Rule, phrase, unknown};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
 use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
@@ -304,7 +304,7 @@ impl<'a> ParseFailure<'_, 'a> {
 
     /// Returns a diagnostic if the word is likely a misspelt statement keyword.
     fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
-        let diagnostic = splitter::unknown_statement_error(self.cx.file, self.cx.text, word);
+        let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
         Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
     }
 
@@ -317,6 +317,9 @@ impl<'a> ParseFailure<'_, 'a> {
         }
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
+            if let Some(diagnostic) = self.positional_arguments() {
+                return Some(diagnostic);
+            }
             return self.unexpected_token(
                 message!("arguments must be named"),
                 match found {

@@ -206,6 +206,8 @@ pub(super) fn is_ignore_case(word: &str) -> bool {
 /// parentheses. `None` if no function corresponds to the method.
 pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<String> {
     let lower = name.to_lowercase();
+    // CEL writes `lowerAscii`, Go `ToLower`, Ruby `downcase!`.
+    let lower = lower.strip_suffix("ascii").unwrap_or(&lower).trim_end_matches(['!', '?']).to_owned();
     let function_name = || {
         Function::from_name(&lower)
             .map(|function| function.info().name)
@@ -215,7 +217,10 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     // module is not an argument of the function.
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
-        "math" | "string" | "strings" | "str" => {
+        "math" | "string" | "strings" | "str" | "text" | "lists" | "list" | "array" | "object" | "np"
+        | "_"
+            if !args.is_empty() && function_name().is_some() =>
+        {
             return function_name().map(|function| format!("{function}({args})"));
         }
         _ => {}
@@ -223,7 +228,24 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     Some(match (lower.as_str(), args) {
         ("isempty" | "empty" | "is_empty", "") => format!("len({base}) == 0"),
         ("tostring" | "to_s" | "str" | "valueof", "") => base.to_owned(),
-        ("isnull" | "isnone" | "is_null", "") => format!("{base} is missing"),
+        ("isnull" | "isnone" | "is_null" | "isundefined" | "isabsent", "") => format!("{base} is missing"),
+        ("ispresent" | "isset" | "isdefined" | "hasvalue" | "exists", "") => format!("{base} is present"),
+        ("isblank" | "is_blank", "") => format!("trim({base}) == \"\""),
+        ("orelse" | "orvalue" | "unwrap_or" | "getordefault" | "or_else" | "default" | "ordefault", _)
+            if !args.is_empty() && !args.contains(',') =>
+        {
+            format!("({base} ?? {args})")
+        }
+        ("test" | "fullmatch" | "search" | "findall" | "matchall", _) => format!("x matches {args}"),
+        ("slice" | "substr" | "mid" | "subseq", _) if !args.is_empty() => {
+            format!("substring({base}, {args})")
+        }
+        ("charat" | "char_at", _) if !args.is_empty() => format!("substring({base}, {args}, 1)"),
+        ("parse" | "strptime" | "fromisoformat" | "parse_rfc3339_ns" | "parseexact", _)
+            if matches!(base.to_lowercase().as_str(), "time" | "datetime" | "date" | "dayjs" | "moment") =>
+        {
+            return None;
+        }
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
         ("get", _) if args.matches(',').count() == 1 => {
             let (key, default) = args.split_once(',')?;
@@ -250,6 +272,14 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             None => format!("{}({base}, {args})", function_name()?),
         },
     })
+}
+
+/// True for a method by which other languages read a time from a text: `time.parse(at)`. `base` is
+/// the text before the dot.
+pub(super) fn reads_time(name: &str, base: &str) -> bool {
+    let (name, base) = (name.to_lowercase(), base.to_lowercase());
+    let is_reader = name.starts_with("parse") || name.starts_with("from") || name == "strptime";
+    is_reader && ["time", "date", "moment", "dayjs"].into_iter().any(|word| base.contains(word))
 }
 
 /// Returns the operator and the quantity of a method such as `containsany`. `lower` is its name in

@@ -3,7 +3,7 @@
 use super::context::{Built, Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
-use super::{shapes, splitter, terminals};
+use super::{shapes, terminals, unknown};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
@@ -130,7 +130,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         let statement_words = terminals::statement_words();
         if candidate.is_none() && rulec_base::diag::nearest(word, statement_words).is_some() {
             let token = self.cx.token_at(span.start);
-            return self.report(splitter::unknown_statement_error(self.cx.file, self.cx.text, token));
+            return self.report(unknown::unknown_statement_error(self.cx.file, self.cx.text, token));
         }
         let names = operators::TABLE
             .iter()

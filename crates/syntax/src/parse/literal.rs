@@ -1,9 +1,15 @@
 //! Computes the values of string and number literals: escapes, units and ranges of numbers.
 
+mod units;
+
+pub use units::UNITS;
+pub(super) use units::{meant_unit, octal_digits, sum_of_durations, with_factor, with_unit};
+
 use crate::ast::Literal;
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::ops::Range;
+use units::{digits_end, unknown_unit};
 
 /// The error for an invalid literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,27 +21,6 @@ pub(super) struct BadLiteral {
     /// The literal that the author probably meant, if there is one.
     pub(super) replacement: Option<String>,
 }
-
-/// The units of numbers, each with its name, factor and divisor. A number with a unit is multiplied
-/// by factor / divisor, so `5ms` is 5 × 1 / 1000 seconds.
-pub const UNITS: &[(&str, i64, i64)] = &[
-    ("ms", 1, 1000),
-    ("s", 1, 1),
-    ("m", 60, 1),
-    ("min", 60, 1),
-    ("h", 3600, 1),
-    ("d", 86_400, 1),
-    ("w", 604_800, 1),
-    ("kB", 1000, 1),
-    ("KB", 1000, 1),
-    ("MB", 1_000_000, 1),
-    ("GB", 1_000_000_000, 1),
-    ("TB", 1_000_000_000_000, 1),
-    ("KiB", 1024, 1),
-    ("MiB", 1 << 20, 1),
-    ("GiB", 1 << 30, 1),
-    ("TiB", 1 << 40, 1),
-];
 
 /// Returns the value of a number literal. `negative` is true if a minus sign precedes it.
 pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLiteral> {
@@ -107,153 +92,6 @@ fn significant_digits(number: &str) -> (String, i64) {
     let exponent: i64 = exponent.parse().unwrap_or(0);
     let power = if kept.is_empty() { 0 } else { exponent - fraction.len() as i64 + zeros };
     (kept, power)
-}
-
-/// Returns the offset where the digits end and the unit begins. An `e` without digits after it
-/// begins a unit.
-fn digits_end(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    let run_end = |start: usize| {
-        start + bytes[start..].iter().take_while(|b| b.is_ascii_digit() || **b == b'_').count()
-    };
-    let mut end = run_end(0);
-    if bytes.get(end) == Some(&b'.') {
-        end = run_end(end + 1);
-    }
-    if matches!(bytes.get(end), Some(b'e' | b'E')) {
-        let sign = usize::from(matches!(bytes.get(end + 1), Some(b'+' | b'-')));
-        if bytes.get(end + 1 + sign).is_some_and(u8::is_ascii_digit) {
-            end = run_end(end + 1 + sign);
-        }
-    }
-    end
-}
-
-/// Returns the unit that a word such as `seconds` or `kb` likely means, if any.
-pub(super) fn meant_unit(word: &str) -> Option<&'static str> {
-    let lower = word.to_lowercase();
-    Some(match lower.as_str() {
-        "millisecond" | "milliseconds" | "msec" | "millis" | "毫秒" => "ms",
-        "sec" | "secs" | "second" | "seconds" | "秒" | "秒钟" => "s",
-        "mins" | "minute" | "minutes" | "分" | "分钟" => "min",
-        "hr" | "hrs" | "hour" | "hours" | "时" | "小时" | "个小时" => "h",
-        "day" | "days" | "天" | "日" => "d",
-        "week" | "weeks" | "周" | "星期" | "个星期" => "w",
-        // `M` is rejected, because it more often means millions or megabytes than minutes.
-        "m" if word == "M" => return None,
-        _ => return UNITS.iter().map(|(name, ..)| *name).find(|name| name.eq_ignore_ascii_case(word)),
-    })
-}
-
-/// Returns the number with the unit that a word such as `seconds` probably means; `None` for other
-/// words. Months and years differ in length, so they become days.
-pub(super) fn with_unit(digits: &str, word: &str) -> Option<String> {
-    if let Some(unit) = meant_unit(word) {
-        return Some(format!("{digits}{unit}"));
-    }
-    let lower = word.to_lowercase();
-    let days = match lower.as_str() {
-        "mo" | "mon" | "mth" | "mths" | "month" | "months" | "月" | "个月" => 30,
-        "y" | "yr" | "yrs" | "year" | "years" | "年" => 365,
-        _ => return None,
-    };
-    Some(format!("{}d", digits.parse::<u32>().ok()?.checked_mul(days)?))
-}
-
-/// Returns the number that an author means by digits and a word for a power of ten: `10_000` for
-/// `1万`. A currency may follow the word, as in `万元`. `None` for other words, or if the number
-/// has a fraction.
-fn multiplied(digits: &str, word: &str) -> Option<String> {
-    let word = word.trim_end_matches(is_currency_sign).to_lowercase();
-    let factor = match word.as_str() {
-        "百" => 100.0,
-        "千" | "k" | "thousand" => 1e3,
-        "万" | "萬" => 1e4,
-        "百万" | "m" | "mio" | "mn" | "mil" | "million" | "millions" => 1e6,
-        "千万" => 1e7,
-        "亿" | "億" => 1e8,
-        "bn" | "billion" | "billions" => 1e9,
-        _ => return None,
-    };
-    let value = digits.replace('_', "").parse::<f64>().ok()? * factor;
-    if value.fract() != 0.0 || value > 1e15 {
-        return None;
-    }
-    let plain = format!("{value:.0}");
-    let groups = plain.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
-    Some(groups.collect::<Vec<_>>().join("_"))
-}
-
-fn is_currency_sign(c: char) -> bool {
-    matches!(c, '元' | '块' | '円' | '圆' | '원')
-}
-
-/// True for a currency or a counting word. The language has no unit for it, so the number is
-/// written without it.
-fn is_written_alone(unit: &str) -> bool {
-    let is_code = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
-    let lower = unit.to_lowercase();
-    is_code
-        || unit.chars().all(is_currency_sign)
-        || matches!(
-            lower.as_str(),
-            "usd"
-                | "eur"
-                | "gbp"
-                | "cny"
-                | "rmb"
-                | "jpy"
-                | "euro"
-                | "euros"
-                | "dollar"
-                | "dollars"
-                | "yuan"
-                | "人民币"
-                | "美元"
-                | "b"
-                | "byte"
-                | "bytes"
-                | "times"
-                | "次"
-                | "条"
-                | "个"
-                | "岁"
-        )
-}
-
-fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
-    let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let number = multiplied(digits, unit);
-    let replacement = with_unit(digits, unit)
-        .or_else(|| number.clone())
-        .or_else(|| is_written_alone(unit).then(|| digits.to_owned()));
-    let help = match &replacement {
-        Some(_) if matches!(unit, "K" | "k" | "M") && number.is_some() => message!(
-            "write `{}` for the number, or `{digits}{}B` for bytes",
-            number.unwrap_or_default(),
-            if unit == "M" { "M" } else { "k" }
-        ),
-        Some(replacement) if meant_unit(unit).is_some() || number.is_some() => {
-            message!("write `{replacement}`")
-        }
-        Some(replacement) if is_written_alone(unit) => {
-            message!("write the number alone: `{replacement}`")
-        }
-        Some(replacement) => {
-            message!("months and years differ in length: write days, as in `{replacement}`")
-        }
-        None if digits == "0" && unit.starts_with(['x', 'X', 'b', 'o']) => {
-            message!("write the number in decimal")
-        }
-        None => {
-            message!(
-                "write one of the units {} directly after the number; a name cannot start with a digit",
-                names.join(" ")
-            )
-        }
-    };
-    let message = message!("`{unit}` is not a unit");
-    BadLiteral { range: digits.len()..text.len(), message, help, replacement }
 }
 
 /// Returns the value of a string literal, raw or not. `text` includes the quotes.

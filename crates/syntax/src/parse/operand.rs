@@ -248,7 +248,12 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Reports an error: an operand is missing at the current position.
     fn report_missing_operand(&mut self) -> Failed {
-        if let Some(diagnostic) = self.missing_left_side().or_else(|| self.percent_sign()) {
+        let slip = self
+            .missing_left_side()
+            .or_else(|| self.percent_sign())
+            .or_else(|| self.open_range())
+            .or_else(|| self.leading_equals());
+        if let Some(diagnostic) = slip {
             return self.report(diagnostic);
         }
         let previous_span = self.position.checked_sub(1).map(|index| self.piece_span(index));
@@ -323,9 +328,17 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
             Some(written) => diagnostic.help(message!("write `{written}`")).fix(call_span, written),
+            None if foreign::reads_time(name, text(start.start, member.span.start)) => {
+                diagnostic.help(message!(
+                    "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
+                    and compare `{field}` itself",
+                    field = args.rsplit('.').next().unwrap_or(args).to_owned()
+                ))
+            }
             None => diagnostic.help(message!(
-                "a function is called as `name(x)`, and an operator is written between its \
-                    operands, as in `x contains \"a\"`"
+                "there is no function for `{name}`; functions are called as in `lower(x)`, `len(x)` and \
+                `round(x, 2)`, and operators are written between their operands, as in `x contains \"a\"`",
+                name = name.to_owned()
             )),
         })
     }
@@ -402,7 +415,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                if let Some(diagnostic) = self.equals_in_record(piece) {
+                let slip = self.list_in_braces(piece).or_else(|| self.equals_in_record(piece));
+                if let Some(diagnostic) = slip {
                     return Err(self.report(diagnostic));
                 }
                 let span = self.cx.span(&part);

@@ -204,11 +204,23 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
             notice.warning = true;
             return Ok(());
         }
+        Rule::fallback_value | Rule::field_default if notice.correction.is_some() => Correction::Remove,
         Rule::fallback_value | Rule::field_default => Correction::Default(build_clause_value(cx, clause)?),
         Rule::clamp_to => Correction::Clamp(build_clause_value(cx, clause)?),
         _ => Correction::Remove,
     };
     if let Some(first) = &notice.correction {
+        let next = cx.text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let begins_line = cx.text[next..span.start as usize].trim().is_empty() && span.start > first.span.end;
+        if begins_line {
+            let written = cx.shortened_source(span);
+            let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("`{written}` is no rule of a payload"))
+                .help(message!(
+                    "a payload or group has fields `name: type`, `require`, `forbid`, `closed`, `let`, `each` and \
+                    `include`: remove this line"
+                ));
+            return Err(cx.report(diagnostic));
+        }
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("a second correction"))
             .label(first.span, message!("the first"))
             .help(message!("keep one of them"));

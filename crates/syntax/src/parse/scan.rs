@@ -1,10 +1,13 @@
 //! Checks that need only the tokens of a file. They find deceptive or invalid characters, unclosed
 //! strings, syntax of other languages, and nesting that would exhaust the stack.
 
+mod quotes;
+
 use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
-use super::{foreign, literal};
-use crate::lex::{MAX_HASHES, Token, TokenKind};
+use super::{foreign, unknown};
+use crate::lex::{Token, TokenKind};
+use quotes::{heading_error, unclosed_string_error, wrong_quotes_error};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -42,16 +45,19 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
             Stray => {
                 self.stray_count += 1;
                 if self.stray_count <= MAX_STRAYS {
-                    diagnostics.push(stray_character_error(span, slice));
+                    let is_heading =
+                        !slice.is_ascii() && unknown::is_heading(self.text, token.start as usize);
+                    diagnostics.push(match is_heading {
+                        true => heading_error(span, self.text),
+                        false => stray_character_error(span, slice),
+                    });
                 }
             }
             UnclosedString | UnclosedRaw => {
                 check_bidi(token, file, slice, Code::BidiInString, diagnostics);
-                diagnostics.push(unclosed_string_error(token, span, slice));
+                diagnostics.push(unclosed_string_error(token, span, slice, self.text));
             }
-            SingleQuoted | SmartQuoted => {
-                diagnostics.push(wrong_quotes_error(span, slice, interval_before(self.text, span)))
-            }
+            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes_error(span, slice, self.text)),
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };
                 diagnostics.push(foreign::foreign_syntax_error(
@@ -225,59 +231,6 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
         _ => message!("this character is allowed only in a string or a comment"),
     };
     Diagnostic::new(Code::StrayCharacter, span, message).help(help)
-}
-
-fn unclosed_string_error(token: Token, span: Span, slice: &str) -> Diagnostic {
-    if token.kind == TokenKind::UnclosedRaw {
-        let count = slice.find('"').unwrap_or(1) - 1;
-        if count > MAX_HASHES {
-            let message = message!("a raw string has at most {MAX_HASHES} `#` at each end");
-            return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer `#`"));
-        }
-        let hashes = "#".repeat(count);
-        return Diagnostic::new(Code::UnclosedString, span, message!("this raw string is not closed"))
-            .help(message!("a raw string may span lines and ends with `\"{hashes}`"));
-    }
-    let help = if slice.ends_with("\\\"") {
-        message!(
-            "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
-        )
-    } else {
-        message!("close it with `\"` on the same line; for a line break inside it write `\\n`")
-    };
-    Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
-}
-
-/// Returns the span of the word `interval` if it lies directly before a token. `None` otherwise.
-fn interval_before(text: &str, span: Span) -> Option<Span> {
-    let before = text[..span.start as usize].trim_end();
-    let start = before.len().checked_sub("interval".len())?;
-    let is_interval = before.get(start..)?.eq_ignore_ascii_case("interval");
-    is_interval.then_some(Span { start: start as u32, ..span })
-}
-
-/// Reports a text in quotes of another language. `interval` is the span of the word `interval`
-/// before the text, with which SQL writes a duration.
-fn wrong_quotes_error(span: Span, slice: &str, interval: Option<Span>) -> Diagnostic {
-    let mut inner = slice.chars();
-    inner.next();
-    inner.next_back();
-    let inner = inner.as_str();
-    let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("strings need straight double quotes"));
-    if inner.contains(['"', '\\']) {
-        return diagnostic.help(message!("write `\"…\"`"));
-    }
-    let interval = interval.zip(inner.split_once(' '));
-    if let Some((interval, duration)) =
-        interval.and_then(|(interval, (digits, unit))| Some((interval, literal::with_unit(digits, unit)?)))
-    {
-        let help = message!("a duration has no quotes: write `{duration}`");
-        return diagnostic.help(help).likely_fix(interval.to(span), duration);
-    }
-    let replacement = format!("\"{inner}\"");
-    let is_short = inner.chars().count() <= 40;
-    let help = if is_short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
-    diagnostic.help(help).fix(span, replacement)
 }
 
 fn check_mixed_scripts(span: Span, name: &str, diagnostics: &mut Vec<Diagnostic>) {

@@ -4,12 +4,12 @@
 
 use super::context::{StatementContext, unexpected_token};
 use super::foreign::foreign_syntax_error;
-use super::{is_reserved, splitter, terminals};
+use super::{is_reserved, terminals, unknown};
 use crate::lex::TokenKind;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_lang::operators::Op;
+use rulec_lang::operators::{self, Op};
 use std::ops::Range;
 
 /// Maximum length in bytes of a condition that a help text repeats.
@@ -20,9 +20,69 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
     let first = cx.tokens.start;
     early_priority(cx, first)
         .or_else(|| line_number(cx, first))
+        .or_else(|| conditional_block(cx, first))
         .or_else(|| unnamed_route(cx))
         .or_else(|| definition_without_word(cx))
-        .unwrap_or_else(|| splitter::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
+        .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
+}
+
+/// Returns the diagnostic for a line whose first word begins no statement. The line was read as a
+/// part of the statement before it. The word is the token at `index`. `None` for a word that may
+/// continue a statement.
+pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+    let word = text_of(cx, index);
+    let continues = terminals::find_word(word).is_some_and(terminals::Terminal::continues_statement)
+        && !matches!(word, "if" | "else" | "for" | "then");
+    let is_operator = operators::is_reserved_word(word) && !introduces_condition(word);
+    if continues || is_operator || kind_of(cx, index) != Some(TokenKind::Word) {
+        return None;
+    }
+    let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[index].token);
+    Some(conditional_block(cx, index).unwrap_or_else(unknown))
+}
+
+/// Returns the diagnostic for a condition around a route, as in `if (n > 3) { route a -> h }`. The
+/// word `if` is the token at `index`. `None` without such a mistake.
+fn conditional_block(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+    if !introduces_condition(text_of(cx, index)) || text_of(cx, index) == "where" {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let open = (index + 1..cx.sigs.len()).find(|token| {
+        let kind = cx.sigs[*token].token.kind;
+        let is_brace = kind == TokenKind::OpenBrace && depth == 0;
+        depth += usize::from(kind.opens_bracket());
+        depth = depth.saturating_sub(usize::from(kind.closes_bracket()));
+        is_brace || depth == 0 && matches!(kind, TokenKind::Arrow | TokenKind::CloseBrace)
+    })?;
+    if text_of(cx, open) != "{" {
+        return None;
+    }
+    let is_wrapped = text_of(cx, index + 1) == "(" && text_of(cx, open - 1) == ")";
+    let condition = if is_wrapped { index + 2..open - 1 } else { index + 1..open };
+    let condition = source(cx, condition)?;
+    let (name, arrow) = match text_of(cx, open + 1) {
+        "route" => (text_of(cx, open + 2), open + 3),
+        _ => ("NAME", open + 1),
+    };
+    let has_arrow = kind_of(cx, arrow) == Some(TokenKind::Arrow);
+    let target = match (has_arrow, text_of(cx, arrow), text_of(cx, arrow + 1)) {
+        (true, _, target) => target,
+        (false, "return" | "call" | "goto" | "do", target) => target,
+        (false, target, "}" | "(" | ";") if kind_of(cx, arrow) == Some(TokenKind::Word) => target,
+        _ => "HANDLER",
+    };
+    let span = cx.sigs[index].token.span(cx.file);
+    let word = text_of(cx, index);
+    let condition = match word {
+        "unless" => format!("not ({condition})"),
+        _ => condition.to_owned(),
+    };
+    let message = message!("no statement starts with `{word}`");
+    let help = message!(
+        "the condition of a route follows `when`: write `route {name} when {condition} -> {target}`"
+    );
+    Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help))
 }
 
 fn text_of<'a>(cx: &StatementContext<'a>, index: usize) -> &'a str {
@@ -118,12 +178,28 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, sign) = (cx.tokens.start, cx.tokens.start + 1);
     let name = text_of(cx, first);
     let is_name = kind_of(cx, first) == Some(TokenKind::Word);
+    let changes = matches!(text_of(cx, sign), "+=" | "-=" | "*=" | "/=");
+    if changes && is_name {
+        let span = span_of(cx, first..sign + 1);
+        let message = message!("the value of `{name}` cannot change");
+        let help = message!("give the new value a name of its own: `let new_{name} = {name} + 1`");
+        return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
+    }
     if !is_name || !matches!(text_of(cx, sign), "=" | ":=") || sign + 1 >= cx.tokens.end {
         return None;
     }
     let replacement = format!("let {name} =");
     let message = message!("a definition begins with `let`");
     let span = cx.sigs[first].token.span(cx.file);
+    let reads_itself = (sign + 1..cx.tokens.end).any(|index| text_of(cx, index) == name);
+    let is_declared = (0..first)
+        .any(|index| matches!(text_of(cx, index), "let" | "list" | "def") && text_of(cx, index + 1) == name);
+    if reads_itself || is_declared {
+        let message = message!("the value of `{name}` cannot change");
+        let value = source(cx, sign + 1..cx.tokens.end).unwrap_or("…");
+        let help = message!("give the new value a name of its own: `let new_{name} = {value}`");
+        return Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help));
+    }
     let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
     let head = span_of(cx, first..sign + 1);
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))

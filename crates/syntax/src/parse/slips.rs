@@ -2,13 +2,13 @@
 //! It is recognized by the pieces of the expression around the current piece. The suggested fix
 //! contains the author's own operands, so that it can be applied unchanged.
 
+mod values;
 mod words;
 
 use super::context::{Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
 use super::foreign::{self, foreign_syntax_error};
 use super::literal;
-use crate::lex::{TokenKind, tokenize};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
@@ -62,6 +62,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             .or_else(|| self.worded_operator())
             .or_else(|| self.spaced_unit())
             .or_else(|| self.unknown_unit())
+            .or_else(|| self.slip_of_values())
             .or_else(|| self.worded_comparison_without_left())
             .or_else(|| self.foreign_between(left?))?;
         Some(self.report(diagnostic))
@@ -345,15 +346,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if !matches!(piece.kind, ExprPieceKind::Braces | ExprPieceKind::Group) || !takes_list {
             return None;
         }
-        let written = self.piece_text(piece);
-        let inner = &written[1..written.len() - 1];
-        let is_item = |kind: TokenKind| {
-            use TokenKind::{Comma, Number, RawString, String};
-            kind.is_trivia() || matches!(kind, Comma | Number | RawString | String)
-        };
-        let has_items = !inner.trim().is_empty() && tokenize(inner, 0).all(|token| is_item(token.kind));
+        let inner = self.constant_elements(piece)?;
         let is_text = inner.trim_start().starts_with(['"', 'r']) || inner.contains(',');
-        if !has_items || piece.kind == ExprPieceKind::Group && !is_text {
+        if piece.kind == ExprPieceKind::Group && !is_text {
             return None;
         }
         let replacement = format!("[{}]", inner.trim());

@@ -8,8 +8,8 @@
 use super::Rule;
 use super::stream::{SignificantToken, TokenStream, closing_kind, has_balanced_brackets};
 use super::terminals::{self, Terminal};
-use crate::lex::{Token, TokenKind};
-use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
+use crate::lex::TokenKind;
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::FileId;
 use rulec_lang::operators;
@@ -50,6 +50,7 @@ pub(super) fn split_statements(
         current: None,
         table: None,
         statements: Vec::new(),
+        suspect: None,
     };
     for index in 0..sigs.len() {
         splitter.visit_token(index);
@@ -100,6 +101,9 @@ struct Splitter<'a> {
     current: Option<CurrentStatement>,
     table: Option<OpenTable>,
     statements: Vec<RawStatement>,
+    /// The last bracket that a brace at the start of a line closed although the bracket's line is
+    /// indented further, and this brace.
+    suspect: Option<(usize, usize)>,
 }
 
 impl<'a> Splitter<'a> {
@@ -319,7 +323,28 @@ impl<'a> Splitter<'a> {
         }
     }
 
+    /// Returns the number of bytes before the first token of the line on which a token lies.
+    fn line_indent(&self, index: usize) -> u32 {
+        (0..=index).rev().find_map(|index| self.sigs[index].indent()).unwrap_or(0)
+    }
+
+    /// Returns the bracket that is probably unclosed, and the bracket that closed it by mistake,
+    /// where the indentation says so: a brace at the start of a line closed a bracket of a line
+    /// that is indented further. `outer` is the bracket that remained open.
+    fn misattributed(&self, outer: usize) -> Option<(usize, usize)> {
+        let (opened, closed) = self.suspect.filter(|(opened, _)| *opened > outer)?;
+        let margin = self.sigs[closed].indent()?;
+        (self.line_indent(opened) > margin && self.line_indent(outer) == margin).then_some((opened, closed))
+    }
+
     fn report_unclosed(&mut self, bracket: usize, related: Option<(usize, Message)>) {
+        let (bracket, related) = match self.misattributed(bracket) {
+            Some((opened, closed)) => {
+                let label = message!("this brace closes it, but lies at the start of a line");
+                (opened, Some((closed, label)))
+            }
+            None => (bracket, related),
+        };
         let is_table = self.table.is_some() && self.open_brackets.first() == Some(&bracket);
         if !is_table && let Some(current) = &mut self.current {
             current.reported = true;
@@ -383,7 +408,13 @@ impl<'a> Splitter<'a> {
                     self.report_unclosed(bracket, Some((index, message!("an outer bracket is closed here"))));
                     self.open_brackets.pop();
                 }
-                self.open_brackets.pop();
+                let opened = self.open_brackets.pop();
+                if let (Some(margin), Some(opened)) = (self.sigs[index].indent(), opened)
+                    && self.suspect.is_none()
+                    && self.line_indent(opened) > margin
+                {
+                    self.suspect = Some((opened, index));
+                }
                 if open_index == 0 && self.table.is_some() {
                     self.finish_statement(index);
                     self.end_table(index);
@@ -416,78 +447,5 @@ impl<'a> Splitter<'a> {
                 .help(message!("remove the `;`: a statement ends where the next one begins"))
                 .fix(span, ""),
         );
-    }
-}
-
-/// Creates the diagnostic for a word that begins no statement.
-pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) -> Diagnostic {
-    let span = token.span(file);
-    let token_text = token.text(text);
-    let shown: String = token_text.chars().take(40).collect();
-    let diagnostic =
-        Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
-    let rest = &text[token.start as usize..];
-    if rest.starts_with("--") || rest.starts_with("/*") {
-        return diagnostic.help(message!("comments start with `#`"));
-    }
-    if token_text == "-" {
-        return diagnostic
-            .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
-    }
-    let lower = token_text.to_lowercase();
-    if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
-        return diagnostic.help(message!(
-            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
-        ));
-    }
-    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
-        return diagnostic
-            .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
-    }
-    let after = rest[token_text.len()..].trim_start();
-    if matches!(token_text, "list" | "let") && after.starts_with(['<', '[']) {
-        let message = message!("a definition has no type: the type follows from its value");
-        let help = message!("write `{shown} NAME = …`");
-        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
-    }
-    if terminals::statement_words().any(|word| word == token_text) {
-        let message = message!("no `:` follows `{shown}`");
-        let help = message!("write `{shown}` without the `:` after it");
-        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
-    }
-    let similar = match lower.as_str() {
-        word if terminals::statement_words().any(|keyword| keyword == word) => {
-            terminals::statement_words().find(|keyword| *keyword == word)
-        }
-        "rule" | "when" | "case" | "match" | "规则" | "路由" | "当" => {
-            terminals::statement_word(Rule::route_statement)
-        }
-        "var" | "const" | "set" | "define" | "定义" | "令" => {
-            terminals::statement_word(Rule::let_statement)
-        }
-        "func" | "function" | "fn" | "macro" => terminals::statement_word(Rule::def_statement),
-        "include" | "use" | "require" | "导入" | "引入" => {
-            terminals::statement_word(Rule::import_statement)
-        }
-        "else" | "otherwise" | "fallback" | "否则" | "默认" => {
-            terminals::statement_word(Rule::default_statement)
-        }
-        "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
-        "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
-        "struct" | "record" => terminals::statement_word(Rule::type_statement),
-        "列表" => terminals::statement_word(Rule::list_statement),
-        "测试" => terminals::statement_word(Rule::test_statement),
-        _ => nearest(&lower, terminals::statement_words()),
-    };
-    match similar {
-        Some(word) => {
-            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
-            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
-        }
-        None if token.kind == TokenKind::Word => {
-            let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
-            diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))
-        }
-        None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
     }
 }

@@ -299,6 +299,43 @@ impl ParseFailure<'_, '_> {
         self.unexpected_token(message, help)
     }
 
+    /// Returns a diagnostic for a time of day or a duration with colons, as in `00:30:00`. The
+    /// unexpected token is the first colon.
+    fn time_of_day(&self) -> Option<Diagnostic> {
+        let first = self.token_index.checked_sub(1)?;
+        let mut parts = vec![self.token_text(self.cx.sigs[first].token)];
+        let mut last = first;
+        while self.cx.sigs.get(last + 1).is_some_and(|sig| self.token_text(sig.token) == ":")
+            && self.cx.sigs.get(last + 2).is_some_and(|sig| sig.token.kind == TokenKind::Number)
+        {
+            last += 2;
+            parts.push(self.token_text(self.cx.sigs[last].token));
+        }
+        let span =
+            self.cx.sigs[first].token.span(self.cx.file).to(self.cx.sigs[last].token.span(self.cx.file));
+        let written = parts.join(":");
+        let message = message!("a time of day is not a value");
+        let numbers = parts.iter().map(|part| part.parse::<u64>()).collect::<Result<Vec<_>, _>>();
+        let seconds = match numbers.as_deref() {
+            Ok([hours, minutes]) => Some(hours * 3600 + minutes * 60),
+            Ok([hours, minutes, seconds]) => Some(hours * 3600 + minutes * 60 + seconds),
+            _ => None,
+        };
+        let Some(seconds) = seconds.filter(|seconds| *seconds > 0) else {
+            let help =
+                message!("write it as a text, and compare it with `time(at)`, as in `time(at) >= \"10:30\"`");
+            return Some(super::unexpected_token(span, message, help));
+        };
+        let units = [("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)];
+        let (unit, length) = units.into_iter().find(|(_, length)| seconds % length == 0)?;
+        let duration = format!("{}{unit}", seconds / length);
+        let help = message!(
+            "for a duration write `{duration}`; a time of day is a text that is compared with `time(at)`, as in \
+            `time(at) >= \"{written}\"`"
+        );
+        Some(super::unexpected_token(span, message, help))
+    }
+
     /// Returns a diagnostic for a route without an arrow. Its condition contains a conditional,
     /// quantifier or time of day in the syntax of another language. `None` without such a mistake.
     pub(super) fn foreign_condition(&self) -> Option<Diagnostic> {
@@ -331,9 +368,7 @@ impl ParseFailure<'_, '_> {
             && is_number(self.token_before().map(|token| token.kind))
             && is_number(self.cx.sigs.get(self.token_index + 1).map(|sig| sig.token.kind))
         {
-            let help =
-                message!("write it as a text, and compare it with `time(at)`, as in `time(at) >= \"10:30\"`");
-            return self.unexpected_token(message!("a time of day is not a value"), help);
+            return self.time_of_day();
         }
         None
     }

@@ -6,6 +6,7 @@ mod fields;
 mod order;
 mod statements;
 mod tests;
+mod words;
 
 use super::super::{Rule, foreign};
 use super::ParseFailure;
@@ -26,6 +27,7 @@ impl ParseFailure<'_, '_> {
         }
         self.keyword_before_name()
             .or_else(|| self.test_slip())
+            .or_else(|| self.word_slip())
             .or_else(|| self.type_of_definition())
             .or_else(|| self.body_of_extern())
             .or_else(|| self.mark_in_name())

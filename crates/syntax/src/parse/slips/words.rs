@@ -118,7 +118,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a comparison with `is` instead of `==` or `!=`: `intent is
     /// refund` or `n is not 3`. The current piece is `is`. `None` without such a mistake.
     pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
-        if let Some(diagnostic) = self.type_after_is() {
+        if let Some(diagnostic) = self.type_after_is().or_else(|| self.presence_after_is()) {
             return Some(diagnostic);
         }
         let is_negated = self.text_at(self.position + 1) == "not";
@@ -132,11 +132,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             ExprPieceKind::String | ExprPieceKind::Number if ends => {
                 Some(foreign_syntax_error(span, message, &format!("{sign} {text}")))
             }
-            ExprPieceKind::Word
-                if ends
-                    && !is_reserved(text)
-                    && !matches!(text, "empty" | "blank" | "true" | "false" | "True" | "False") =>
-            {
+            ExprPieceKind::Word if ends && !is_reserved(text) => {
                 let replacement = format!("{sign} \"{text}\"");
                 let help = message!("write `{replacement}` for a text, or `{sign} {text}` for a field");
                 Some(unexpected_token(span, message, help).likely_fix(span, replacement))

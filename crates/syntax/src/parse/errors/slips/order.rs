@@ -302,6 +302,7 @@ impl ParseFailure<'_, '_> {
             _ => (self.token_index + 1, end),
         };
         let first = first + usize::from(self.text_of(first) == "return");
+        let last = last - usize::from(last > first && self.text_of(last - 1) == ";");
         if first >= last || !has_result && self.found_text == ":" {
             return None;
         }

@@ -96,11 +96,22 @@ impl ParseFailure<'_, '_> {
                 | Rule::lexicon_statement
                 | Rule::settings_statement
                 | Rule::input_statement
-        );
+                | Rule::flow_tool_statement
+        ) || self.rule == Rule::flow_statement && self.is_flow_tool();
         if !is_mark || !has_braces {
             return None;
         }
         let next = self.text_of(self.token_index + 1);
+        let is_yaml = self.found_text == ":"
+            && self.expects_rule(Rule::open_brace)
+            && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| sig.indent().is_some())
+            && !matches!(next, "{" | "given" | "expect");
+        if is_yaml {
+            let head = self.source(self.cx.tokens.start..self.token_index);
+            let message = message!("the parts of `{head}` are written in braces, not after `:`");
+            let help = message!("write `{head} {{` here, `}}` at the end, and `,` between the parts");
+            return Some(unexpected_token(self.span, message, help));
+        }
         if next == "{" {
             let message = message!("the brace follows without `{}`", self.found_text);
             return self.removal(self.token_index, self.token_index + 1, message);
@@ -185,10 +196,27 @@ impl ParseFailure<'_, '_> {
         let is_text = matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
         let expects_list = [Rule::open_bracket, Rule::words, Rule::list_in_place];
         if is_text && expects_list.into_iter().any(|rule| self.expects_rule(rule)) {
-            let replacement = format!("[{found}]");
-            let message = message!("the elements of a list are written in brackets");
-            let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
-            return Some(diagnostic.fix(self.span, replacement));
+            let is_text =
+                |index: usize| matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
+            let mut end = index + 1;
+            while matches!(self.text_of(end), "," | "or" | "|") && is_text(end + 1) {
+                end += 2;
+            }
+            let texts: Vec<&str> = (index..end).step_by(2).map(|index| self.text_of(index)).collect();
+            let list = format!("[{}]", texts.join(", "));
+            // `keyword matches r"…"`
+            let is_mode = matches!(before, "matches" | "match" | "like" | "pattern" | "regexp");
+            let (first, replacement) = match is_mode {
+                true => (index - 1, format!("regex {list}")),
+                false => (index, list),
+            };
+            let span = self.span_of_tokens(first..end);
+            let message = match is_mode {
+                true => message!("`{before}` is no kind of comparison of a flow"),
+                false => message!("the elements of a list are written in brackets"),
+            };
+            let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
+            return Some(diagnostic.fix(span, replacement));
         }
         if !self.expects_rule(Rule::kw_keyword) {
             return None;
@@ -252,6 +280,31 @@ impl ParseFailure<'_, '_> {
         let verb = self.token_index.checked_sub(1)?;
         let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
         let is_word = matches!(self.kind_of(verb)?, TokenKind::Word);
+        let opens = matches!(self.text_of(self.token_index + 1), "{" | "(");
+        let follows_target = verb > 0 && matches!(self.text_of(verb - 1), "->" | "goto");
+        if is_route
+            && follows_target
+            && opens
+            && matches!(
+                self.found_text,
+                "with"
+                    | "using"
+                    | "metadata"
+                    | "meta"
+                    | "tags"
+                    | "labels"
+                    | "args"
+                    | "params"
+                    | "as"
+                    | "given"
+            )
+        {
+            let message = match self.text_of(self.token_index + 1) {
+                "(" => message!("the arguments follow the handler directly"),
+                _ => message!("the metadata follow the handler directly"),
+            };
+            return self.removal(self.token_index, self.token_index + 1, message);
+        }
         if !is_route || !is_word || verb == 0 || self.text_of(verb - 1) != "->" || begins_line {
             return None;
         }

@@ -1,0 +1,73 @@
+//! Warns about a constant text with white space at its start or end that is compared as a whole, as
+//! in `role == "admin "`. Such texts are rarely equal to a value of a message.
+
+use super::Checker;
+use super::wildcard::element_span;
+use crate::hir::{Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::text::to_one_line;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_syntax::ast;
+use rulec_syntax::write::quote_string;
+
+impl Checker<'_> {
+    /// Warns about white space around a constant text that must equal a value, or that must be a
+    /// whole word of it.
+    pub(super) fn warn_blanks_around(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let compares_whole = match binary.op.node {
+            Op::Eq | Op::Ne | Op::In => true,
+            Op::Contains => binary.modifiers.word,
+            _ => false,
+        };
+        // The analysis reports a text that `trim` never returns.
+        let is_trimmed = |value: &Expr| matches!(value.kind, ExprKind::Call(Function::Trim, _));
+        if !compares_whole || !self.is_in_choice && (is_trimmed(left) || is_trimmed(right)) {
+            return;
+        }
+        let (constant, written) = match (left.as_const(), right.as_const()) {
+            (None, Some(constant)) => (constant.value(), &binary.right),
+            (Some(constant), None) if binary.op.node != Op::Contains => (constant.value(), &binary.left),
+            _ => return,
+        };
+        let whole = if left.as_const().is_none() { right.span } else { left.span };
+        let is_single = constant.as_str().is_some();
+        let elements = constant.elements().into_iter().flatten().enumerate();
+        let elements = elements.filter_map(|(index, element)| Some((index, element.as_str()?)));
+        let texts = constant.as_str().map(|text| (0, text)).into_iter().chain(elements);
+        let Some((index, text)) = texts.into_iter().find(|(_, text)| has_blanks_around(text)) else { return };
+        let place = if is_single { None } else { element_span(self.written_list(written), index) };
+        let span = place.unwrap_or(whole);
+        if self.diagnostics.iter().any(|found| found.code == Code::BlankAround && found.span() == Some(span))
+        {
+            return;
+        }
+        let shown = to_one_line(text);
+        let message = match (text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)) {
+            (true, true) => message!("the text \"{shown}\" begins and ends with white space"),
+            (true, false) => message!("the text \"{shown}\" begins with white space"),
+            _ => message!("the text \"{shown}\" ends with white space"),
+        };
+        let meant = quote_string(text.trim());
+        let help = match binary.op.node {
+            Op::Contains => message!("with `word` no space is needed: write {meant}"),
+            _ => message!("the whole text must be equal, with the white space: write {meant}"),
+        };
+        let diagnostic = Diagnostic::new(Code::BlankAround, span, message).help(help);
+        self.diagnostics.push(match is_single || place.is_some() {
+            true => diagnostic.likely_fix(span, meant),
+            false => diagnostic,
+        });
+    }
+}
+
+/// True for words with white space around them. White space alone, and white space next to
+/// punctuation, are usually meant.
+fn has_blanks_around(text: &str) -> bool {
+    let trimmed = text.trim();
+    let is_end = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let begins = text.len() > text.trim_start().len() && is_end(trimmed.chars().next());
+    let ends = text.len() > text.trim_end().len() && is_end(trimmed.chars().next_back());
+    begins || ends
+}

@@ -1,0 +1,121 @@
+//! Warns about the settings of workflow nodes of the built-in kinds: unknown names, values of the
+//! wrong type, and shares above 1. A program may replace these kinds, so these are only warnings.
+
+use super::Checker;
+use rulec_base::diag::{Code, Diagnostic, nearest};
+use rulec_base::message;
+use rulec_syntax::ast;
+use serde_json::Value as Json;
+
+/// The type of a setting.
+#[derive(Clone, Copy, PartialEq)]
+enum Wanted {
+    /// A number from 0 to 1.
+    Share,
+    /// A whole number of at least 1.
+    Count,
+    /// A number of at least 0.
+    Number,
+    /// A list of texts.
+    Names,
+}
+
+/// A setting: its name, its type, and whether the kind needs it.
+type Setting = (&'static str, Wanted, bool);
+
+/// The settings of the built-in kinds. `exit_on_score: 0` turns the test of the score off.
+const KINDS: &[(&str, &[Setting])] = &[
+    ("vote", &[("threshold", Wanted::Share, true), ("voters", Wanted::Names, false)]),
+    ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, true)]),
+];
+
+impl Wanted {
+    fn accepts(self, value: &Json) -> bool {
+        match self {
+            Wanted::Share => value.as_f64().is_some_and(|share| (0.0..=1.0).contains(&share)),
+            Wanted::Count => value.as_i64().is_some_and(|count| count >= 1),
+            Wanted::Number => value.as_f64().is_some_and(|number| number >= 0.0),
+            Wanted::Names => value.as_array().is_some_and(|names| names.iter().all(Json::is_string)),
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// Warns about wrong settings of a node of a built-in kind. `config` are the settings.
+    pub(super) fn warn_node_settings(&mut self, node: &ast::Node, config: &serde_json::Map<String, Json>) {
+        let Some((kind, settings)) = KINDS.iter().find(|(kind, _)| *kind == node.kind.node) else { return };
+        for (name, _) in &node.config {
+            let Some(value) = config.get(&name.node) else { continue };
+            let known = settings.iter().find(|(known, ..)| *known == name.node);
+            let Some((known, wanted, _)) = known else {
+                let names = || settings.iter().map(|(name, ..)| *name);
+                let message = message!("a node of the kind `{kind}` has no setting `{}`", name.node);
+                let diagnostic = Diagnostic::new(Code::WorkflowDoubt, name.span, message);
+                let help = message!("its settings are {}", super::join_names(names()));
+                self.diagnostics.push(diagnostic.suggest_or_help(
+                    name.span,
+                    nearest(&name.node, names()),
+                    help,
+                ));
+                continue;
+            };
+            if wanted.accepts(value) {
+                continue;
+            }
+            let span = node
+                .config
+                .iter()
+                .find(|(key, _)| key.node == name.node)
+                .map_or(name.span, |(_, value)| value.span);
+            let (message, help) = match wanted {
+                Wanted::Share => {
+                    let help = match share(value) {
+                        Some(share) => message!("write `{known}: {share}`"),
+                        None => message!("write a share, as in `{known}: 0.6`"),
+                    };
+                    (message!("`{known}` is a number from 0 to 1"), help)
+                }
+                Wanted::Count => (
+                    message!("`{known}` is a whole number of at least 1"),
+                    message!("write it without quotes, as in `{known}: 3`"),
+                ),
+                Wanted::Number => (
+                    message!("`{known}` is a number of at least 0"),
+                    message!("write it without quotes, as in `{known}: 0.8`"),
+                ),
+                Wanted::Names => (
+                    message!("`{known}` is a list of texts"),
+                    message!("write for example `{known}: [\"legal\", \"finance\"]`"),
+                ),
+            };
+            self.diagnostics.push(Diagnostic::new(Code::WorkflowDoubt, span, message).help(help));
+        }
+        let missing = settings.iter().find(|(name, _, needed)| *needed && !config.contains_key(*name));
+        let has_unknown =
+            node.config.iter().any(|(name, _)| settings.iter().all(|(known, ..)| *known != name.node));
+        if let Some((name, wanted, _)) = missing.filter(|_| !has_unknown) {
+            let example = match wanted {
+                Wanted::Share => "0.6",
+                Wanted::Count => "3",
+                _ => "0",
+            };
+            let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
+            let help = message!("write `{kind} {{ {name}: {example} }}`");
+            self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
+        }
+    }
+}
+
+/// Returns the share that a number of percent means: `0.6` for `60` and `"60%"`. `None` for other
+/// values.
+fn share(value: &Json) -> Option<f64> {
+    let percent = match value {
+        Json::String(text) => text.trim().trim_end_matches('%').trim().parse().ok()?,
+        value => value.as_f64()?,
+    };
+    match percent {
+        share if (0.0..=1.0).contains(&share) => Some(share),
+        percent if (1.0..=100.0).contains(&percent) => Some(percent / 100.0),
+        _ => None,
+    }
+}

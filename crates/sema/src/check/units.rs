@@ -1,0 +1,187 @@
+//! Warns about a duration or a size next to a name that says another unit, as in `wait_ms > 30s`. A
+//! duration is a number of seconds, and a size a number of bytes. Also warns about a duration
+//! without a unit, such as `history within 10`.
+
+use super::Checker;
+use crate::hir::{Expr, ExprKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_syntax::ast;
+use rulec_syntax::parse::UNITS;
+
+/// What a unit measures.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Measured {
+    Time,
+    Size,
+}
+
+/// The units that names of fields end with: the words, what they measure, and the length of one
+/// unit in seconds or bytes.
+const NAMED_UNITS: &[(&[&str], Measured, f64)] = &[
+    (&["ns", "nanos", "nanoseconds"], Measured::Time, 1e-9),
+    (&["us", "micros", "microseconds"], Measured::Time, 1e-6),
+    (&["ms", "msec", "msecs", "millis", "millisecond", "milliseconds"], Measured::Time, 1e-3),
+    (&["sec", "secs", "second", "seconds"], Measured::Time, 1.0),
+    (&["mins", "minute", "minutes"], Measured::Time, 60.0),
+    (&["hr", "hrs", "hours"], Measured::Time, 3600.0),
+    (&["days"], Measured::Time, 86_400.0),
+    (&["weeks"], Measured::Time, 604_800.0),
+    (&["byte", "bytes"], Measured::Size, 1.0),
+    (&["kb", "kilobytes"], Measured::Size, 1e3),
+    (&["mb", "megabytes"], Measured::Size, 1e6),
+    (&["gb", "gigabytes"], Measured::Size, 1e9),
+    (&["tb", "terabytes"], Measured::Size, 1e12),
+    (&["kib"], Measured::Size, 1024.0),
+    (&["mib"], Measured::Size, 1_048_576.0),
+    (&["gib"], Measured::Size, 1_073_741_824.0),
+];
+
+/// Below this number of seconds, a duration without a unit was probably meant in another unit.
+const LEAST_CLEAR_SECONDS: u64 = 300;
+
+impl Checker<'_> {
+    /// Warns about a number with a unit that is compared with a value whose name says another unit.
+    pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        self.warn_unit_beside(left, &binary.right);
+        self.warn_unit_beside(right, &binary.left);
+    }
+
+    fn warn_unit_beside(&mut self, value: &Expr, written: &ast::Expr) {
+        let literals: Vec<&ast::Expr> = match &written.kind {
+            ast::ExprKind::Literal(_) => vec![written],
+            ast::ExprKind::List(items) => items.iter().collect(),
+            ast::ExprKind::Range { start, end, .. } => vec![&**start, &**end],
+            _ => return,
+        };
+        let Some(name) = self.name_of_value(value) else { return };
+        let Some((word, measured, length)) = named_unit(&name) else { return };
+        for literal in literals {
+            let Some((amount, other)) = amount(self.loaded.sources.slice(literal.span)) else { continue };
+            if other == measured && (length - 1.0).abs() < f64::EPSILON {
+                continue;
+            }
+            let span = literal.span;
+            let shown = shown_number(amount);
+            let message = match other {
+                Measured::Time => {
+                    message!("a duration is a number of seconds, here {shown}, but `{name}` says `{word}`")
+                }
+                Measured::Size => {
+                    message!("a size is a number of bytes, here {shown}, but `{name}` says `{word}`")
+                }
+            };
+            let diagnostic = Diagnostic::new(Code::UnitOfName, span, message);
+            let meant = shown_number(amount / length);
+            self.diagnostics.push(match other == measured {
+                true => diagnostic
+                    .help(message!("write `{meant}`, the number of `{word}`"))
+                    .likely_fix(span, meant),
+                false => diagnostic.help(message!(
+                    "durations have the units `ms` `s` `m` `h` `d` `w`, sizes the units `kB` `MB` `GB` `TB`"
+                )),
+            });
+        }
+    }
+
+    /// Returns the name of the field, element or definition that a value reads.
+    fn name_of_value(&self, value: &Expr) -> Option<String> {
+        match &value.kind {
+            ExprKind::Slot(id) => self.fields.slot(*id).path.last().map(|name| name.to_string()),
+            ExprKind::Field(_, name) => Some(name.to_string()),
+            ExprKind::Read(inner, _) => self.name_of_value(inner),
+            ExprKind::Let(id) => Some(self.program.lets[id.index()].name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Warns about a duration without a unit, which is a number of seconds: `history within 10`.
+    pub(super) fn warn_no_unit(&mut self, span: Span) {
+        let written = self.loaded.sources.slice(span);
+        let Ok(seconds) = written.parse::<u64>() else { return };
+        if seconds >= LEAST_CLEAR_SECONDS || seconds == 0 {
+            return;
+        }
+        let message = message!("a duration without a unit is a number of seconds, here {written}");
+        let help =
+            message!("write `{written}s` for seconds, `{written}m` for minutes, `{written}d` for days");
+        let diagnostic = Diagnostic::new(Code::DurationWithoutUnit, span, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(span, format!("{written}s")));
+    }
+}
+
+/// Returns the unit that the last word of a name says: the word, what it measures, and its length.
+fn named_unit(name: &str) -> Option<(String, Measured, f64)> {
+    let start = name
+        .char_indices()
+        .zip(name.chars().skip(1))
+        .filter(|((_, before), c)| *before == '_' || before.is_lowercase() && c.is_uppercase())
+        .map(|((index, before), _)| index + before.len_utf8())
+        .last()
+        .unwrap_or(0);
+    let word = name[start..].to_lowercase();
+    // A name that is only an abbreviation may mean something else.
+    let is_whole = start == 0 && word.len() <= 3;
+    let (_, measured, length) = NAMED_UNITS.iter().find(|(words, ..)| words.contains(&word.as_str()))?;
+    (!is_whole).then_some((word, *measured, *length))
+}
+
+/// Returns the number of seconds or bytes of a literal with a unit. `None` for a literal without a
+/// unit.
+fn amount(written: &str) -> Option<(f64, Measured)> {
+    let end = written.find(|c: char| c.is_alphabetic())?;
+    let (digits, unit) = written.split_at(end);
+    let (name, factor, divisor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+    let number: f64 = digits.replace('_', "").trim().parse().ok()?;
+    let measured = if name.ends_with('B') { Measured::Size } else { Measured::Time };
+    Some((number * *factor as f64 / *divisor as f64, measured))
+}
+
+/// Returns a number as an author writes it, with `_` between groups of digits.
+fn shown_number(value: f64) -> String {
+    // Division by a power of ten leaves rounding errors in the last digits.
+    let rounded = (value * 1e6).round() / 1e6;
+    let plain = rounded.to_string();
+    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
+    if whole.len() < 5 || !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return plain;
+    }
+    let groups: Vec<_> = whole.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy).collect();
+    let whole = groups.join("_");
+    if fraction.is_empty() { whole } else { format!("{whole}.{fraction}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_of_a_name_says_the_unit() {
+        let check = |name: &str, expected: Option<&str>| {
+            assert_eq!(named_unit(name).map(|(word, ..)| word).as_deref(), expected, "{name}");
+        };
+        check("wait_ms", Some("ms"));
+        check("latencyMs", Some("ms"));
+        check("age_days", Some("days"));
+        check("size_mb", Some("mb"));
+        check("minutes", Some("minutes"));
+        check("ms", None);
+        check("items", None);
+        check("price_min", None);
+        check("terms", None);
+    }
+
+    #[test]
+    fn literals_with_units_are_amounts() {
+        let check = |written: &str, expected: Option<&str>| {
+            assert_eq!(amount(written).map(|(value, _)| shown_number(value)).as_deref(), expected);
+        };
+        check("30s", Some("30"));
+        check("1_500ms", Some("1.5"));
+        check("5MB", Some("5_000_000"));
+        check("2h", Some("7200"));
+        check("30", None);
+        check("x", None);
+    }
+}

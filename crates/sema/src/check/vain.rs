@@ -1,0 +1,199 @@
+//! Warns about values that another language reads in another way, and about values that a condition
+//! can never have: `[1-3]` for a range, `0 ?? x`, an index from the end, and more digits than a
+//! rounded number has.
+
+use super::{Checked, Checker};
+use crate::hir::{Expr, ExprKind, Fold};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
+use rulec_lang::value::{Value, compare};
+use rulec_syntax::ast;
+use std::cmp::Ordering;
+
+impl Checker<'_> {
+    /// Warns about `x in [1-3]`, by which an author means a range: the list contains the difference
+    /// of the two numbers.
+    pub(super) fn warn_difference_in_list(&mut self, binary: &ast::Binary) {
+        let ast::ExprKind::List(items) = &binary.right.kind else { return };
+        let range = |item: &ast::Expr| {
+            let (low, high) = self.loaded.sources.slice(item.span).split_once('-')?;
+            let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_range =
+                is_number(low) && is_number(high) && low.parse::<u64>().ok()? < high.parse::<u64>().ok()?;
+            is_range.then(|| (item.span, format!("{low}..={high}")))
+        };
+        let Some((span, range)) = items.iter().find_map(range) else { return };
+        let written = self.loaded.sources.slice(span);
+        let message = message!("`{written}` is a subtraction, not a range");
+        let diagnostic = Diagnostic::new(Code::NumbersLikeOthers, span, message);
+        self.diagnostics.push(match items.len() {
+            1 if binary.op.node == Op::In => diagnostic
+                .help(message!("a range is written without brackets: `in {range}`"))
+                .likely_fix(binary.right.span, range),
+            _ => diagnostic.help(message!("a range is written on its own: `x in {range} or x in [7]`")),
+        });
+    }
+
+    /// Warns about `0 ?? x`: a constant is never missing, so the right side is never used.
+    pub(super) fn warn_default_first(&mut self, left: &Expr, right: &Expr, span: Span) {
+        if left.as_const().is_none() {
+            return;
+        }
+        let slice = |span| self.loaded.sources.slice(span);
+        let (constant, value) = (slice(left.span), slice(right.span));
+        let message = message!("`{constant}` is never missing, so `{value}` is never used");
+        let diagnostic = Diagnostic::new(Code::DefaultFirst, left.span, message);
+        let written = format!("{value} ?? {constant}");
+        let help = message!("the value comes before `??`, and its default after it: write `{written}`");
+        self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
+    }
+
+    /// Warns about a constant negative index of a list, which other languages count from the end. A
+    /// list has no such element.
+    pub(super) fn warn_index_from_end(&mut self, base: &Expr, index: &Expr, span: Span) {
+        let Some(Value::Int(number)) = index.as_const().map(|constant| constant.value()) else { return };
+        if number >= 0 {
+            return;
+        }
+        let list = self.loaded.sources.slice(base.span);
+        let message = message!("`{list}` has no element {number}: elements are not counted from the end");
+        let diagnostic = Diagnostic::new(Code::IndexFromEnd, index.span, message);
+        let last =
+            if list == super::history::HISTORY { "previous".to_owned() } else { format!("last({list})") };
+        self.diagnostics.push(match number {
+            -1 => diagnostic
+                .help(message!("for the last element write `{replacement}`", replacement = last.clone()))
+                .likely_fix(span, last),
+            _ => diagnostic.help(message!("count from 0, as in `{list}[0]`; the last element is `{last}`")),
+        });
+    }
+
+    /// Warns about a comparison with a number that a value never has: more digits than `round`
+    /// leaves, or more messages than the history keeps.
+    pub(super) fn warn_number_never_had(&mut self, op: Op, left: &Expr, right: &Expr, span: Span) {
+        let (value, bound, op) = match (left.as_const(), right.as_const()) {
+            (None, Some(bound)) => (left, (bound.value(), right.span), Some(op)),
+            (Some(bound), None) => (right, (bound.value(), left.span), op.mirrored()),
+            _ => return,
+        };
+        let Some(op) = op else { return };
+        if let Some(diagnostic) =
+            self.more_digits(op, value, bound).or_else(|| self.more_messages(op, value, bound, span))
+        {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Returns the warning for `round(x, 2) == 19.999`. `bound` is the constant with its span.
+    fn more_digits(&self, op: Op, value: &Expr, (_, bound_span): (Value<'_>, Span)) -> Option<Diagnostic> {
+        let (function, args) = match &value.kind {
+            ExprKind::Call(function, args) => (*function, args),
+            ExprKind::Read(inner, _) => return self.more_digits(op, inner, (Value::Missing, bound_span)),
+            _ => return None,
+        };
+        if function != Function::Round || !matches!(op, Op::Eq | Op::Ne) {
+            return None;
+        }
+        let digits = match args.get(1).and_then(|digits| digits.as_const()).map(|digits| digits.value()) {
+            Some(Value::Int(digits)) => usize::try_from(digits).ok()?,
+            None if args.len() < 2 => 0,
+            _ => return None,
+        };
+        let written = self.loaded.sources.slice(bound_span);
+        let fraction = written.split_once('.')?.1.trim_end_matches('0');
+        if fraction.len() <= digits || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let message = message!(
+            "`round` leaves {digits} digits after the point, but `{written}` has {}",
+            fraction.len()
+        );
+        let diagnostic = Diagnostic::new(Code::NumberNeverHad, bound_span, message);
+        Some(
+            diagnostic
+                .help(message!("round to {} digits, or compare with a number of {digits}", fraction.len())),
+        )
+    }
+
+    /// Returns the warning for a count of recorded messages that is compared with more messages
+    /// than the history keeps.
+    fn more_messages(
+        &self,
+        op: Op,
+        value: &Expr,
+        (bound, bound_span): (Value<'_>, Span),
+        span: Span,
+    ) -> Option<Diagnostic> {
+        let kept = self.program.history.as_ref()?.at_most?;
+        let list = match &value.kind {
+            ExprKind::Fold { fold: Fold::Count, list, .. } => list,
+            ExprKind::Call(Function::Len, args) => args.first()?,
+            _ => return None,
+        };
+        let mut list = list;
+        while let ExprKind::Window { list: inner, .. } = &list.kind {
+            list = inner;
+        }
+        let is_history = matches!(&list.kind, ExprKind::Slot(id)
+            if self.fields.slot(*id).root.is_some() && self.fields.slot(*id).path.is_empty());
+        let order = compare(bound, Value::Int(i64::try_from(kept).ok()?))?;
+        let is_above = match op {
+            Op::Gt => order != Ordering::Less,
+            Op::Ge | Op::Eq => order == Ordering::Greater,
+            _ => false,
+        };
+        if !is_history || !is_above {
+            return None;
+        }
+        let kept_at = self.program.history.as_ref().map(|history| history.span)?;
+        let shown = self.loaded.sources.slice(span);
+        let message = message!("`{shown}` can never hold: the history keeps at most {kept} messages");
+        let diagnostic = Diagnostic::new(Code::NumberNeverHad, bound_span, message);
+        let help = message!("compare with a smaller number, or keep more messages: `at most …`");
+        Some(diagnostic.label(kept_at, message!("at most {kept} messages for each key")).help(help))
+    }
+
+    /// Reports a comparison inside the parentheses of a call that takes no condition, as in
+    /// `bucket(user.id in 0..10)`. `kinds_are_conditions` is true for a parameter that may be a
+    /// condition. Returns `Ok` for other arguments.
+    pub(super) fn check_late_parenthesis(
+        &mut self,
+        name: &ast::Ident,
+        arg: &ast::Expr,
+        span: Span,
+    ) -> Checked<()> {
+        let left = match &arg.kind {
+            ast::ExprKind::Binary(binary) if is_comparison(binary.op.node) => binary.left.span,
+            ast::ExprKind::Presence { operand, .. } => operand.span,
+            _ => return Ok(()),
+        };
+        let slice = |start: u32, end: u32| self.loaded.sources.slice(Span { start, end, ..span });
+        let (call, rest) = (slice(span.start, left.end), slice(arg.span.end, span.end));
+        let comparison = slice(left.end, arg.span.end);
+        let written = format!("{call}{rest}{comparison}");
+        let message = message!("the comparison is inside the parentheses of `{}`", name.node);
+        let diagnostic = Diagnostic::new(Code::ArgumentType, arg.span, message);
+        self.report(diagnostic.help(message!("write `{written}`")).likely_fix(span, written))
+    }
+}
+
+fn is_comparison(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::In
+            | Op::Contains
+            | Op::StartsWith
+            | Op::EndsWith
+            | Op::Matches
+            | Op::Like
+    )
+}

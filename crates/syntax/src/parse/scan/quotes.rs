@@ -1,0 +1,146 @@
+//! Diagnostics for texts in the quotes of other languages, and for quotes that do not match. Also
+//! for lines of prose without the mark of a comment.
+
+use super::super::{literal, terminals};
+use crate::lex::{MAX_HASHES, Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+
+/// Reports a line of text in words that is no statement and no comment.
+pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
+    let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default().trim_end();
+    let whole = Span::new(span.file, start, start + line.len());
+    let shown: String = line.chars().take(40).collect();
+    let message = message!("`{shown}` is no statement");
+    Diagnostic::new(Code::StrayCharacter, whole, message)
+        .help(message!("a comment begins with `#`: write `# {shown}`"))
+        .likely_fix(Span { end: whole.start, ..whole }, "# ")
+}
+
+/// Returns the diagnostic for a text that begins with `"` and ends with `'` on the line of an
+/// unclosed string, as in `["root', "backup"]`. `None` without such a text.
+fn mixed_quotes(span: Span, text: &str) -> Option<Diagnostic> {
+    let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+    let line = &text[start..(span.start as usize).max(start)];
+    // The texts between the quotes of the line before the unclosed string.
+    let mut open = None;
+    for (index, _) in line.char_indices().filter(|(_, c)| *c == '"') {
+        let Some(from) = open.take() else {
+            open = Some(index);
+            continue;
+        };
+        let inner = &line[from + 1..index];
+        let Some(end) = inner.find(['\'', '’', '`']) else { continue };
+        let quote = inner[end..].chars().next()?;
+        let follows = inner[end + quote.len_utf8()..].trim_start();
+        if follows.starts_with([',', ')', ']', '}']) || follows.is_empty() {
+            let written = &line[from..from + 1 + end + quote.len_utf8()];
+            let meant = format!("\"{}\"", &inner[..end]);
+            let place = Span::new(span.file, start + from, start + from + written.len());
+            let message = message!("the text `{written}` ends with another quote than it begins with");
+            let diagnostic = Diagnostic::new(Code::UnclosedString, place, message);
+            return Some(diagnostic.help(message!("write `{meant}`")).likely_fix(place, meant));
+        }
+    }
+    None
+}
+
+/// Returns the diagnostic for a text in three quotes. `None` without such a text.
+fn triple_quotes(span: Span, text: &str) -> Option<Diagnostic> {
+    let start = span.start as usize;
+    if !text[..start].ends_with("\"\"") {
+        return None;
+    }
+    let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
+    let span = Span { start: span.start - 2, end: span.start + 1, ..span };
+    let message = message!("three quotes begin no text");
+    let help = match text[line_start..start - 2].trim().is_empty() {
+        true => message!("begin each line of documentation with `##`, and each line of a comment with `#`"),
+        false => message!(
+            "write a text in one quote on each side, with `\\n` for a line break; a text of several lines is \
+            written r\"…\""
+        ),
+    };
+    Some(Diagnostic::new(Code::UnclosedString, span, message).help(help))
+}
+
+pub(super) fn unclosed_string_error(token: Token, span: Span, slice: &str, text: &str) -> Diagnostic {
+    if let Some(diagnostic) = triple_quotes(span, text).or_else(|| mixed_quotes(span, text)) {
+        return diagnostic;
+    }
+    if token.kind == TokenKind::UnclosedRaw {
+        let count = slice.find('"').unwrap_or(1) - 1;
+        if count > MAX_HASHES {
+            let message = message!("a raw string has at most {MAX_HASHES} `#` at each end");
+            return Diagnostic::new(Code::UnclosedString, span, message).help(message!("use fewer `#`"));
+        }
+        let hashes = "#".repeat(count);
+        return Diagnostic::new(Code::UnclosedString, span, message!("this raw string is not closed"))
+            .help(message!("a raw string may span lines and ends with `\"{hashes}`"));
+    }
+    let help = if slice.ends_with("\\\"") {
+        message!(
+            "the backslash before the quote makes the quote part of the string; write `\\\\` for a backslash"
+        )
+    } else {
+        message!("close it with `\"` on the same line; for a line break inside it write `\\n`")
+    };
+    Diagnostic::new(Code::UnclosedString, span, message!("this string is not closed")).help(help)
+}
+
+/// Returns the span of the word `interval` if it lies directly before a token. `None` otherwise.
+fn interval_before(text: &str, span: Span) -> Option<Span> {
+    let before = text[..span.start as usize].trim_end();
+    let start = before.len().checked_sub("interval".len())?;
+    let is_interval = before.get(start..)?.eq_ignore_ascii_case("interval");
+    is_interval.then_some(Span { start: start as u32, ..span })
+}
+
+/// Reports a text in quotes of another language. `text` is the text of the file. The words before
+/// the quotes decide whether a name or a number is meant.
+pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnostic {
+    // The word with which SQL writes a duration.
+    let interval = interval_before(text, span);
+    let before = text[..span.start as usize].trim_end();
+    let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let mut inner = slice.chars();
+    inner.next();
+    inner.next_back();
+    let inner = inner.as_str();
+    let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("strings need straight double quotes"));
+    if inner.contains(['"', '\\']) {
+        return diagnostic.help(message!("write `\"…\"`"));
+    }
+    let interval = interval.zip(inner.split_once(' '));
+    if let Some((interval, duration)) =
+        interval.and_then(|(interval, (digits, unit))| Some((interval, literal::with_unit(digits, unit)?)))
+    {
+        let help = message!("a duration has no quotes: write `{duration}`");
+        return diagnostic.help(help).likely_fix(interval.to(span), duration);
+    }
+    let takes_name = terminals::find_word(word).is_some_and(terminals::Terminal::wants_name)
+        || matches!(word, "include" | "goto" | "by" | "node" | "branch")
+        || before.ends_with("->");
+    let is_name = inner.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && inner.chars().all(|c| c.is_alphanumeric() || c == '_');
+    if takes_name && is_name && !matches!(word, "test" | "import" | "from") {
+        let message = message!("a name is written without quotes");
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+        return diagnostic.help(message!("write `{replacement}`", replacement = inner)).fix(span, inner);
+    }
+    let is_ordered = before.ends_with(['<', '>']) && !before.ends_with("->")
+        || ["<=", ">="].into_iter().any(|sign| before.ends_with(sign));
+    if is_ordered && inner.parse::<f64>().is_ok() {
+        let message = message!("a number is written without quotes");
+        let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
+        return diagnostic
+            .help(message!("write `{replacement}`", replacement = inner))
+            .likely_fix(span, inner);
+    }
+    let replacement = format!("\"{inner}\"");
+    let is_short = inner.chars().count() <= 40;
+    let help = if is_short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
+    diagnostic.help(help).fix(span, replacement)
+}

@@ -1,0 +1,368 @@
+//! Diagnostics for values in the form of another language. Examples: a text without quotes, a
+//! duration in two parts, and a range with one end.
+
+use super::super::context::unexpected_token;
+use super::super::expr::{ExprPiece, ExprPieceKind, PrecedenceClimber};
+use super::super::foreign::{self, foreign_syntax_error};
+use super::super::{is_reserved, literal};
+use crate::lex::{TokenKind, tokenize};
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::{self, Op};
+
+/// Words that other languages write for a missing value, or for the test for it.
+const MISSING: &[&str] = &[
+    "unset",
+    "undefined",
+    "null",
+    "none",
+    "nil",
+    "absent",
+    "void",
+    "nothing",
+    "unknown",
+    "nan",
+    "na",
+    "undef",
+    "unspecified",
+    "unavailable",
+    "isnull",
+    "缺失",
+    "空值",
+];
+/// Words that other languages write for a value that is there.
+const PRESENT: &[&str] = &[
+    "set",
+    "defined",
+    "given",
+    "available",
+    "there",
+    "existing",
+    "exists",
+    "exist",
+    "provided",
+    "filled",
+    "specified",
+    "known",
+    "found",
+    "存在",
+];
+
+impl PrecedenceClimber<'_, '_, '_> {
+    /// Returns the diagnostic for a value in another form around the current piece, which follows
+    /// a complete operand. `None` without such a mistake.
+    pub(super) fn slip_of_values(&self) -> Option<Diagnostic> {
+        self.duration_in_parts()
+            .or_else(|| self.digits_in_groups())
+            .or_else(|| self.shell_comparison())
+            .or_else(|| self.presence_in_words())
+            .or_else(|| self.text_without_quotes())
+            .or_else(|| self.word_after_number())
+    }
+
+    /// True for a plain word that is no operator, and that no operator of another language
+    /// resembles.
+    fn is_plain_word(&self, index: usize) -> bool {
+        let text = self.text_at(index);
+        let lower = text.to_lowercase();
+        self.kind_at(index) == Some(ExprPieceKind::Word)
+            && !text.starts_with('`')
+            && !is_reserved(text)
+            && !operators::is_reserved_word(&lower)
+            && !matches!(lower.as_str(), "priority" | "disabled" | "true" | "false" | "is" | "do" | "for")
+            && foreign::meant_operator(text).is_none()
+            && foreign::operator_help(text).is_none()
+            && foreign::prefix_help(text).is_none()
+            && !foreign::is_ignore_case(text)
+            && foreign::worded_comparison(&lower, &self.text_at(index + 1).to_lowercase(), "").is_none()
+    }
+
+    /// Returns the first piece of the operand that ends before the piece at `end`.
+    fn operand_start(&self, end: usize) -> Option<usize> {
+        let is_suffix = |index: &usize| {
+            matches!(self.kind_at(*index), Some(ExprPieceKind::Member | ExprPieceKind::Brackets))
+        };
+        let last = end.checked_sub(1)?;
+        let first = (0..=last).rev().find(|index| !is_suffix(index))?;
+        let is_call = first > 0
+            && self.kind_at(first) == Some(ExprPieceKind::Group)
+            && self.kind_at(first - 1) == Some(ExprPieceKind::Word)
+            && !operators::is_reserved_word(self.text_at(first - 1));
+        Some(first - usize::from(is_call))
+    }
+
+    /// Returns the source text of the pieces from `first` to before `end`.
+    fn pieces_text(&self, first: usize, end: usize) -> &str {
+        self.span_text(self.piece_span(first).to(self.piece_span(end - 1)))
+    }
+
+    /// Returns the diagnostic for a duration of two parts, as in `1h 30m`. `None` without such a
+    /// mistake.
+    fn duration_in_parts(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let is_number = |index| self.kind_at(index) == Some(ExprPieceKind::Number);
+        if !is_number(first) || !is_number(self.position) {
+            return None;
+        }
+        let last = (self.position..self.pieces.len()).take_while(|index| is_number(*index)).last()?;
+        let parts: Vec<&str> = (first..=last).map(|index| self.text_at(index)).collect();
+        let sum = literal::sum_of_durations(&parts)?;
+        let span = self.piece_span(first).to(self.piece_span(last));
+        Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
+    }
+
+    /// Returns the diagnostic for spaces between groups of digits, as in `10 000`. `None` without
+    /// such a mistake.
+    fn digits_in_groups(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let is_digits = |index: usize| {
+            self.kind_at(index) == Some(ExprPieceKind::Number)
+                && self.text_at(index).bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let is_group = |index: &usize| is_digits(*index) && self.text_at(*index).len() == 3;
+        let last = (self.position..self.pieces.len()).take_while(is_group).last()?;
+        if !is_digits(first) || self.text_at(first).len() > 3 {
+            return None;
+        }
+        let span = self.piece_span(first).to(self.piece_span(last));
+        let written = self.span_text(span).split_whitespace().collect::<Vec<_>>().join("_");
+        Some(foreign_syntax_error(span, message!("a number contains no space"), &written))
+    }
+
+    /// Returns the diagnostic for a comparison of the shell, as in `count -gt 5`. The current piece
+    /// is the right operand. `None` without such a mistake.
+    fn shell_comparison(&self) -> Option<Diagnostic> {
+        let word = self.position.checked_sub(1)?;
+        let dash = word.checked_sub(1)?;
+        let sign = match self.text_at(word) {
+            "gt" => ">",
+            "ge" => ">=",
+            "lt" => "<",
+            "le" => "<=",
+            "eq" => "==",
+            "ne" => "!=",
+            _ => return None,
+        };
+        if self.text_at(dash) != "-" || !self.touches_previous(word) {
+            return None;
+        }
+        let span = self.piece_span(dash).to(self.piece_span(word));
+        let message = message!("`{}` is not an operator", self.span_text(span));
+        Some(foreign_syntax_error(span, message, sign))
+    }
+
+    /// Returns the diagnostic for a test for a missing value in other words, after a complete
+    /// operand: `x does not exist`, `x exists`, `x not set`. `None` without such a mistake.
+    fn presence_in_words(&self) -> Option<Diagnostic> {
+        let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
+        let (mut count, mut is_negated) = (0, false);
+        if matches!(lower(0).as_str(), "does" | "do" | "did" | "has" | "was") {
+            count += 1;
+        }
+        if matches!(lower(count).as_str(), "not" | "no") {
+            (count, is_negated) = (count + 1, true);
+        }
+        let word = lower(count);
+        let exists = matches!(word.as_str(), "exist" | "exists" | "defined" | "existed" | "存在");
+        let is_end = self.position + count + 1 == self.comparison_end(self.position);
+        let is_present = match () {
+            () if !is_end => return None,
+            () if exists => !is_negated,
+            () if count > 0 && (PRESENT.contains(&word.as_str()) || matches!(word.as_str(), "value")) => {
+                !is_negated
+            }
+            () if count == 0 && matches!(word.as_str(), "missing" | "present") => word == "present",
+            () => return None,
+        };
+        let start = self.operand_start(self.position)?;
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + count));
+        let test = if is_present { "is present" } else { "is missing" };
+        let written = format!("{} {test}", self.pieces_text(start, self.position));
+        let message = message!("unknown operator `{word}`", word = self.span_text(span));
+        let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message);
+        Some(diagnostic.help(message!("write `{written}`")).fix(span, test))
+    }
+
+    /// Returns the diagnostic for another word after `is` by which an author means `is missing` or
+    /// `is present`, or a property of the value: `x is unset`, `x is not empty`. The current piece
+    /// is `is`. `None` without such a mistake.
+    pub(in super::super) fn presence_after_is(&self) -> Option<Diagnostic> {
+        let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
+        let mut count = 1;
+        let mut is_negated = false;
+        while matches!(lower(count).as_str(), "not" | "a" | "an" | "equal" | "to") {
+            is_negated ^= lower(count) == "not";
+            count += 1;
+        }
+        let word = lower(count);
+        if word.is_empty() || self.position + count + 1 != self.comparison_end(self.position) {
+            return None;
+        }
+        let start = self.operand_start(self.position)?;
+        let value = self.pieces_text(start, self.position);
+        let span = self.piece_span(self.position).to(self.piece_span(self.position + count));
+        let written = self.span_text(span);
+        let is_one_of = |words: &[&str]| words.contains(&word.as_str());
+        let message = message!("`{written}` is not a test");
+        if is_one_of(MISSING) || is_one_of(PRESENT) {
+            let test = if is_one_of(MISSING) == is_negated { "is present" } else { "is missing" };
+            let help = message!("write `{value} {test}`");
+            return Some(unexpected_token(span, message, help).fix(span, test));
+        }
+        if is_one_of(&["empty", "blank", "nonempty", "空"]) {
+            let (sign, length) =
+                if is_negated != (word == "nonempty") { ("!=", "> 0") } else { ("==", "== 0") };
+            let missing = if sign == "==" { "is missing" } else { "is present" };
+            let help = message!(
+                "for a field that may be missing write `{value} {missing}`, for a text \
+                `{value} {sign} \"\"`, for a list `len({value}) {length}`"
+            );
+            return Some(unexpected_token(span, message, help));
+        }
+        if is_one_of(&["true", "false"]) {
+            let whole = self.piece_span(start).to(span);
+            let meant =
+                if (word == "true") == is_negated { format!("not {value}") } else { value.to_owned() };
+            let message = message!("a bool is a condition itself");
+            return Some(foreign_syntax_error(whole, message, &meant));
+        }
+        None
+    }
+
+    /// Returns the diagnostic for a text of several words without quotes: `contains show me`, or
+    /// `{ team: billing department }`. The current piece is a word after a word. `None` without
+    /// such a mistake.
+    fn text_without_quotes(&self) -> Option<Diagnostic> {
+        let is_part = |index: usize| self.is_plain_word(index);
+        let last = self.position.checked_sub(1)?;
+        if !is_part(last) || !is_part(self.position) {
+            return None;
+        }
+        let first = (0..last).rev().take_while(|index| is_part(*index)).last().unwrap_or(last);
+        let end = (self.position..self.pieces.len()).find(|index| !is_part(*index));
+        let end = end.unwrap_or(self.pieces.len());
+        let ends_here = end == self.comparison_end(self.position);
+        let before = first.checked_sub(1).map(|index| self.text_at(index));
+        let is_value = match before {
+            Some("any" | "all" | "none" | "word") => true,
+            Some(word) => Op::from_spelling(word).is_some_and(foreign::is_condition_operator),
+            // The value of a key or of a named argument.
+            None => {
+                let start = self.piece_span(first).start;
+                let index = self.cx.sigs.partition_point(|sig| sig.token.end <= start);
+                index.checked_sub(1).is_some_and(|colon| {
+                    matches!(self.cx.sigs[colon].token.kind, TokenKind::Colon | TokenKind::OpenBracket)
+                        || self.cx.sigs[colon].token.kind == TokenKind::Comma
+                            && self.cx.innermost_open_bracket(start) == Some(TokenKind::OpenBracket)
+                }) && self.cx.innermost_open_bracket(start).is_some()
+            }
+        };
+        if !is_value || !ends_here {
+            return None;
+        }
+        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let written =
+            format!("\"{}\"", self.span_text(span).split_whitespace().collect::<Vec<_>>().join(" "));
+        Some(foreign_syntax_error(span, message!("a text is written in quotes"), &written))
+    }
+
+    /// Returns the diagnostic for a word after a number that is no unit, as in `500 dollars`.
+    /// `None` without such a mistake.
+    fn word_after_number(&self) -> Option<Diagnostic> {
+        let before = self.position.checked_sub(1)?;
+        let word = self.text_at(self.position);
+        let is_end = self.position + 1 == self.comparison_end(self.position);
+        if self.kind_at(before) != Some(ExprPieceKind::Number)
+            || !is_end
+            || !self.is_plain_word(self.position)
+        {
+            return None;
+        }
+        let number = self.text_at(before);
+        let unit = self.piece_span(self.position);
+        let message = message!("`{unit}` is not a unit", unit = word);
+        let diagnostic = match literal::with_factor(number, word) {
+            Some(value) => {
+                let help = message!("write `{value}`");
+                unexpected_token(unit, message, help).likely_fix(self.piece_span(before).to(unit), value)
+            }
+            None => {
+                let help = message!("write the number alone: `{number}`");
+                let removed = Span { start: self.piece_span(before).end, ..unit };
+                unexpected_token(unit, message, help).likely_fix(removed, "")
+            }
+        };
+        Some(diagnostic)
+    }
+
+    /// Returns the diagnostic for a range with only one end: `port in 8000..` or `port in ..10`.
+    /// The current piece is where the missing end belongs. `None` without such a mistake.
+    pub(in super::super) fn open_range(&self) -> Option<Diagnostic> {
+        let is_dots = |index: usize| matches!(self.text_at(index), ".." | "..=" | "...");
+        let (membership, comparison, span) = if is_dots(self.position) {
+            let membership = self.position.checked_sub(1)?;
+            let end = self.comparison_end(self.position);
+            let bound = self.position + 1;
+            if bound >= end {
+                return None;
+            }
+            let sign = if self.text_at(self.position) == "..=" { "<=" } else { "<" };
+            let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+            (membership, format!("{sign} {}", self.pieces_text(bound, end)), span)
+        } else {
+            let dots = self.position.checked_sub(1).filter(|dots| is_dots(*dots))?;
+            let bound = dots.checked_sub(1)?;
+            let first = self.operand_start(dots)?;
+            let minus = usize::from(first > 0 && self.text_at(first - 1) == "-");
+            let membership = (first - minus).checked_sub(1)?;
+            let span = self.piece_span(bound).to(self.piece_span(dots));
+            (membership, format!(">= {}", self.pieces_text(first - minus, dots)), span)
+        };
+        let is_negated = membership > 0 && self.text_at(membership - 1) == "not";
+        if self.text_at(membership) != "in" {
+            return None;
+        }
+        let end = membership - usize::from(is_negated);
+        let left = self.pieces_text(self.operand_start(end)?, end);
+        let written = match is_negated {
+            true => format!("not ({left} {comparison})"),
+            false => format!("{left} {comparison}"),
+        };
+        let message = message!("a range has two ends");
+        Some(unexpected_token(span, message, message!("with one end it is a comparison: write `{written}`")))
+    }
+
+    /// Returns the diagnostic for `=` at the start of a value, as in a spreadsheet:
+    /// `when =len(text) > 5`. The current piece is the sign. `None` without such a mistake.
+    pub(in super::super) fn leading_equals(&self) -> Option<Diagnostic> {
+        let is_leading = self.position == 0 && matches!(self.text_at(0), "=" | "==") && self.pieces.len() > 1;
+        is_leading.then(|| {
+            let span = self.piece_span(0);
+            let message = message!("a value does not begin with `{}`", self.text_at(0));
+            unexpected_token(span, message, message!("remove the `{}`", self.text_at(0))).fix(span, "")
+        })
+    }
+
+    /// Returns the elements of constants in braces or parentheses, such as `"a", "b"`. `None` if
+    /// the brackets contain anything else.
+    pub(super) fn constant_elements(&self, piece: ExprPiece) -> Option<&str> {
+        let written = self.piece_text(piece);
+        let inner = &written[1..written.len() - 1];
+        let is_item = |kind: TokenKind| {
+            use TokenKind::{Comma, Number, RawString, Semicolon, String};
+            kind.is_trivia() || matches!(kind, Comma | Semicolon | Number | RawString | String)
+        };
+        let has_items = !inner.trim().is_empty() && tokenize(inner, 0).all(|token| is_item(token.kind));
+        has_items.then_some(inner)
+    }
+
+    /// Returns the diagnostic for a list of constants in braces, as in `{ "a", "b" }`. `None` if
+    /// the braces contain anything else.
+    pub(in super::super) fn list_in_braces(&self, braces: ExprPiece) -> Option<Diagnostic> {
+        let elements = self.constant_elements(braces)?;
+        let list = format!("[{}]", elements.trim().trim_end_matches([',', ';']).replace(';', ","));
+        let message = message!("a list is written in brackets");
+        Some(foreign_syntax_error(braces.span, message, &list))
+    }
+}

@@ -1,0 +1,182 @@
+//! Diagnostics for a line that begins with a word of no statement: a misspelt keyword, a keyword of
+//! another language, or a sentence without the mark of a comment.
+
+use super::Rule;
+use super::terminals;
+use crate::lex::{Token, TokenKind};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
+use rulec_base::message;
+use rulec_base::span::FileId;
+
+/// Creates the diagnostic for a word that begins no statement.
+pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) -> Diagnostic {
+    let span = token.span(file);
+    let token_text = token.text(text);
+    let shown: String = token_text.chars().take(40).collect();
+    let diagnostic =
+        Diagnostic::new(Code::UnknownStatement, span, message!("no statement starts with `{shown}`"));
+    let rest = &text[token.start as usize..];
+    if rest.starts_with("--") || rest.starts_with("/*") {
+        return diagnostic.help(message!("comments start with `#`"));
+    }
+    if token_text == "-" {
+        return diagnostic
+            .help(message!("write statements without list marks: `route NAME when CONDITION -> HANDLER`"));
+    }
+    let lower = token_text.to_lowercase();
+    let line = rest.lines().next().unwrap_or_default();
+    if let Some(help) = words_of_other_languages(&lower, rest) {
+        return diagnostic.help(help);
+    }
+    if matches!(lower.as_str(), "if" | "如果" | "elif" | "elseif" | "elsif") {
+        return diagnostic.help(message!(
+            "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
+        ));
+    }
+    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
+        return diagnostic
+            .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
+    }
+    let after = rest[token_text.len()..].trim_start();
+    if matches!(token_text, "list" | "let") && after.starts_with(['<', '[']) {
+        let message = message!("a definition has no type: the type follows from its value");
+        let help = message!("write `{shown} NAME = …`");
+        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
+    }
+    if terminals::statement_words().any(|word| word == token_text) {
+        let message = message!("no `:` follows `{shown}`");
+        if matches!(token_text, "settings" | "input") {
+            let help = message!("its parts are written in braces: `{shown} {{ … }}`");
+            return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
+        }
+        let help = message!("write `{shown}` without the `:` after it");
+        return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
+    }
+    let similar = match lower.as_str() {
+        word if terminals::statement_words().any(|keyword| keyword == word) => {
+            terminals::statement_words().find(|keyword| *keyword == word)
+        }
+        "rule" | "when" | "case" | "match" | "policy" | "permit" | "location" | "规则" | "路由" | "当" => {
+            terminals::statement_word(Rule::route_statement)
+        }
+        "var" | "const" | "set" | "define" | "fragment" | "alias" | "val" | "variable" | "constant"
+        | "local" | "locals" | "assign" | "static" | "final" | "auto" | "定义" | "令" | "变量" => {
+            terminals::statement_word(Rule::let_statement)
+        }
+        "func" | "function" | "fn" | "macro" | "sub" | "proc" | "函数" => {
+            terminals::statement_word(Rule::def_statement)
+        }
+        "include" | "use" | "require" | "导入" | "引入" => {
+            terminals::statement_word(Rule::import_statement)
+        }
+        "else" | "otherwise" | "fallback" | "否则" | "默认" => {
+            terminals::statement_word(Rule::default_statement)
+        }
+        "group" | "section" | "chain" => terminals::statement_word(Rule::table_statement),
+        "inputs" | "schema" | "输入" => terminals::statement_word(Rule::input_statement),
+        "struct" | "record" | "class" | "interface" | "typedef" | "object" | "model" | "declare" => {
+            terminals::statement_word(Rule::type_statement)
+        }
+        "列表" => terminals::statement_word(Rule::list_statement),
+        "scenario" | "it" | "describe" | "example" | "given" | "测试" => {
+            terminals::statement_word(Rule::test_statement)
+        }
+        _ => nearest(&lower, terminals::statement_words()),
+    };
+    match similar {
+        Some(word) => {
+            let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
+            diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
+        }
+        None if is_prose(line) => {
+            diagnostic.help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)))
+        }
+        None if token.kind == TokenKind::Word => {
+            let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();
+            diagnostic.help(message!("a statement starts with {}", list_alternatives(words)))
+        }
+        None => diagnostic.help(message!("a statement starts with a word such as `route` or `let`")),
+    }
+}
+
+/// Returns the help for a word with which other languages begin a line, but that has no statement
+/// here. `rest` is the text from the word on. `None` for other words.
+fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
+    Some(match lower {
+        "enum" => {
+            let written = enumeration(rest)?;
+            message!("an enumeration is a type: write `{written}`")
+        }
+        "for" | "foreach" | "while" | "loop" | "repeat" => message!(
+            "there are no loops: a condition on the elements of a list is written `any x in LIST: CONDITION`"
+        ),
+        "print" | "return" | "echo" | "console" | "log" | "yield" | "throw" | "raise" | "puts" => {
+            message!("rules only choose a handler: write `route NAME when CONDITION -> HANDLER`")
+        }
+        "end" | "endif" | "fi" | "done" | "esac" | "begin" | "pass" => {
+            message!("remove it: blocks begin and end with braces")
+        }
+        "package" | "module" | "namespace" | "library" | "version" | "syntax" | "apiversion" | "kind" => {
+            message!("remove it: a rules file has no such line")
+        }
+        "export" | "public" | "pub" | "private" | "abstract" | "override" | "async" => {
+            message!("remove it: every statement of a file can be used after `import`")
+        }
+        "allow" | "deny" | "accept" | "reject" | "drop" => {
+            message!("write the decision as a handler: `route NAME when CONDITION -> {lower}`")
+        }
+        "rem" | "comment" | "note" | "todo" => message!("a comment begins with `#`"),
+        _ => return None,
+    })
+}
+
+/// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for
+/// `enum plan { free, pro }`. `None` if it is written in another form.
+fn enumeration(text: &str) -> Option<String> {
+    let rest = text.get("enum".len()..)?.trim_start();
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    let (name, rest) = rest.split_at(end);
+    let open = rest.trim_start().trim_start_matches(['=', ':']).trim_start();
+    let inner = open.strip_prefix(['{', '(', '['])?;
+    let inner = &inner[..inner.find(['}', ')', ']'])?];
+    let values = inner.split([',', ';', '\n', '|']).filter_map(|value| {
+        let value = value.split('=').next()?.trim().trim_matches(['"', '\'']);
+        (!value.is_empty()).then(|| format!("\"{value}\""))
+    });
+    let values: Vec<String> = values.collect();
+    let is_plain = values.iter().all(|value| !value.contains(['{', '\\', '#']) && value.len() < 40);
+    (!name.is_empty() && is_plain && (1..=12).contains(&values.len()))
+        .then(|| format!("type {name} = {}", values.join(" | ")))
+}
+
+/// True for a line of words without any symbol that a statement contains.
+fn is_prose(line: &str) -> bool {
+    let is_symbol = |c: char| matches!(c, '=' | '>' | '<' | '{' | '}' | '(' | '[' | '|' | '&' | '"' | '`');
+    let line = line.trim();
+    let words = line.split_whitespace().count();
+    let is_wide = line.chars().filter(|c| ('\u{3400}'..='\u{9fff}').contains(c)).count() > 2;
+    !line.contains(is_symbol) && (words > 2 || words == 2 && line.ends_with([':', '.']) || is_wide)
+}
+
+/// Returns a line that is short enough for a help text.
+fn shortened(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(40) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// True if a line with the byte offset `offset` is a text in words, such as a heading, and no part
+/// of a statement. Punctuation of other scripts counts as part of the words.
+pub(super) fn is_heading(text: &str, offset: usize) -> bool {
+    let start = text[..offset].rfind('\n').map_or(0, |at| at + 1);
+    let line = text[start..].lines().next().unwrap_or_default();
+    let first = line.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+    let is_indented = line.starts_with(char::is_whitespace);
+    let is_statement = terminals::find_word(first).is_some();
+    // Before the line, a statement must be complete.
+    let before = text[..start].trim_end();
+    let is_open = before.ends_with([',', '{', '(', '[', ':', '|']);
+    !is_indented && !is_statement && !is_open && !first.is_empty() && is_prose(line)
+}
