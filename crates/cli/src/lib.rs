@@ -76,6 +76,7 @@ mod report_page;
 mod run;
 mod schema;
 mod serve;
+mod server;
 mod signals;
 mod stdio;
 mod stream;
