@@ -2,8 +2,8 @@
 
 use super::CliError;
 use rulec_base::message;
-use std::borrow::Cow;
-use std::path::Path;
+#[cfg(any(feature = "http", test))]
+use std::{borrow::Cow, path::Path};
 
 /// Options that name a service.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,6 +27,7 @@ pub struct GenerationArgs {
 
 /// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
 /// `.rules` or `.rulec`. Another ending belongs to the name.
+#[cfg(any(feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
     let name = if is_file { rules.file_stem() } else { rules.file_name() };

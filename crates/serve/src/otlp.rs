@@ -283,7 +283,7 @@ impl Exporter {
     }
 }
 
-/// Returns a request to the collector. A collector may count twice what is sent twice, so the client
+/// Returns a request to the collector. A collector may count a repeated request twice, so the client
 /// repeats only requests that the collector has refused.
 fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
     let url = format!("{}{path}", options.url.trim_end_matches('/'));

@@ -217,7 +217,7 @@ async fn answer(
     let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
     match (path.as_str(), &visitor) {
         ("/login", _) => return log_in(&app, door, request).await,
-        ("/logout", _) => {
+        ("/logout", _) if request.method() == Method::POST => {
             login_of(request.headers()).inspect(|id| door.logins.remove(id));
             return Ok(redirect(&door.cookie("")));
         }
