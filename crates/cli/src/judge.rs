@@ -6,7 +6,7 @@ use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
 use super::files;
 use super::language::{language, singular_or_plural};
-use super::run::history::RunHistory;
+use super::run_history::RunHistory;
 use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};

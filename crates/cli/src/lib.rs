@@ -74,6 +74,7 @@ mod repl;
 mod report;
 mod report_page;
 mod run;
+mod run_history;
 mod schema;
 mod serve;
 mod server;

@@ -1,6 +1,5 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
-pub mod history;
 #[cfg(feature = "http")]
 mod server;
 
@@ -12,12 +11,12 @@ use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
 use super::model::{Model, ModelAnswer, ModelArgs, NoAnswer};
+use super::run_history::RunHistory;
 use super::server::ServerArgs;
 use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-use history::RunHistory;
 use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
 use rulec::history::Past;

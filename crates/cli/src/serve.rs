@@ -74,8 +74,8 @@ pub struct Args {
     /// with the scope `admin`
     #[arg(long, requires = "tokens", conflicts_with = "mcp")]
     pub studio: bool,
-    /// Send metrics and traces to the OpenTelemetry collector at this address, by OTLP over HTTP with
-    /// JSON, such as `http://127.0.0.1:4318`
+    /// Send metrics and traces to the OpenTelemetry collector at this address, by OTLP over HTTP
+    /// with JSON, such as `http://127.0.0.1:4318`
     #[arg(long, value_name = "URL")]
     pub otlp: Option<String>,
     /// The environment variable with the bearer token for the collector

@@ -184,7 +184,9 @@ impl Explanation {
         summary::deciding_conditions(&self.trace)
     }
 
-    /// Returns the routes that were tried and nearly chosen, the nearest first.
+    /// Returns the routes that were tried and nearly chosen, the nearest first. Not part of the
+    /// stable API.
+    #[doc(hidden)]
     pub fn near_misses(&self) -> Vec<NearMiss<'_>> {
         summary::near_misses(self)
     }

@@ -9,6 +9,8 @@ mod gate;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod json;
+#[cfg(feature = "studio")]
+pub(crate) mod logins;
 pub(crate) mod mcp;
 mod opa;
 mod rules;

@@ -242,7 +242,7 @@ impl Metrics {
     }
 }
 
-/// What is sent to a collector, as a label and as the end of the path.
+/// A kind of data for a collector, as a label and as the end of the path.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]

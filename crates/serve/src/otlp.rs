@@ -3,8 +3,8 @@
 //! The encoding needs no library of its own: the service has an HTTP client and a JSON writer
 //! already. The crates of OpenTelemetry would bring a second registry of metrics, and protobuf.
 //!
-//! A request is a span. Its trace comes from the header `traceparent` (W3C Trace Context). Spans wait
-//! in a bounded queue, and a request never waits for the collector. Lost spans are counted.
+//! A request is a span. Its trace comes from the header `traceparent` (W3C Trace Context). Spans
+//! wait in a bounded queue, and a request never waits for the collector. Lost spans are counted.
 
 mod encode;
 mod exposition;
@@ -99,7 +99,8 @@ pub(crate) struct Exporter {
     received: mpsc::Receiver<Task>,
     counts: OtlpMetrics,
     events: Events,
-    /// For traces and metrics, whether the last request has failed. Repeated failures are one event.
+    /// For traces and metrics, whether the last request has failed. Repeated failures are one
+    /// event.
     failing: [bool; 2],
     start: SystemTime,
 }
@@ -204,8 +205,8 @@ impl Otlp {
 }
 
 impl Exporter {
-    /// Sends spans and metrics until the export is closed. `measure` returns the metrics in the text
-    /// format of Prometheus, and the durations of requests; `None` if the service has ended.
+    /// Sends spans and metrics until the export is closed. `measure` returns the metrics in the
+    /// text format of Prometheus, and the durations of requests; `None` if the service has ended.
     pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
         let mut spans: Vec<Span> = Vec::new();
         let mut flush = tokio::time::interval(SPAN_INTERVAL);
@@ -283,8 +284,8 @@ impl Exporter {
     }
 }
 
-/// Returns a request to the collector. A collector may count a repeated request twice, so the client
-/// repeats only requests that the collector has refused.
+/// Returns a request to the collector. A collector may count a repeated request twice, so the
+/// client repeats only requests that the collector has refused.
 fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
     let url = format!("{}{path}", options.url.trim_end_matches('/'));
     let call = Call::post_bytes(url, "application/json", body);

@@ -8,7 +8,7 @@ mod tls;
 use crate::auth::Tokens;
 use crate::doors::app::App;
 #[cfg(feature = "studio")]
-use crate::doors::studio::Door;
+use crate::doors::logins::Door;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
 use crate::limits::Limits;

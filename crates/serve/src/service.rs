@@ -5,6 +5,7 @@ mod batch;
 mod decide;
 mod other;
 mod overview;
+mod request;
 mod traffic;
 mod why;
 

@@ -152,8 +152,8 @@ impl Project {
         &self.main_file
     }
 
-    /// Returns the path of a file of the rule set. `None` for an uploaded rule set and for the rules
-    /// of a service.
+    /// Returns the path of a file of the rule set. `None` for an uploaded rule set and for the
+    /// rules of a service.
     pub fn file_path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
             TextOrigin::Disk(files) => Some(files.root().join(file)),

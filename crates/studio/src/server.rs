@@ -108,8 +108,8 @@ impl Server {
     }
 }
 
-/// Returns the studio of a service, with the rules in force. The caller must admit each request, and
-/// remove the prefix of its path. A request has at most `body_limit` bytes.
+/// Returns the studio of a service, with the rules in force. The caller must admit each request,
+/// and remove the prefix of its path. A request has at most `body_limit` bytes.
 ///
 /// # Errors
 ///

@@ -40,7 +40,7 @@ pub(crate) struct App {
     otlp: Option<Otlp>,
     /// The studio; `None` if the service shows none.
     #[cfg(feature = "studio")]
-    studio: Option<super::studio::Door>,
+    studio: Option<super::logins::Door>,
 }
 
 impl App {
@@ -72,12 +72,12 @@ impl App {
 
     /// Adds the studio.
     #[cfg(feature = "studio")]
-    pub fn with_studio(self, door: Option<super::studio::Door>) -> App {
+    pub fn with_studio(self, door: Option<super::logins::Door>) -> App {
         App { studio: door, ..self }
     }
 
     #[cfg(feature = "studio")]
-    pub fn studio(&self) -> Option<&super::studio::Door> {
+    pub fn studio(&self) -> Option<&super::logins::Door> {
         self.studio.as_ref()
     }
 

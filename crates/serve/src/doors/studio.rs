@@ -6,10 +6,9 @@
 //! (`SameSite=Strict`), and scripts cannot read it (`HttpOnly`). The token is in no address.
 
 use super::app::{App, json_response, language};
+use super::logins::{COOKIE, Door, PATH};
 use crate::auth::{Grant, Scope, hash_of};
 use crate::problem::Problem;
-use crate::rules::{RuleSet, StartError};
-use crate::service::Service;
 use crate::web;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -19,122 +18,16 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Router};
 use percent_encoding::percent_decode;
-use rulec::DiskLoader;
-use rulec_studio::{LiveRuleSet, router_of_service};
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 use tower_service::Service as _;
 
-/// The path of the page without its last slash. The longer paths belong to the studio.
-const PATH: &str = "/studio";
 /// The page at which a browser sends the token.
 const LOGIN_PAGE: &str = include_str!("studio/login.html");
 /// The policy of the login page: a form for this service, and nothing else.
 const LOGIN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
-/// The name of the cookie that names a login.
-const COOKIE: &str = "rulec-login";
-/// Maximum number of logins. A further login ends the oldest one.
-const MAX_LOGINS: usize = 256;
-/// Time after which a login ends.
-const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 /// Maximum number of bytes of the form with the token.
 const MAX_FORM_BYTES: usize = 4 << 10;
-/// The logins of browsers.
-#[derive(Default)]
-pub(crate) struct Logins(Mutex<VecDeque<Login>>);
-
-struct Login {
-    /// The value of the cookie, which is random.
-    id: String,
-    /// The hash of the token. The token file may change while the login lasts.
-    token: String,
-    end: Instant,
-}
-
-impl Logins {
-    /// Adds a login with the hash of a token. Returns the value of its cookie.
-    fn add(&self, token: String) -> Result<String, Problem> {
-        let mut bytes = [0_u8; 32];
-        getrandom::fill(&mut bytes)
-            .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
-        let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_TIME });
-        if logins.len() > MAX_LOGINS {
-            logins.pop_front();
-        }
-        Ok(id)
-    }
-
-    /// Returns the hash of the token of a login.
-    fn token(&self, id: &str) -> Option<String> {
-        let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        logins.retain(|login| login.end > Instant::now());
-        // The ids are random and long, so the duration of a comparison reveals none.
-        logins.iter().find(|login| login.id == id).map(|login| login.token.clone())
-    }
-
-    fn remove(&self, id: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|login| login.id != id);
-    }
-}
-
-/// The rules in force, as the studio reads them.
-struct RulesInForce(Arc<RuleSet>);
-
-impl LiveRuleSet for RulesInForce {
-    fn name(&self) -> String {
-        self.0.name().to_owned()
-    }
-
-    fn main_file(&self) -> String {
-        self.0.files().main.clone()
-    }
-
-    fn generation(&self) -> u64 {
-        self.0.generation()
-    }
-
-    fn texts(&self) -> Vec<(String, String)> {
-        self.0.settled().map(|(_, texts)| texts).unwrap_or_default()
-    }
-
-    fn other_files(&self) -> Option<DiskLoader> {
-        self.0.files().disk.clone()
-    }
-}
-
-/// The studio of a service, and the logins of its browsers.
-pub(crate) struct Door {
-    studio: Router,
-    logins: Logins,
-    /// Whether the service has TLS, so that browsers must not send the cookie without it.
-    has_tls: bool,
-}
-
-impl Door {
-    /// Opens the studio.
-    ///
-    /// # Errors
-    /// If the system has no random numbers or no folder for temporary files.
-    pub fn open(service: &Service, has_tls: bool) -> Result<Door, StartError> {
-        let sets = service.sets().iter();
-        let rules = sets.map(|set| Arc::new(RulesInForce(set.clone())) as Arc<dyn LiveRuleSet>);
-        let studio = router_of_service(rules.collect(), service.limits().body);
-        let studio = studio.map_err(|error| StartError::Options(error.to_message()))?;
-        Ok(Door { studio, logins: Logins::default(), has_tls })
-    }
-
-    /// Returns the cookie of a login, or the cookie that ends it if `id` is empty.
-    fn cookie(&self, id: &str) -> String {
-        let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
-        let secure = if self.has_tls { "; Secure" } else { "" };
-        format!("{COOKIE}={id}; Path={PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
-    }
-}
-
 /// What a request to the studio may do.
 #[derive(Clone)]
 pub(super) enum Visitor {

@@ -1,4 +1,5 @@
-//! The JSON encoding of OTLP: ids in hexadecimal, 64-bit integers as texts, enumerations as numbers.
+//! The JSON encoding of OTLP: ids in hexadecimal, 64-bit integers as texts, enumerations as
+//! numbers.
 
 use super::Span;
 use serde_json::{Value as Json, json};

@@ -1,5 +1,5 @@
-//! Converts the service's metrics from the text format of Prometheus to OTLP. So both formats always
-//! show the same metrics.
+//! Converts the service's metrics from the text format of Prometheus to OTLP. So both formats
+//! always show the same metrics.
 
 use super::encode::{Times, Value, attribute, gauge, histogram, sum};
 use serde_json::{Value as Json, json};

@@ -2,7 +2,7 @@
 //! messages, and running tests.
 
 use super::Service;
-use super::why::{check_generation, read_language};
+use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
 use rulec::payload::{Judge, JudgeError};

@@ -3,11 +3,11 @@
 
 use super::Service;
 use super::other::to_bytes;
+use super::request::{check_generation, read_language};
 use crate::problem::Problem;
-use crate::rules::Version;
 use rulec::choice::Question;
 use rulec::history::HistoryGap;
-use rulec::{Explanation, InputViolation, Language, Message};
+use rulec::{Explanation, InputViolation, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -48,30 +48,6 @@ struct WhyAnswer<'a> {
     /// The reason why the history may lack messages: `no_key` or `dropped`.
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
-}
-
-/// Reads the name of a language.
-///
-/// # Errors
-/// If the texts of rulec are not available in this language.
-pub(super) fn read_language(name: Option<&str>) -> Result<Language, Problem> {
-    let Some(name) = name else { return Ok(Language::default()) };
-    Language::of_locale(name)
-        .ok_or_else(|| Problem::invalid(format!("`{name}` is no language of rulec; write `en` or `zh`")))
-}
-
-/// Checks that the rules in force have the generation that a request expects.
-///
-/// # Errors
-/// If they have another generation.
-pub(super) fn check_generation(version: &Version, expected: Option<u64>) -> Result<u64, Problem> {
-    let generation = version.generation()?;
-    match expected {
-        Some(expected) if expected != generation => Err(Problem::changed(format!(
-            "the rules in force have the generation {generation}, not {expected}"
-        ))),
-        _ => Ok(generation),
-    }
 }
 
 impl Service {

@@ -1,5 +1,5 @@
-//! Tests of the export to an OpenTelemetry collector. A small collector on a loopback port keeps what
-//! it gets.
+//! Tests of the export to an OpenTelemetry collector. A small collector on a loopback port keeps
+//! what it gets.
 
 use super::log::log_options;
 use super::{RULES, Running, start_with};

@@ -1,5 +1,5 @@
-//! Tests of the studio's page at a service: who sees it, how a browser logs in, and that it shows the
-//! rules in force.
+//! Tests of the studio's page at a service: who sees it, how a browser logs in, and that it shows
+//! the rules in force.
 
 use super::admin::with_tokens;
 use super::{Response, Running, start_with};

@@ -13,8 +13,8 @@ const SECRET_HEADERS: [&str; 5] =
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
 /// The field that holds the value of a header, in a list of headers.
 const VALUE_FIELD: &str = "value";
-/// Minimum number of bytes of a credential, or of its start, that is searched in other texts. Shorter
-/// ones occur in many texts.
+/// Minimum number of bytes of a credential, or of its start, that is searched in other texts.
+/// Shorter ones occur in many texts.
 const MIN_BYTES: usize = 4;
 
 /// The credentials that were masked in a message.
