@@ -124,6 +124,28 @@ impl<'r> Entry<'r> {
         decision.ok_or_else(|| StoreError::without_work().into())
     }
 
+    /// Decides and records like [`Entry::decide_and_record`]. Also returns the history that the
+    /// decision has read, so that an explanation reads the same. Recording then copies the messages
+    /// of the key. Not part of the stable API.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`](crate::Rules::record).
+    #[doc(hidden)]
+    pub fn decide_record_and_keep(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+    ) -> Result<(Decision, Past), RecordError> {
+        let mut read = Past::default();
+        let decide = |past: Past| {
+            let decision = self.with_history(&past).decide(message);
+            read = past;
+            Some(decision)
+        };
+        let decision = self.rules.set.decide_and_insert(store, message, decide)?;
+        Ok((decision.ok_or_else(StoreError::without_work)?, read))
+    }
+
     /// Returns the names of all handlers that this entry can select, also through jumps.
     pub fn targets(&self) -> BTreeSet<&'r str> {
         reachable_handlers(self.program(), vec![self.table])

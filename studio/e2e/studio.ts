@@ -7,7 +7,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const TARGET = process.env.CARGO_TARGET_DIR ?? join(ROOT, 'target');
-const PROGRAM = process.env.RULEC ?? join(TARGET, 'debug/rulec');
+export const PROGRAM = process.env.RULEC ?? join(TARGET, 'debug/rulec');
 const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const FLAGS = [

@@ -45,6 +45,7 @@ import { events } from './events';
 import { t } from './i18n';
 import { language } from './state/prefs';
 import { token } from './state/place';
+import type { Traffic } from './views/live/traffic';
 
 /** A request that the server refused, or that did not reach the server. */
 export class RequestError extends Error {
@@ -77,7 +78,8 @@ async function send(path: string, options: Options = {}): Promise<Response> {
   }
   let response: Response;
   try {
-    response = await fetch(`/api/${path}`, {
+    // A service shows the page below a path of its own.
+    response = await fetch(new URL(`api/${path}`, document.baseURI), {
       method: options.method ?? (body === null ? 'GET' : 'POST'),
       headers,
       body,
@@ -145,6 +147,7 @@ export const api = {
   code: (code: string, signal?: AbortSignal) =>
     ask<CodePage>(`codes/${encodeURIComponent(code)}`, { signal }),
   report: (body: AskReport, signal?: AbortSignal) => post<Report>('report', body, signal),
+  traffic: (signal?: AbortSignal) => ask<Traffic>('traffic', { signal }),
   reportFile: async (body: AskReport) => (await send('report.html', { body })).blob(),
 };
 

@@ -458,3 +458,20 @@ fn conditions_on_the_past_that_cannot_do_their_work_are_found() {
     assert!(findings("(sum p.amount for p in history: true) + amount > 1_000").is_empty());
     assert!(findings("(sum p.amount for p in history: true) > 1_000 and amount < 10").is_empty());
 }
+
+/// An explanation that reads the history again could see messages that were recorded in between.
+#[test]
+fn a_recorded_decision_hands_out_the_history_that_it_has_read() {
+    let rules = rules(LIMITED);
+    let store = MemoryStore::default();
+    let message = |second: u32| at(second, json!({"user": "ann", "n": 1}));
+    // `at most 2` bounds what a decision can read.
+    for (second, read) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
+        let (decision, past) =
+            rules.main().decide_record_and_keep(&store, &message(second)).expect("it is recorded");
+        assert_eq!(past.view().elements.len(), read);
+        let again = rules.main().with_history(&past).decide(&message(second));
+        assert_eq!((decision.chosen(), read >= 2), (again.chosen(), decision.chosen() == Some("busy")));
+    }
+    assert!(rules.main().decide_record_and_keep(&store, &json!({"user": "ann"})).is_err());
+}

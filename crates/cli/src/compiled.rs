@@ -281,17 +281,7 @@ impl Compiled {
     }
 
     pub fn is_unreadable(&self) -> bool {
-        self.sources().iter().next().is_none()
-            && self.diagnostics().iter().any(|diagnostic| {
-                matches!(
-                    diagnostic.code,
-                    Code::FileUnreadable
-                        | Code::NoArtifact
-                        | Code::ArtifactVersion
-                        | Code::ArtifactDamaged
-                        | Code::ArtifactUntrusted
-                )
-            })
+        are_unreadable(self.sources(), self.diagnostics())
     }
 
     /// Returns a file's name as the user would write it. Source names are relative to the root.
@@ -307,4 +297,19 @@ impl Compiled {
         let folder = if folder == Path::new(".") { Path::new("") } else { folder };
         folder.join(name).display().to_string()
     }
+}
+
+/// True if rules could not even be read: the file is missing, or no artifact that can be used.
+pub fn are_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
+    sources.iter().next().is_none()
+        && diagnostics.iter().any(|diagnostic| {
+            matches!(
+                diagnostic.code,
+                Code::FileUnreadable
+                    | Code::NoArtifact
+                    | Code::ArtifactVersion
+                    | Code::ArtifactDamaged
+                    | Code::ArtifactUntrusted
+            )
+        })
 }

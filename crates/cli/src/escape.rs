@@ -1,4 +1,5 @@
 //! Escaping for XML and HTML: CI reports, drawings and coverage pages contain text from authors.
+//! Also for texts of a foreign service, which a terminal prints.
 
 /// Escapes a text for use in XML and HTML elements and attributes. Replaces characters that XML
 /// does not allow by U+FFFD.
@@ -17,6 +18,28 @@ pub fn escape_xml(text: &str) -> String {
         }
     }
     out
+}
+
+/// Escapes the control characters in all texts and keys of a JSON value.
+#[cfg(feature = "http")]
+pub fn escape_texts(value: &mut serde_json::Value) {
+    use rulec_base::text::printable::to_printable;
+    use serde_json::Value as Json;
+
+    match value {
+        Json::String(text) => *text = to_printable(text).into_owned(),
+        Json::Array(items) => items.iter_mut().for_each(escape_texts),
+        Json::Object(fields) => {
+            *fields = std::mem::take(fields)
+                .into_iter()
+                .map(|(key, mut value)| {
+                    escape_texts(&mut value);
+                    (to_printable(&key).into_owned(), value)
+                })
+                .collect();
+        }
+        _ => {}
+    }
 }
 
 #[cfg(test)]

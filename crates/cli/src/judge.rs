@@ -6,17 +6,19 @@ use super::columns::AnswerMode;
 use super::columns::ColumnArgs;
 use super::files;
 use super::language::{language, singular_or_plural};
+use super::run_history::RunHistory;
 use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::Rules;
-use rulec::payload::{Judge, Judgement, Outcome, kinds, reject_unknown_kind};
+use rulec::history::Past;
+use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, reject_unknown_kind};
+use rulec::{Code, Rules};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use serde::Serialize;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -106,27 +108,58 @@ impl StreamJudges {
         }
     }
 
-    /// Validates a payload. A payload that names no kind of the rules is rejected.
-    fn judge(&self, payload: &Json) -> Judgement {
+    /// Returns the validator of a payload. A payload that names no kind of the rules is rejected.
+    fn find(&self, payload: &Json) -> Result<&Judge, Judgement> {
         match self {
-            StreamJudges::One(judge) => judge.judge(payload),
+            StreamJudges::One(judge) => Ok(judge),
             StreamJudges::ByField { field, judges, rules } => {
                 let judge = payload.get(field).and_then(Json::as_str).and_then(|kind| judges.get(kind));
-                judge.map_or_else(|| reject_unknown_kind(rules, field, payload), |judge| judge.judge(payload))
+                judge.ok_or_else(|| reject_unknown_kind(rules, field, payload))
             }
         }
     }
 }
 
+/// The field of a line that holds the payload, if the line also has the values of inputs.
+const PAYLOAD_FIELD: &str = "payload";
+
+/// Splits a line into its payload and the message that a history records: the other fields. `None`
+/// if the line has no payload of its own.
+pub fn split_payload(line: &Json) -> Option<(Json, Json)> {
+    let mut message = line.as_object()?.clone();
+    let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
+    Some((payload, Json::Object(message)))
+}
+
+/// Returns the judge with the values of the inputs that the rules declare, and with the history.
+pub fn with_message(judge: Judge, rules: &Rules, message: &Json, past: Past) -> Result<Judge, JudgeError> {
+    let declared = rules.program().input.as_ref();
+    let no_fields = Map::new();
+    let fields = message.as_object().unwrap_or(&no_fields).iter();
+    let inputs = fields.filter(|(name, _)| declared.is_none_or(|input| input.get(name).is_some()));
+    let judge =
+        inputs.into_iter().try_fold(judge, |judge, (name, value)| judge.input(name, value.clone()))?;
+    Ok(judge.with_history(past))
+}
+
+/// Validates all payloads of a stream. With a history, each line has its payload in the field
+/// `payload`, next to the fields of `input`.
 pub fn run(
     judges: &StreamJudges,
+    history: Option<(&Rules, &RunHistory)>,
     stream: &StreamArgs,
     columns: &ColumnArgs,
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
-    let worker = || JudgingWorker { judges, counts: [0; 3], exceeded: 0 };
+    let worker = || JudgingWorker { judges, history, counts: [0; 3], exceeded: 0 };
     let (workers, unreadable) = if columns.are_requested(stream) {
+        if history.is_some() {
+            let option = "--history";
+            return Err(CliError::usage(message!(
+                "`{option}` needs messages and answers as JSON lines, and answers on standard output"
+            )));
+        }
         judge_columns(worker, columns, stream, term, out)?
     } else {
         stream.answer_stream(term, (&mut *out, None), worker)?
@@ -148,6 +181,7 @@ pub fn run(
             text = message!("{text} · {exceeded} over a limit");
         }
         term.print(&text);
+        history.iter().for_each(|(_, history)| history.report(term));
     }
     Ok(if unreadable > 0 { Status::Errors } else { Status::Success })
 }
@@ -182,17 +216,74 @@ fn judge_columns<W: Worker>(
 
 struct JudgingWorker<'j> {
     judges: &'j StreamJudges,
+    /// The rules and the store of recorded messages; `None` without `--history`.
+    history: Option<(&'j Rules, &'j RunHistory)>,
     /// Numbers of accepted, corrected and rejected payloads, in this order.
     counts: [usize; 3],
     /// Number of payloads whose validation exceeded a limit, such as the maximum number of steps.
     exceeded: usize,
 }
 
+impl JudgingWorker<'_> {
+    /// Validates the payload of a line with the history, and records the other fields of the line.
+    /// Returns `None` if the line is only recorded.
+    fn judge_and_record(
+        &self,
+        (rules, history): (&Rules, &RunHistory),
+        line: u64,
+        message: &Json,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Judgement>, LineFailure> {
+        if history.observe(rules, line, message, out) {
+            return Ok(None);
+        }
+        let Some((payload, message)) = split_payload(message) else {
+            let message = message!("the line has no object `payload`");
+            let help = message!(
+                "with `--history`, a line is {{\"payload\": {{…}}}}, next to the fields of `input`, such as `now`"
+            );
+            return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
+        };
+        let past = history.past(rules, &message);
+        let judgement = match self.judges.find(&payload) {
+            Ok(judge) => {
+                let judge = with_message(judge.clone(), rules, &message, past).map_err(wrong_input)?;
+                judge.judge(&payload)
+            }
+            Err(rejection) => rejection,
+        };
+        history.observe_judged(rules, &message);
+        Ok(Some(judgement))
+    }
+}
+
+fn wrong_input(error: JudgeError) -> LineFailure {
+    let help = message!("correct the field of the line; `rulec schema` shows what the rules declare");
+    LineFailure::NoAnswer { code: Code::DecisionFailed, message: error.to_message(), help }
+}
+
 impl Worker for JudgingWorker<'_> {
-    fn answer(&mut self, line: u64, payload: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
-        let payload = json::parse_object_bytes(payload);
+    fn keeps_order(&self) -> bool {
+        self.history.is_some()
+    }
+
+    fn end_chunk(&mut self) -> Result<(), CliError> {
+        self.history.map_or(Ok(()), |(_, history)| history.flush())
+    }
+
+    fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
+        let payload = json::parse_object_bytes(text);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
-        let judgement = self.judges.judge(&payload).localized(language());
+        let judgement = match self.history {
+            None => {
+                self.judges.find(&payload).map_or_else(|rejection| rejection, |judge| judge.judge(&payload))
+            }
+            Some(history) => match self.judge_and_record(history, line, &payload, out)? {
+                Some(judgement) => judgement,
+                None => return Ok(()),
+            },
+        };
+        let judgement = judgement.localized(language());
         let count = match judgement.outcome() {
             Outcome::Accept => 0,
             Outcome::AcceptCorrected => 1,

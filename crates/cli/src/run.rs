@@ -1,6 +1,6 @@
 //! `rulec run`: makes a decision for every message of a stream of JSON lines.
 
-pub mod history;
+#[cfg(feature = "http")]
 mod server;
 
 #[cfg(feature = "columns")]
@@ -11,11 +11,12 @@ use super::files::RulesArgs;
 use super::judge::{self, JudgeArgs, StreamJudges};
 use super::language::{language, localized};
 use super::model::{Model, ModelAnswer, ModelArgs, NoAnswer};
+use super::run_history::RunHistory;
+use super::server::ServerArgs;
 use super::stream::{LineFailure, LogFile, StreamArgs, Worker, write_json};
 use super::summary::Summary;
 use super::term::{Out, Term};
 use super::{CliError, Status, meaning};
-use history::RunHistory;
 use rulec::choice::{self, Question};
 use rulec::flow::FlowMatcher;
 use rulec::history::Past;
@@ -30,12 +31,15 @@ use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, defa
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
-use server::ServerArgs;
 use std::path::PathBuf;
 use std::time::Instant;
 
 /// Decide each message of a stream: JSON lines in, JSON lines out
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all([
+    "judged", "log", "history", "model", "replay_answers", "root", "verify", "system", "output", "input_format",
+    "output_format"
+])))]
 #[command(after_help = "Examples:
   rulec run support.rules messages.jsonl > decisions.jsonl
   echo '{\"text\": \"show my files\"}' | rulec run support.rules
@@ -95,7 +99,7 @@ pub struct Args {
     /// Record each message that has a time `now`, and decide with the earlier messages of its key;
     /// a message with `"observe": true` is only recorded. The messages are kept in the folder, or
     /// without one in memory
-    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "judged")]
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
     history: Option<Option<PathBuf>>,
     #[command(flatten)]
     model: ModelArgs,
@@ -113,22 +117,29 @@ impl Args {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
-    if let Some(answered) = args.server.run(args, term, out) {
-        return answered;
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::Server::open(&args.server)? {
+        return server::run(&server, args, term, out);
     }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
     let (rules, context) = args.rules.load_with_context(term)?;
     let rules = args.engine.apply_to(rules);
     let selected_kind = judge::selected_kind(&rules, args.decision.as_deref(), args.entry.as_deref());
     if args.model.are_given() && (selected_kind.is_some() || args.decision_by.is_some()) {
         return Err(no_question_error(args));
     }
-    if let Some(field) = &args.decision_by {
-        let judges = StreamJudges::by_field(field, &rules, &args.judge, context.as_ref())?;
-        return judge::run(&judges, &args.stream, &args.columns, term, out);
-    }
-    if let Some(kind) = selected_kind {
-        let judges = StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?);
-        return judge::run(&judges, &args.stream, &args.columns, term, out);
+    let judges = match (&args.decision_by, selected_kind) {
+        (Some(field), _) => Some(StreamJudges::by_field(field, &rules, &args.judge, context.as_ref())?),
+        (None, Some(kind)) => {
+            Some(StreamJudges::One(args.judge.build_judge(&rules, kind, context.as_ref())?))
+        }
+        (None, None) => None,
+    };
+    if let Some(judges) = judges {
+        let history = RunHistory::open(&rules, args.history.as_ref(), term)?;
+        let history = history.as_ref().map(|history| (&rules, history));
+        return judge::run(&judges, history, &args.stream, &args.columns, term, out);
     }
     let entry = select_entry(&rules, args.entry.as_deref())?;
     let question = Question::new(&rules, entry.name()).ok();

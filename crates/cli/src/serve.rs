@@ -70,6 +70,20 @@ pub struct Args {
     /// addresses; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "tokens")]
     pub host: Vec<String>,
+    /// Show the studio under `/studio`, with the rules in force and the live traffic; needs a token
+    /// with the scope `admin`
+    #[arg(long, requires = "tokens", conflicts_with = "mcp")]
+    pub studio: bool,
+    /// Send metrics and traces to the OpenTelemetry collector at this address, by OTLP over HTTP
+    /// with JSON, such as `http://127.0.0.1:4318`
+    #[arg(long, value_name = "URL")]
+    pub otlp: Option<String>,
+    /// The environment variable with the bearer token for the collector
+    #[arg(long, value_name = "NAME", requires = "otlp")]
+    pub otlp_token: Option<String>,
+    /// How often metrics are sent to the collector, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 15_000, requires = "otlp", value_parser = clap::value_parser!(u64).range(100..))]
+    pub otlp_interval: u64,
     /// Append each decision with its message to a decision log; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -137,6 +151,7 @@ pub use with::run;
 
 #[cfg(feature = "serve")]
 mod with {
+    use super::super::compiled::are_unreadable;
     use super::super::{files, stdio};
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
@@ -182,6 +197,9 @@ mod with {
 
     fn start_error(error: &StartError) -> CliError {
         let status = match error {
+            StartError::Compile(_, error) if are_unreadable(error.sources(), error.diagnostics()) => {
+                Status::Usage
+            }
             StartError::Rules(..) | StartError::Compile(..) => Status::Errors,
             _ => Status::Usage,
         };
@@ -189,6 +207,17 @@ mod with {
     }
 
     fn options(args: &Args) -> Result<Options, CliError> {
+        #[cfg(not(feature = "http"))]
+        if args.otlp.is_some() {
+            return Err(CliError::usage(message!(
+                "`--otlp` has no effect: {}",
+                crate::model::without_http()
+            )));
+        }
+        #[cfg(not(feature = "studio"))]
+        if args.studio {
+            return Err(crate::studio::unsupported_error());
+        }
         let millis = Duration::from_millis;
         let events = |event: &Json| stdio::write_event(&event.to_string());
         Ok(Options {
@@ -210,9 +239,35 @@ mod with {
             origins: args.cors_origin.clone(),
             hosts: args.host.clone(),
             open: args.no_auth,
+            #[cfg(feature = "studio")]
+            studio: args.studio,
+            #[cfg(feature = "http")]
+            otlp: otlp_options(args)?,
             log: log_options(args)?,
             events: Arc::new(events),
         })
+    }
+
+    /// Returns the value of the environment variable that the option `option` names, as a secret.
+    #[cfg(feature = "http")]
+    fn read_token(option: &str, name: Option<&str>) -> Result<Option<rulec_http::Secret>, CliError> {
+        let Some(name) = name else { return Ok(None) };
+        let token = std::env::var(name);
+        let token =
+            token.map_err(|_| CliError::usage(message!("`{option}`: there is no variable `{name}`")))?;
+        Ok(Some(rulec_http::Secret::new(token)))
+    }
+
+    #[cfg(feature = "http")]
+    fn otlp_options(args: &Args) -> Result<Option<rulec_serve::OtlpOptions>, CliError> {
+        let Some(url) = &args.otlp else { return Ok(None) };
+        Ok(Some(rulec_serve::OtlpOptions {
+            url: url.clone(),
+            token: read_token("--otlp-token", args.otlp_token.as_deref())?,
+            interval: Duration::from_millis(args.otlp_interval),
+            // The variable that all programs with OpenTelemetry read.
+            service_name: std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "rulec".to_owned()),
+        }))
     }
 
     fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
@@ -300,11 +355,7 @@ mod with {
         if name.is_empty() {
             return Err(CliError::usage(message!("the rules at `{url}` have no name: write `NAME={url}`")));
         }
-        let token = args.fetch_token.as_deref().map(|name| {
-            let token = std::env::var(name);
-            token.map_err(|_| CliError::usage(message!("`--fetch-token`: there is no variable `{name}`")))
-        });
-        let token = token.transpose()?.map(rulec_http::Secret::new);
+        let token = read_token("--fetch-token", args.fetch_token.as_deref())?;
         let interval = Duration::from_millis(args.fetch_interval);
         let remote = rulec_serve::RemoteSource { token, interval, ..rulec_serve::RemoteSource::new(url) };
         Ok(RuleSource { name, place: Place::Address(remote) })

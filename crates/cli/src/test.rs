@@ -1,16 +1,20 @@
 //! `rulec test`: runs the `test` blocks of rule files.
 
+#[cfg(feature = "http")]
+mod server;
+
 use super::compiled::Compiled;
 use super::coverage::{self, CoverageMinimum};
 use super::files;
 use super::language::{language, localized};
 use super::report::junit::{self, Case, CaseResult};
+use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Out, Term, paint};
 use super::watch::FileWatch;
 use super::why::render_options;
 use super::{CliError, Status, report};
 use clap::ValueEnum;
-use rulec::{AnalysisOptions, Message, RenderOptions, TestOutcome, run_tests_with};
+use rulec::{AnalysisOptions, Explanation, Message, RenderOptions, TestOutcome, run_tests_with};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::text::{display_width, to_one_line};
@@ -23,6 +27,9 @@ use std::path::{Path, PathBuf};
 
 /// Run the `test` blocks of rule files
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all([
+    "coverage", "coverage_html", "coverage_lcov", "fail_under", "root", "show_private", "watch"
+])))]
 #[command(after_help = "Examples:
   rulec test                        all *.rules in this folder and its subfolders
   rulec test support.rules rules/
@@ -33,6 +40,8 @@ use std::path::{Path, PathBuf};
   rulec test --fail-without-tests   exit with 1 if there is no test
   rulec test --coverage-html coverage.html --coverage-lcov lcov.info
   rulec test --watch                run again whenever a file changes, until stopped
+  rulec test --server http://127.0.0.1:8181           the tests of the rules in force at a service
+  rulec test support --server http://127.0.0.1:8181   only of the rules `support`
 
 A test gives a message and names the expected route:
   test \"an admin may run code\" {
@@ -78,6 +87,10 @@ pub struct Args {
     /// Run the tests again whenever a file changes
     #[arg(long)]
     watch: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    generation: GenerationArgs,
     /// Show the values of `@private` fields
     #[arg(long)]
     show_private: bool,
@@ -98,6 +111,35 @@ enum Format {
     Junit,
 }
 
+/// The outcome of a test, and the place of the test as the user would write it.
+struct ReportedTest {
+    file: String,
+    line: usize,
+    column: usize,
+    name: String,
+    passed: bool,
+    expected: String,
+    actual: Message,
+    explanation: Option<Explanation>,
+}
+
+impl ReportedTest {
+    fn new(compiled: &Compiled, outcome: TestOutcome) -> ReportedTest {
+        let position = compiled.sources().position(outcome.span);
+        let TestOutcome { name, passed, expected, actual, explanation, .. } = outcome;
+        ReportedTest {
+            file: compiled.file_name(outcome.span.file),
+            line: position.line,
+            column: position.column,
+            name,
+            passed,
+            expected,
+            actual,
+            explanation,
+        }
+    }
+}
+
 /// The counts of a test run, and its results for a JUnit report.
 #[derive(Default)]
 struct TestTally {
@@ -111,6 +153,12 @@ struct TestTally {
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::Server::open(&args.server)? {
+        return server::run(&server, args, term, out);
+    }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
     let current_folder = [PathBuf::from(".")];
     let paths = if args.paths.is_empty() { current_folder.as_slice() } else { &args.paths };
     if !args.watch {
@@ -152,14 +200,15 @@ fn run_once(
     for ((compiled, imported), outcomes) in compiled.iter().zip(run_all_tests(compiled, args.show_private)) {
         match &compiled.result {
             Ok(rules) => {
-                let outcomes: Vec<TestOutcome> =
-                    outcomes.into_iter().filter(|outcome| args.selects(&outcome.name)).collect();
+                let selected = outcomes.into_iter().filter(|outcome| args.selects(&outcome.name));
+                let outcomes: Vec<_> = selected.map(|outcome| ReportedTest::new(compiled, outcome)).collect();
                 if outcomes.is_empty() {
                     continue;
                 }
                 files::note_missing_functions(rules, term);
-                tally.add_outcomes(compiled, &outcomes);
-                write_outcomes(args.format, compiled, &outcomes, term, out)?;
+                let name = compiled.target.display_name();
+                write_outcomes(args.format, &name, &outcomes, term, out)?;
+                tally.add_outcomes(name, outcomes);
             }
             // The file is imported, so it need not compile alone. If it has no tests, nothing is
             // reported.
@@ -173,6 +222,19 @@ fn run_once(
             }
         }
     }
+    write_end(args, &tally, term, out)?;
+    let too_little = report_coverage(args, compiled, term, out)?;
+    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
+    let problems = usize::from(too_little) + usize::from(is_without_tests);
+    Ok(match (tally.unreadable, tally.failed + tally.not_compiling + problems) {
+        (true, _) => Status::Usage,
+        (false, 0) => Status::Success,
+        (false, _) => Status::Errors,
+    })
+}
+
+/// Writes what follows the outcomes of all tests: the summary, and a note if there is no test.
+fn write_end(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
     if tally.passed + tally.failed + tally.not_compiling == 0 {
         if let Some(filter) = &args.filter {
             return Err(CliError::usage(message!("no `test` block has `{filter}` in its name")));
@@ -188,14 +250,7 @@ fn run_once(
     if args.format != Format::Human {
         term.print(&tally.summary());
     }
-    let too_little = report_coverage(args, compiled, term, out)?;
-    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
-    let problems = usize::from(too_little) + usize::from(is_without_tests);
-    Ok(match (tally.unreadable, tally.failed + tally.not_compiling + problems) {
-        (true, _) => Status::Usage,
-        (false, 0) => Status::Success,
-        (false, _) => Status::Errors,
-    })
+    Ok(())
 }
 
 /// Runs the tests of the files on several threads, and ignores the bool of each file. Returns the
@@ -214,18 +269,18 @@ fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<T
 
 fn write_outcomes(
     format: Format,
-    compiled: &Compiled,
-    outcomes: &[TestOutcome],
+    name: &str,
+    outcomes: &[ReportedTest],
     term: &Term,
     out: &mut Out,
 ) -> Result<(), CliError> {
     if format == Format::Human {
-        out.write_line(&compiled.target.display_name())?;
+        out.write_line(name)?;
     }
     for outcome in outcomes {
         match format {
-            Format::Human => print_outcome(compiled, outcome, term, out)?,
-            Format::Json => out.write_json_line(&outcome_json(compiled, outcome))?,
+            Format::Human => print_outcome(outcome, term, out)?,
+            Format::Json => out.write_json_line(&outcome_json(outcome))?,
             Format::Junit => {}
         }
     }
@@ -290,12 +345,15 @@ impl Args {
 }
 
 impl TestTally {
-    fn add_outcomes(&mut self, compiled: &Compiled, outcomes: &[TestOutcome]) {
+    /// Adds the outcomes of the rules with this name.
+    fn add_outcomes(&mut self, name: String, outcomes: Vec<ReportedTest>) {
         let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
         (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);
-        let cases =
-            outcomes.iter().map(|outcome| Case { name: outcome.name.clone(), result: case_result(outcome) });
-        self.suites.push((compiled.target.display_name(), cases.collect()));
+        let cases = outcomes.into_iter().map(|outcome| {
+            let result = case_result(&outcome);
+            Case { name: outcome.name, result }
+        });
+        self.suites.push((name, cases.collect()));
     }
 
     fn summary(&self) -> Message {
@@ -308,8 +366,8 @@ impl TestTally {
     }
 }
 
-fn case_result(outcome: &TestOutcome) -> CaseResult {
-    let TestOutcome { expected, actual, .. } = outcome;
+fn case_result(outcome: &ReportedTest) -> CaseResult {
+    let ReportedTest { expected, actual, .. } = outcome;
     let options = RenderOptions { language: language(), ..RenderOptions::default() };
     let explanation_text = outcome.explanation.as_ref().map(|explanation| explanation.render(&options));
     match outcome.passed {
@@ -332,13 +390,12 @@ fn compile_error_case(compiled: &Compiled) -> Case {
     }
 }
 
-fn outcome_json(compiled: &Compiled, outcome: &TestOutcome) -> String {
-    let position = compiled.sources().position(outcome.span);
+fn outcome_json(outcome: &ReportedTest) -> String {
     let value = json!({
         "version": report::JSON_VERSION,
-        "file": compiled.file_name(outcome.span.file),
-        "line": position.line,
-        "column": position.column,
+        "file": outcome.file,
+        "line": outcome.line,
+        "column": outcome.column,
         "name": outcome.name,
         "passed": outcome.passed,
         "expected": outcome.expected,
@@ -348,26 +405,19 @@ fn outcome_json(compiled: &Compiled, outcome: &TestOutcome) -> String {
     value.to_string()
 }
 
-fn print_outcome(
-    compiled: &Compiled,
-    outcome: &TestOutcome,
-    term: &Term,
-    out: &mut Out,
-) -> Result<(), CliError> {
+fn print_outcome(outcome: &ReportedTest, term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.is_stdout_colored();
     if outcome.passed {
         let name = to_one_line(&outcome.name);
         let (word, padding) = (message!("ok"), word_padding(&message!("ok")));
         return out.write_styled(&format!("  {}{padding}{name}", paint(color, "32", &localized(&word))));
     }
-    let TestOutcome { name, expected, actual, .. } = outcome;
-    let position = compiled.sources().position(outcome.span);
-    let file = compiled.file_name(outcome.span.file);
+    let ReportedTest { file, line, column, name, expected, actual, .. } = outcome;
     let (word, padding) = (message!("FAILED"), word_padding(&message!("FAILED")));
     let word = paint(color, "1;31", &localized(&word));
     let text = message!("{name} — expected {expected}, got {actual}");
     out.write_styled(&format!("  {word}{padding}{}", to_one_line(&localized(&text))))?;
-    out.write_message(&message!("          at {file}:{}:{}", position.line, position.column))?;
+    out.write_message(&message!("          at {file}:{}:{}", line, column))?;
     if let Some(explanation) = &outcome.explanation {
         let mut options = render_options(term);
         options.width = options.width.saturating_sub(10);

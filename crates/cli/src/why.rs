@@ -1,16 +1,21 @@
 //! `rulec why`: explains one decision.
 
+#[cfg(feature = "http")]
+mod server;
+
 use super::files::{self, RulesArgs};
 use super::judge::{self, JudgeArgs};
 use super::language::{language, localized};
-use super::run::{history::RunHistory, select_entry};
+use super::run::select_entry;
+use super::run_history::RunHistory;
+use super::server::{GenerationArgs, ServerArgs};
 use super::term::{Format, Out, Term};
 use super::{CliError, Status, meaning};
 use clap::ArgGroup;
 use rulec::choice::Question;
 use rulec::history::{HistoryGap, Past};
 use rulec::payload::{Judge, Unchecked};
-use rulec::{Explanation, InputViolation};
+use rulec::{Explanation, InputViolation, Rules};
 use rulec::{Message, RenderOptions};
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
@@ -21,6 +26,9 @@ use std::path::{Path, PathBuf};
 
 /// Explain why a message takes its route
 #[derive(clap::Args)]
+#[command(mut_arg("server", |server| server.conflicts_with_all([
+    "judged", "history", "root", "show_private", "system", "verify"
+])))]
 #[command(override_usage = "rulec why [OPTIONS] <RULES> <TEXT|--text <TEXT>|--ctx <JSON>|--input <JSON>>")]
 #[command(after_help = "Examples:
   rulec why support.rules 'show my files'
@@ -30,6 +38,7 @@ use std::path::{Path, PathBuf};
   rulec why support.rules --text hello --format json | jq .trace
   rulec why decisions.rules --decision respond --input '{\"response\": 3}'
   rulec why guard.rules --input '{\"tool\": \"search\", \"now\": \"2026-01-31T12:00:00Z\"}' --history past/
+  rulec why support --text 'show my files' --server http://127.0.0.1:8181   explain by the rules of a service
   rulec why chatbot.rules --entry mood --input '{\"text\": \"thanks\", \"answers\": {\"mood\": \"calm\"}}'
 
 The output shows the chosen route and the reason, and the routes that nearly matched. `--full` shows the whole search
@@ -56,6 +65,10 @@ pub struct Args {
     /// Decide with the earlier messages of this folder, which `rulec run --history` keeps
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
+    #[command(flatten)]
+    server: ServerArgs,
+    #[command(flatten)]
+    generation: GenerationArgs,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -82,22 +95,43 @@ pub struct MessageArgs {
     input: Option<String>,
 }
 
+/// Everything that this verb prints about a decision.
+struct Report<'a> {
+    explanation: &'a Explanation,
+    breaches: &'a [InputViolation],
+    /// Whether the rules declare their input.
+    declares_input: bool,
+    /// The question for a language model; `None` if the decision needs no model.
+    question: Option<&'a str>,
+    /// The reason why the language model's answer could not be used; `None` if it was used or no
+    /// model is asked.
+    failure: Option<String>,
+    /// A note for the case that the model's answer is missing.
+    note: Option<Message>,
+    gap: Option<HistoryGap>,
+}
+
 #[derive(Serialize)]
 struct ExplanationOutput<'a> {
     #[serde(flatten)]
     explanation: &'a Explanation,
     #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
     breaches: &'a [InputViolation],
-    /// The question for a language model; `None` if the decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// The reason why the language model's answer could not be used; `None` if it was used or no
-    /// model is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    failure: Option<String>,
+    failure: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_gap: Option<&'static str>,
 }
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    #[cfg(feature = "http")]
+    if let Some(server) = super::server::Server::open(&args.server)? {
+        return server::run(&server, args, term, out);
+    }
+    #[cfg(not(feature = "http"))]
+    args.server.reject()?;
     let (rules, context) = &args.rules.load_with_context(term)?;
     let context = context.as_ref();
     let history =
@@ -105,7 +139,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message));
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = args.judge.build_judge(rules, kind, context)?;
-        return print_payload_report(args, judge, past_of, term, out);
+        return print_payload_report(args, (judge, rules), past_of, term, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
@@ -125,25 +159,41 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let question = Question::new(rules, entry.name()).ok();
     let failure = question.as_ref().and_then(|question| question.answer(&message).err());
     let failure = failure.map(|failure| localized(&failure.to_message()).into_owned());
+    let note = question.as_ref().map(|question| meaning::model_question_note(question, &args.rules.path));
+    let report = Report {
+        explanation: &explanation,
+        breaches: decision.breaches(),
+        declares_input: rules.program().input.is_some(),
+        question: question.as_ref().map(Question::text),
+        failure,
+        note,
+        gap: decision.history_gap(),
+    };
+    print_report(args, &report, term, out)
+}
+
+fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let Report { explanation, breaches, question, gap, .. } = *report;
+    let failure = report.failure.as_deref();
     match args.format {
         Format::Json => {
-            let (breaches, question) = (decision.breaches(), question.as_ref().map(Question::text));
-            out.write_json(&ExplanationOutput { explanation: &explanation, breaches, question, failure })?;
+            let history_gap = gap.map(HistoryGap::as_str);
+            out.write_json(&ExplanationOutput { explanation, breaches, question, failure, history_gap })?;
         }
         Format::Human => {
             match args.full {
                 true => out.write_styled(explanation.render(&render_options(term)).trim_end_matches('\n'))?,
                 false => out.write_text(explanation.summary_in(language()).trim_end_matches('\n'))?,
             }
-            if let Some(question) = &question {
+            if let Some(question) = question {
                 out.write_line("")?;
-                out.write_message(&message!("a language model is asked: {}", question.text()))?;
-                if let Some(failure) = &failure {
+                out.write_message(&message!("a language model is asked: {}", question))?;
+                if let Some(failure) = failure {
                     out.write_message(&message!("  ! {failure}"))?;
-                    term.print_note(&meaning::model_question_note(question, &args.rules.path));
+                    report.note.iter().for_each(|note| term.print_note(note));
                 }
             }
-            if let Some(gap) = decision.history_gap() {
+            if let Some(gap) = gap {
                 out.write_line("")?;
                 out.write_message(&match gap {
                     HistoryGap::NoKey => message!("  ! the message has no key, so its history is empty"),
@@ -152,14 +202,14 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
                     }
                 })?;
             }
-            if !decision.breaches().is_empty() {
+            if !breaches.is_empty() {
                 out.write_line("")?;
-                out.write_message(&match rules.program().input.is_some() {
+                out.write_message(&match report.declares_input {
                     true => message!("the message violates what `input` declares:"),
                     false => message!("the message violates what the rules expect of it:"),
                 })?;
             }
-            for InputViolation { path, expected, found, hint, .. } in decision.breaches() {
+            for InputViolation { path, expected, found, hint, .. } in breaches {
                 let found = if found == "missing" { message!("missing") } else { Message::verbatim(found) };
                 let breach = message!("  {path}: expected {expected}, found {found}");
                 out.write_message(&match hint {
@@ -176,13 +226,18 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 /// both cases.
 fn print_payload_report(
     args: &Args,
-    judge: Judge,
+    (judge, rules): (Judge, &Rules),
     past_of: impl Fn(&Json) -> Option<Past>,
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
     let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
-    let judge = match past_of(&payload) {
+    // With a history, the values of inputs may be next to the payload, as for `rulec run`.
+    let split = args.history.as_ref().and_then(|_| judge::split_payload(&payload));
+    let (payload, message) = split.unwrap_or_else(|| (payload.clone(), payload));
+    let judge = match past_of(&message) {
+        Some(past) if message != payload => judge::with_message(judge, rules, &message, past)
+            .map_err(|error| CliError::error(error.to_message()))?,
         Some(past) => judge.with_history(past),
         None => judge,
     };

@@ -11,12 +11,13 @@ mod tests;
 mod types;
 
 pub use render::RenderOptions;
+pub use summary::NearMiss;
 
 use crate::evaluator::Evaluator;
 use crate::trace::{HostFailed, Operand, Source, TableTrace, Tracer};
 use rulec_base::diag::Language;
 use rulec_sema::hir::{Outcome, TableId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use std::fmt;
 #[cfg(test)]
@@ -64,7 +65,7 @@ use ts_rs::TS;
 /// `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
 /// truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
 /// `when`), `more` and `skipped`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
     /// Name of the entry table, in which the search began.
@@ -103,7 +104,7 @@ pub struct Explanation {
 }
 
 /// The result of the built-in intent classifier.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct IntentTrace {
     /// Minimum score that an intent must have to be chosen.
@@ -116,7 +117,7 @@ pub struct IntentTrace {
 }
 
 /// An intent flow with its score.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RankedIntent {
     /// The flow's name in the rules.
@@ -181,6 +182,13 @@ impl Explanation {
     /// the search. Empty if a default was chosen without a condition, or nothing.
     pub fn deciding_conditions(&self) -> Vec<&crate::trace::TraceNode> {
         summary::deciding_conditions(&self.trace)
+    }
+
+    /// Returns the routes that were tried and nearly chosen, the nearest first. Not part of the
+    /// stable API.
+    #[doc(hidden)]
+    pub fn near_misses(&self) -> Vec<NearMiss<'_>> {
+        summary::near_misses(self)
     }
 
     /// Translates the explanation's sentences. Texts that are quoted from the rules are not

@@ -6,7 +6,7 @@ use crate::privacy::MASK;
 use crate::ty::{Enumeration, KindSet, RecordType, Ty};
 use crate::value::Value;
 use rulec_base::diag::nearest;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// A violation of the input contract: a field of a message that differs from its declaration in
 /// `input`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputViolation {
     /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,

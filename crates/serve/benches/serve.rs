@@ -172,6 +172,10 @@ async fn main() {
         origins: Vec::new(),
         hosts: Vec::new(),
         open: false,
+        #[cfg(feature = "studio")]
+        studio: false,
+        #[cfg(feature = "remote")]
+        otlp: None,
         log: None,
         events: Arc::new(|_| {}),
     });

@@ -63,6 +63,25 @@ impl Grant {
     }
 }
 
+impl Grant {
+    /// Returns the permissions of a request that needs none.
+    #[cfg(feature = "studio")]
+    pub fn none() -> Grant {
+        Grant { name: String::new(), scopes: Vec::new() }
+    }
+
+    /// Checks that the request has one of these scopes.
+    ///
+    /// # Errors
+    /// If the token of the request has none of them. The error names the first.
+    pub fn need_one(&self, scopes: &[Scope]) -> Result<(), Problem> {
+        match scopes.iter().any(|scope| self.scopes.contains(scope)) {
+            true => Ok(()),
+            false => scopes.first().map_or(Ok(()), |scope| self.need(*scope)),
+        }
+    }
+}
+
 /// The tokens that a service accepts: pairs of the hash of a token, in lower-case hexadecimal, and
 /// its permissions.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +114,11 @@ impl Tokens {
     /// Returns the permissions of a token; `None` if the token is unknown. Compares in constant
     /// time, so that the duration does not reveal how much of a token is right.
     pub(crate) fn grant(&self, token: &[u8]) -> Option<&Grant> {
-        let hash = hash_of(token);
+        self.grant_of_hash(&hash_of(token))
+    }
+
+    /// Returns the permissions of the token with this hash; see [`Tokens::grant`].
+    pub(crate) fn grant_of_hash(&self, hash: &str) -> Option<&Grant> {
         let mut found = None;
         for (known, grant) in &self.0 {
             if bool::from(known.as_slice().ct_eq(hash.as_bytes())) {
@@ -121,7 +144,7 @@ fn parse_line(line: &str) -> Option<(Vec<u8>, Grant)> {
 }
 
 /// Returns the SHA-256 hash of a token in lower-case hexadecimal.
-fn hash_of(token: &[u8]) -> String {
+pub(crate) fn hash_of(token: &[u8]) -> String {
     Sha256::digest(token).iter().fold(String::new(), |mut text, byte| {
         // Writing to a text cannot fail.
         let _ = write!(text, "{byte:02x}");

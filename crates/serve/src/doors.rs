@@ -9,10 +9,14 @@ mod gate;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod json;
+#[cfg(feature = "studio")]
+pub(crate) mod logins;
 pub(crate) mod mcp;
 mod opa;
 mod rules;
 mod stream;
+#[cfg(feature = "studio")]
+pub(crate) mod studio;
 
 use crate::problem::Problem;
 use app::App;
@@ -54,6 +58,11 @@ pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
     let routes = routes.merge(guarded(access::envoy_routes()));
     #[cfg(feature = "grpc")]
     let routes = routes.merge(guarded(grpc::routes(&app)));
+    #[cfg(feature = "studio")]
+    let routes = match app.studio() {
+        Some(_) => routes.merge(guarded(studio::routes())),
+        None => routes,
+    };
     let routes = routes.layer(CatchPanicLayer::custom(|_: Box<dyn Any + Send>| {
         Problem::broken("rulec stopped because of an internal error").into_response()
     }));

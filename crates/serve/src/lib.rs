@@ -12,8 +12,10 @@
 //! | `doors` | one file for each protocol |
 //! | `server` | listeners, TLS, the life of the process |
 //! | `openapi` | the description of the service |
+//! | `otlp` | metrics and traces for an OpenTelemetry collector |
 //! | `limits`, `auth`, `web` | limits and deadlines, tokens, requests of web pages |
-//! | `metrics`, `events`, `problem`, `trace` | counts, events, errors, traces |
+//! | `metrics`, `traffic`, `events` | counts, the last minute, events |
+//! | `problem`, `trace` | errors, traces |
 
 #![forbid(unsafe_code)]
 
@@ -24,18 +26,23 @@ mod limits;
 mod log;
 mod metrics;
 mod openapi;
+#[cfg(feature = "remote")]
+mod otlp;
 mod problem;
 mod receipt;
 mod rules;
 mod server;
 mod service;
 mod trace;
+mod traffic;
 mod web;
 
 pub use auth::{Scope, Tokens};
 pub use events::EventSink;
 pub use limits::Limits;
 pub use log::{LogMode, LogOptions, LogTarget};
+#[cfg(feature = "remote")]
+pub use otlp::OtlpOptions;
 pub use problem::Problem;
 #[cfg(feature = "remote")]
 pub use rules::RemoteSource;

@@ -3,6 +3,7 @@
 //! share one label value.
 
 use crate::limits::Limits;
+use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
 use hashbrown::{Equivalent, HashMap};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
@@ -180,6 +181,7 @@ impl Metrics {
         SetMetrics {
             name: name.to_owned(),
             routes: RwLock::default(),
+            traffic: Traffic::new(),
             decisions: self.decisions.clone(),
             undecided: self.undecided.get_or_create_owned(&labels),
             violations: self.violations.get_or_create_owned(&labels),
@@ -206,6 +208,19 @@ impl Metrics {
         &self.open_requests
     }
 
+    /// Registers the counters of the export to a collector, and returns them.
+    #[cfg(feature = "remote")]
+    pub fn add_otlp(&mut self) -> OtlpMetrics {
+        let otlp = OtlpMetrics::default();
+        let registry = &mut self.registry;
+        registry.register("otlp_sent", "Spans and metrics sent to the collector", otlp.sent.clone());
+        registry.register("otlp_lost", "Spans and metrics that were not sent", otlp.lost.clone());
+        for signal in [Signal::traces, Signal::metrics] {
+            otlp.count_lost(signal, 0);
+        }
+        otlp
+    }
+
     /// Registers the counters of the decision log, and returns them.
     pub fn add_log(&mut self) -> LogMetrics {
         let log = LogMetrics::default();
@@ -227,6 +242,50 @@ impl Metrics {
     }
 }
 
+/// A kind of data for a collector, as a label and as the end of the path.
+#[cfg(feature = "remote")]
+#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
+#[allow(non_camel_case_types, reason = "the names are the labels")]
+pub(crate) enum Signal {
+    traces,
+    metrics,
+}
+
+#[cfg(feature = "remote")]
+impl Signal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::traces => "traces",
+            Signal::metrics => "metrics",
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct SignalLabels {
+    signal: Signal,
+}
+
+/// The counts of the export to a collector.
+#[cfg(feature = "remote")]
+#[derive(Clone, Default)]
+pub(crate) struct OtlpMetrics {
+    sent: Family<SignalLabels, Counter>,
+    lost: Family<SignalLabels, Counter>,
+}
+
+#[cfg(feature = "remote")]
+impl OtlpMetrics {
+    pub fn count_sent(&self, signal: Signal, count: u64) {
+        self.sent.get_or_create(&SignalLabels { signal }).inc_by(count);
+    }
+
+    pub fn count_lost(&self, signal: Signal, count: u64) {
+        self.lost.get_or_create(&SignalLabels { signal }).inc_by(count);
+    }
+}
+
 /// The counts of the decision log.
 #[derive(Clone, Default)]
 pub(crate) struct LogMetrics {
@@ -245,7 +304,8 @@ struct ValueLabels {
 /// lookup in the registry.
 pub(crate) struct SetMetrics {
     name: String,
-    routes: RwLock<HashMap<RouteKey, Counter>>,
+    routes: RwLock<HashMap<RouteKey, RouteCounts>>,
+    traffic: Traffic,
     decisions: Family<RouteLabels, Counter>,
     undecided: Counter,
     violations: Counter,
@@ -256,6 +316,19 @@ pub(crate) struct SetMetrics {
     #[cfg(feature = "remote")]
     fetches: Family<FetchLabels, Counter>,
     shadow: [Counter; 2],
+}
+
+/// The counts of a route: since the start of the service, and of the last minute.
+struct RouteCounts {
+    counter: Counter,
+    window: Window,
+}
+
+impl RouteCounts {
+    fn add(&self, second: u64) {
+        self.counter.inc();
+        self.window.add(second);
+    }
 }
 
 #[derive(PartialEq, Eq, Hash)]
@@ -277,37 +350,61 @@ impl SetMetrics {
     /// of the chosen statement; `None` counts as undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.latency.observe(elapsed.as_secs_f64());
+        let second = self.traffic.second();
         if !decision.breaches().is_empty() {
             self.violations.inc();
+            self.traffic.violations.add(second);
         }
         match route {
-            Some(route) => self.count_route(decision.path().last().copied().unwrap_or_default(), route),
-            None => drop(self.undecided.inc()),
+            Some(route) => {
+                self.count_route(decision.path().last().copied().unwrap_or_default(), route, second);
+            }
+            None => {
+                self.undecided.inc();
+                self.traffic.undecided.add(second);
+            }
         }
     }
 
-    fn count_route(&self, entry: &str, route: &str) {
+    fn count_route(&self, entry: &str, route: &str, second: u64) {
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(counter) = routes.get(&RouteRef(entry, route)) {
-            counter.inc();
+        if let Some(counts) = routes.get(&RouteRef(entry, route)) {
+            counts.add(second);
             return;
         }
         drop(routes);
         let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
         let (entry, route) = if routes.len() < MAX_ROUTES { (entry, route) } else { (OTHER, OTHER) };
         let key = RouteKey(entry.to_owned(), route.to_owned());
-        let new_counter = || {
-            self.decisions.get_or_create_owned(&RouteLabels {
-                rules: self.name.clone(),
-                entry: entry.to_owned(),
-                route: route.to_owned(),
-            })
+        let new_counts = || {
+            let labels =
+                RouteLabels { rules: self.name.clone(), entry: entry.to_owned(), route: route.to_owned() };
+            RouteCounts { counter: self.decisions.get_or_create_owned(&labels), window: Window::default() }
         };
-        routes.entry(key).or_insert_with(new_counter).inc();
+        routes.entry(key).or_insert_with(new_counts).add(second);
+    }
+
+    pub fn traffic(&self) -> &Traffic {
+        &self.traffic
+    }
+
+    /// Returns the decisions of the busiest routes.
+    pub fn route_traffic(&self) -> Vec<RouteTraffic> {
+        let now = self.traffic.second();
+        let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);
+        let counted = routes.iter().map(|(RouteKey(entry, route), counts)| RouteTraffic {
+            entry: entry.clone(),
+            route: route.clone(),
+            counts: counts.window.counts(now),
+        });
+        let counted = counted.collect();
+        drop(routes);
+        busiest(counted, OTHER)
     }
 
     pub fn count_invalid(&self) {
         self.invalid.inc();
+        self.traffic.invalid.add(self.traffic.second());
     }
 
     pub fn count_refused(&self) {

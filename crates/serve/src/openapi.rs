@@ -60,6 +60,16 @@ const OPERATIONS: &[Operation] = &[
         "Observed",
     ),
     ("post", "/v1/test", "Run the test blocks.", "explain", Some("TestRequest"), JSON, "TestAnswer"),
+    (
+        "post",
+        "/v1/why",
+        "Explain a decision, without making it.",
+        "explain",
+        Some("WhyRequest"),
+        JSON,
+        "WhyAnswer",
+    ),
+    ("get", "/v1/traffic", "Show the decisions of the last minute.", "explain", None, JSON, "Traffic"),
     ("get", "/v1/rules", "List the rules in force.", "explain", None, JSON, "Overview"),
     ("get", "/v1/rules/{rules}", "Describe rules in full.", "explain", None, JSON, "Rules"),
     (
@@ -318,7 +328,13 @@ fn requests() -> Json {
         }), true),
         "AnalyzeRequest": object(json!({ "rules": name, "message!": any_object }), true),
         "ObserveRequest": object(json!({ "rules": name, "message!": any_object }), true),
-        "TestRequest": object(json!({ "rules": name }), true),
+        "TestRequest": object(json!({
+            "rules": name, "explain": flag, "language": text, "generation": { "type": "integer", "minimum": 0 }
+        }), true),
+        "WhyRequest": object(json!({
+            "rules": name, "entry": entry, "message!": any_object, "language": text,
+            "generation": { "type": "integer", "minimum": 0 }
+        }), true),
         "EditRequest": object(json!({ "edits!": list(&edit) }), true),
         "RollbackRequest": object(json!({ "generation!": { "type": "integer", "minimum": 0 } }), true),
         "ShadowRequest": object(json!({ "text": text, "edits": list(&edit) }), true),
@@ -370,7 +386,14 @@ fn answers() -> Json {
         "Judgement": any_object,
         "WorkflowAnswer": object(json!({ "complete!": flag, "report!": any_object, "saved": any_object, "not_saved": text }), true),
         "Analysis": any_object,
-        "TestAnswer": object(json!({ "passed!": number, "failed!": number, "tests!": objects }), true),
+        "TestAnswer": object(json!({
+            "generation!": number, "passed!": number, "failed!": number, "tests!": objects
+        }), true),
+        "WhyAnswer": object(json!({
+            "generation!": number, "explanation!": any_object, "breaches": objects, "declares_input!": flag, "question": text,
+            "failure": text, "history_gap": text
+        }), true),
+        "Traffic": object(json!({ "now!": text, "seconds!": number, "rules!": objects }), true),
         "Overview": object(
             json!({
                 "version!": text,

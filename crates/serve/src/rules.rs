@@ -142,6 +142,11 @@ impl RuleSet {
         &self.store
     }
 
+    #[cfg(feature = "studio")]
+    pub(crate) fn files(&self) -> &SourceFiles {
+        &self.files
+    }
+
     pub(crate) fn metrics(&self) -> &SetMetrics {
         &self.metrics
     }

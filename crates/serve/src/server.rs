@@ -7,11 +7,15 @@ mod tls;
 
 use crate::auth::Tokens;
 use crate::doors::app::App;
+#[cfg(feature = "studio")]
+use crate::doors::logins::Door;
 use crate::doors::{mcp, router};
 use crate::events::{EventSink, Events};
 use crate::limits::Limits;
 use crate::log::{DecisionLog, LogOptions};
 use crate::metrics::{LimitName, Metrics};
+#[cfg(feature = "remote")]
+use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
 use crate::rules::{RuleSource, StartError, open_all};
 use crate::service::Service;
@@ -69,6 +73,13 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Whether a service may have no tokens at an address that other machines can reach.
     pub open: bool,
+    /// Whether the service shows the studio's page under `/studio`, to tokens with the scope
+    /// `admin`. Needs `tokens`.
+    #[cfg(feature = "studio")]
+    pub studio: bool,
+    /// The settings of the export to an OpenTelemetry collector; `None` for no export.
+    #[cfg(feature = "remote")]
+    pub otlp: Option<OtlpOptions>,
     /// The settings of the decision log; `None` for no decision log.
     pub log: Option<LogOptions>,
     /// Receives the events of the service, such as a change of the rules.
@@ -270,6 +281,10 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
     metrics.add_limits(&options.limits);
+    #[cfg(feature = "remote")]
+    let otlp = options.otlp.as_ref().map(|otlp| Otlp::new(otlp, metrics.add_otlp(), events.clone()));
+    #[cfg(feature = "remote")]
+    let (otlp, exporter) = otlp.transpose()?.unzip();
     let log = options.log.map(|log| {
         let sink = events.clone();
         let report = move |kind: &str, fields| sink.report(kind, fields);
@@ -285,15 +300,44 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let sets = open_all(&options.rules, &options.trusted, &metrics, &events).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
+    #[cfg(feature = "studio")]
+    let door = match (options.studio, &tokens) {
+        (false, _) => None,
+        (true, Some(_)) => Some(Door::open(&service, options.tls.is_some())?),
+        (true, None) => {
+            return Err(StartError::Options(message!(
+                "the studio needs a token with the scope `admin`: give `--tokens FILE`"
+            )));
+        }
+    };
     // Only a TCP service without tokens must check host names. Pages of other websites have no
     // token, and they cannot reach a Unix socket.
     let has_names = tokens.is_none() && matches!(options.address, Address::Tcp(_));
     let web = WebGuard::new(options.origins, has_names.then_some(options.hosts));
-    Ok(Arc::new(App::new(service, tokens, web, events)))
+    let app = App::new(service, tokens, web, events);
+    #[cfg(feature = "studio")]
+    let app = app.with_studio(door);
+    #[cfg(feature = "remote")]
+    let app = app.with_otlp(otlp);
+    let app = Arc::new(app);
+    #[cfg(feature = "remote")]
+    if let Some(exporter) = exporter {
+        let weak = Arc::downgrade(&app);
+        tokio::spawn(exporter.run(move || {
+            let app = weak.upgrade()?;
+            Some((app.service().metrics().to_text(), app.otlp()?.durations()))
+        }));
+    }
+    Ok(app)
 }
 
-/// Writes the lines of the decision log that still wait, and closes the log.
+/// Sends what still waits for the collector. Writes the lines of the decision log that still wait,
+/// and closes the log.
 async fn close_log(app: Arc<App>) {
+    #[cfg(feature = "remote")]
+    if let Some(otlp) = app.otlp() {
+        otlp.close().await;
+    }
     let closed = tokio::task::spawn_blocking(move || app.service().log().map(DecisionLog::close));
     // If closing the log panics, the panic is ignored, because the service is ending anyway.
     let _ = closed.await;

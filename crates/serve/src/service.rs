@@ -5,6 +5,9 @@ mod batch;
 mod decide;
 mod other;
 mod overview;
+mod request;
+mod traffic;
+mod why;
 
 pub(crate) use batch::{Batch, BatchRequest, BatchSettings, Block, Layout};
 pub use decide::{DecideRequest, Decided};

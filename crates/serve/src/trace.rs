@@ -7,12 +7,23 @@ use axum::http::HeaderMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceId([u8; 32]);
 
-impl TraceId {
-    /// Reads the trace id from the header `traceparent`, which has the form
-    /// `VERSION-TRACE-PARENT-FLAGS`. `None` if the header is missing or invalid.
-    pub fn read(headers: &HeaderMap) -> Option<TraceId> {
-        let parent = headers.get("traceparent")?.to_str().ok()?;
-        let mut parts = parent.split('-');
+/// The caller's span, which the header `traceparent` names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "remote"), allow(dead_code, reason = "only an exporter reads the parent"))]
+pub(crate) struct TraceParent {
+    pub trace: TraceId,
+    /// The id of the span: 16 lower-case hexadecimal digits.
+    pub id: String,
+    /// Whether the caller records the trace.
+    pub is_sampled: bool,
+}
+
+impl TraceParent {
+    /// Reads the header `traceparent`, which has the form `VERSION-TRACE-PARENT-FLAGS`. `None` if
+    /// the header is missing or invalid.
+    pub fn read(headers: &HeaderMap) -> Option<TraceParent> {
+        let header = headers.get("traceparent")?.to_str().ok()?;
+        let mut parts = header.split('-');
         let (version, trace, parent, flags) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let is_hexadecimal = |part: &str, length: usize| {
             part.len() == length && part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
@@ -25,9 +36,30 @@ impl TraceId {
             // Versions after 00 may have further parts.
             && (version != "00" || parts.next().is_none());
         let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-        let trace =
-            trace.as_bytes().try_into().ok().filter(|_| is_valid && !is_zero(trace) && !is_zero(parent));
-        trace.map(TraceId)
+        let id = trace.as_bytes().try_into().ok();
+        let id = id.filter(|_| is_valid && !is_zero(trace) && !is_zero(parent))?;
+        // The last bit of the flags says whether the caller records the trace.
+        let is_sampled = u8::from_str_radix(flags, 16).is_ok_and(|flags| flags & 1 == 1);
+        Some(TraceParent { trace: TraceId(id), id: parent.to_owned(), is_sampled })
+    }
+}
+
+impl TraceId {
+    /// Reads the trace id from the header `traceparent`.
+    pub fn read(headers: &HeaderMap) -> Option<TraceId> {
+        TraceParent::read(headers).map(|parent| parent.trace)
+    }
+
+    /// Creates the id of a new trace.
+    #[cfg(feature = "remote")]
+    pub fn random() -> TraceId {
+        use std::hash::{BuildHasher, RandomState};
+
+        // The standard library seeds each hasher at random. An id must differ from others, but it
+        // is no secret.
+        let random = || RandomState::new().hash_one(std::time::Instant::now());
+        let text = format!("{:016x}{:016x}", random(), random() | 1);
+        TraceId(text.as_bytes().try_into().unwrap_or([b'1'; 32]))
     }
 
     pub fn as_str(&self) -> &str {
@@ -64,5 +96,12 @@ mod tests {
             assert_eq!(read(&bad), None, "{bad}");
         }
         assert_eq!(TraceId::read(&HeaderMap::new()), None);
+        let mut headers = HeaderMap::new();
+        for (flags, is_sampled) in [("00", false), ("01", true), ("02", false), ("03", true)] {
+            let value = format!("00-{trace}-00f067aa0ba902b7-{flags}");
+            headers.insert("traceparent", value.parse().expect("a value"));
+            let parent = TraceParent::read(&headers).expect("it is valid");
+            assert_eq!((&*parent.id, parent.is_sampled), ("00f067aa0ba902b7", is_sampled));
+        }
     }
 }

@@ -37,7 +37,7 @@ impl WebGuard {
         let headers = request.headers();
         // A page can send some requests without the header `Origin`. The page cannot read their
         // answers.
-        let site = headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
+        let site = fetch_site(headers);
         let is_foreign = headers.contains_key(ORIGIN)
             || site.is_some_and(|site| !matches!(site, b"none" | b"same-origin"));
         if is_foreign && !self.allows_origin(headers) {
@@ -45,6 +45,14 @@ impl WebGuard {
                 "pages of websites may not ask this service; see `--cors-origin`",
             ));
         }
+        self.check_host(request)
+    }
+
+    /// Checks the host name that the request uses.
+    ///
+    /// # Errors
+    /// If the host name is not allowed.
+    pub fn check_host(&self, request: &Request) -> Result<(), Problem> {
         // With DNS rebinding, a page's own host name has the address of this service. The browser
         // then reports the same origin, but the request carries the page's host name.
         match host(request).filter(|host| !self.allows_host(host)) {
@@ -70,6 +78,11 @@ impl WebGuard {
             || name == "localhost"
             || known.iter().any(|known| known.eq_ignore_ascii_case(&name))
     }
+}
+
+/// Returns what a browser says about the page that sends the request, such as `same-origin`.
+pub(crate) fn fetch_site(headers: &HeaderMap) -> Option<&[u8]> {
+    headers.get(FETCH_SITE).map(HeaderValue::as_bytes)
 }
 
 /// Returns the host name that a request uses, with its port. HTTP/1 sends it in the header `Host`,

@@ -35,14 +35,25 @@ pub(crate) struct AccessGate {
 /// Middleware that passes on requests from the studio's own page and refuses all others. Sets
 /// security headers on every response.
 pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Request, next: Next) -> Response {
-    let language = gate.request_language(request.headers());
-    let mut response = with_language(language, async {
+    let language = request_language(request.headers(), gate.studio.language);
+    let response = with_language(language, async {
         match gate.refusal(&request) {
             Some(error) => error.into_response(),
             None => next.run(request).await,
         }
-    })
-    .await;
+    });
+    secured(response.await)
+}
+
+/// Middleware for the studio of a service, which has admitted the request. Sets the language and
+/// the security headers.
+pub(crate) async fn prepare_request(request: Request, next: Next) -> Response {
+    let language = request_language(request.headers(), None);
+    secured(with_language(language, next.run(request)).await)
+}
+
+/// Returns the response with the security headers of the page.
+fn secured(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, SECURITY_POLICY),
@@ -58,18 +69,13 @@ pub(crate) async fn guard_request(State(gate): State<AccessGate>, request: Reque
     response
 }
 
-impl AccessGate {
-    /// Returns the language that the request asks for, otherwise the language of the command line,
-    /// otherwise English.
-    fn request_language(&self, headers: &HeaderMap) -> Language {
-        let languages = header_values(headers, header::ACCEPT_LANGUAGE.as_str());
-        languages
-            .first()
-            .and_then(|languages| Language::of_locale(languages))
-            .or(self.studio.language)
-            .unwrap_or_default()
-    }
+/// Returns the language that the request asks for, otherwise `default`, otherwise English.
+fn request_language(headers: &HeaderMap, default: Option<Language>) -> Language {
+    let languages = header_values(headers, header::ACCEPT_LANGUAGE.as_str());
+    languages.first().and_then(|languages| Language::of_locale(languages)).or(default).unwrap_or_default()
+}
 
+impl AccessGate {
     fn refusal(&self, request: &Request) -> Option<RequestError> {
         let headers = request.headers();
         let forbidden =

@@ -34,8 +34,9 @@ mod snapshot;
 mod state;
 mod utf16;
 
+pub use project::LiveRuleSet;
 pub use report::{ReportError, ReportOptions, report};
 #[doc(hidden)]
 pub use server::route_names;
-pub use server::{Server, StartError};
+pub use server::{Server, StartError, router_of_service};
 pub use state::{Options, RulesFile};

@@ -17,22 +17,65 @@ pub(crate) struct Project {
     pub id: usize,
     /// Name of the rule set as the user entered it.
     pub name: String,
+    /// Name of the main file, as diagnostics and file lists show it.
+    main_file: String,
     origin: TextOrigin,
     state: Mutex<ProjectState>,
 }
 
 /// Where the texts of a rule set come from.
 enum TextOrigin {
-    /// Files in a folder on disk. `main` is the main file's path relative to the folder.
-    Disk { files: DiskLoader, main: String },
+    /// Files in a folder on disk. The name of the main file is its path relative to the folder.
+    Disk(DiskLoader),
     /// The text of an uploaded rule set, which has one file.
     Uploaded(String),
+    /// The rules in force at a service.
+    Live(Arc<dyn LiveRuleSet>),
+}
+
+/// A rule set that a service decides with. Its texts change while the studio shows it.
+pub trait LiveRuleSet: Send + Sync {
+    /// Returns the name of the rule set.
+    fn name(&self) -> String;
+    /// Returns the name of the main file.
+    fn main_file(&self) -> String;
+    /// Returns the generation of the rules in force, which changes with their texts.
+    fn generation(&self) -> u64;
+    /// Returns the texts of the files, each with its name.
+    fn texts(&self) -> Vec<(String, String)>;
+    /// Returns the loader of files that are not among the texts, such as word lists.
+    fn other_files(&self) -> Option<DiskLoader>;
+}
+
+/// Reads the texts of the rules in force, and their other files from disk.
+struct LiveLoader {
+    texts: MemoryLoader,
+    disk: Option<DiskLoader>,
+}
+
+impl LiveLoader {
+    fn new(rules: &dyn LiveRuleSet) -> LiveLoader {
+        let texts = rules.texts().into_iter();
+        let texts = texts.fold(MemoryLoader::new(), |loader, (name, text)| loader.with(name, text));
+        LiveLoader { texts, disk: rules.other_files() }
+    }
+}
+
+impl Loader for LiveLoader {
+    fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
+        match (self.texts.load(path), &self.disk) {
+            (Err(LoadError::NotFound), Some(disk)) => disk.load(path),
+            (loaded, _) => loaded,
+        }
+    }
 }
 
 #[derive(Default)]
 struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
+    /// Generation of the rules of a service from which the cached analyses come; otherwise 0.
+    generation: u64,
     saved_snapshot: Option<CachedSnapshot>,
     draft_snapshot: Option<CachedSnapshot>,
 }
@@ -87,11 +130,17 @@ fn is_hidden(path: &str) -> bool {
 
 impl Project {
     pub fn from_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
-        Project { id, name, origin: TextOrigin::Disk { files, main }, state: Mutex::default() }
+        Project { id, name, main_file: main, origin: TextOrigin::Disk(files), state: Mutex::default() }
     }
 
     pub fn from_text(id: usize, name: String, text: String) -> Project {
-        Project { id, name, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
+        let main_file = name.clone();
+        Project { id, name, main_file, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
+    }
+
+    pub fn from_live(id: usize, rules: Arc<dyn LiveRuleSet>) -> Project {
+        let (name, main_file) = (rules.name(), rules.main_file());
+        Project { id, name, main_file, origin: TextOrigin::Live(rules), state: Mutex::default() }
     }
 
     fn lock_state(&self) -> MutexGuard<'_, ProjectState> {
@@ -100,17 +149,15 @@ impl Project {
 
     /// Returns the name of the main file, as diagnostics and file lists show it.
     pub fn main_file(&self) -> &str {
-        match &self.origin {
-            TextOrigin::Disk { main, .. } => main,
-            TextOrigin::Uploaded(_) => &self.name,
-        }
+        &self.main_file
     }
 
-    /// Returns the path of a file of the rule set; `None` for an uploaded rule set.
+    /// Returns the path of a file of the rule set. `None` for an uploaded rule set and for the
+    /// rules of a service.
     pub fn file_path(&self, file: &str) -> Option<PathBuf> {
         match &self.origin {
-            TextOrigin::Disk { files, .. } => Some(files.root().join(file)),
-            TextOrigin::Uploaded(_) => None,
+            TextOrigin::Disk(files) => Some(files.root().join(file)),
+            TextOrigin::Uploaded(_) | TextOrigin::Live(_) => None,
         }
     }
 
@@ -120,7 +167,7 @@ impl Project {
             id: self.id,
             name: self.name.clone(),
             files: snapshot.file_names(),
-            on_disk: matches!(self.origin, TextOrigin::Disk { .. }),
+            on_disk: matches!(self.origin, TextOrigin::Disk(_)),
             compiles: snapshot.analysis.rules.is_some(),
             has_draft: !self.lock_state().drafts.is_empty(),
         }
@@ -130,6 +177,14 @@ impl Project {
     /// true. If a file has changed on disk, the rule set is analysed again.
     pub fn snapshot(&self, draft: bool) -> Arc<ProjectSnapshot> {
         let mut state = self.lock_state();
+        let generation = match &self.origin {
+            TextOrigin::Live(rules) => rules.generation(),
+            _ => 0,
+        };
+        if state.generation != generation {
+            (state.saved_snapshot, state.draft_snapshot) = (None, None);
+            state.generation = generation;
+        }
         let saved = match &state.saved_snapshot {
             Some((snapshot, stamps)) if self.is_current(stamps) => snapshot.clone(),
             _ => {
@@ -156,7 +211,8 @@ impl Project {
             (Arc::new(snapshot), loader.stamps.into_inner())
         };
         match &self.origin {
-            TextOrigin::Disk { files, .. } => analyse(files),
+            TextOrigin::Disk(files) => analyse(files),
+            TextOrigin::Live(rules) => analyse(&LiveLoader::new(&**rules)),
             TextOrigin::Uploaded(text) => analyse(&MemoryLoader::new().with(self.name.clone(), text.clone())),
         }
     }
@@ -243,7 +299,8 @@ impl Project {
 
     fn read_from_disk(&self, file: &str) -> Answer<String> {
         let bytes = match &self.origin {
-            TextOrigin::Disk { files, .. } => files.load(file),
+            TextOrigin::Disk(files) => files.load(file),
+            TextOrigin::Live(rules) => LiveLoader::new(&**rules).load(file),
             TextOrigin::Uploaded(text) => Ok(text.clone().into_bytes()),
         };
         let bytes =
@@ -254,8 +311,15 @@ impl Project {
     /// Writes the editor's text to the file on disk. If the file has changed since the client read
     /// it, writes nothing and returns [`Saved::Changed`] with the differences.
     pub fn save(&self, save: Save) -> Answer<Saved> {
-        let not_on_disk =
-            || RequestError::invalid(message!("`{}` was uploaded and is not on disk", self.name));
+        let not_on_disk = || {
+            RequestError::invalid(match self.origin {
+                TextOrigin::Live(_) => message!(
+                    "the studio of a service writes no file; change the source of the rules, or edit them with `POST /v1/rules/{}/edits`",
+                    self.name
+                ),
+                _ => message!("`{}` was uploaded and is not on disk", self.name),
+            })
+        };
         let path = self.file_path(&save.file).ok_or_else(not_on_disk)?;
         self.check_access(&save.file)?;
         let saving = lock_saving();

@@ -2,8 +2,9 @@
 
 use crate::answers::{decide, edit, map, near, overview, replays, row_edit, table, test_block};
 use crate::error::RequestError;
-use crate::guard::{AccessGate, guard_request};
+use crate::guard::{AccessGate, guard_request, prepare_request};
 use crate::handle::{ApiRoute, get_handler, post_handler, put_handler};
+use crate::project::LiveRuleSet;
 use crate::state::{Options, Studio};
 use crate::{assets, report};
 use axum::extract::DefaultBodyLimit;
@@ -94,8 +95,9 @@ impl Server {
     pub async fn run(self, until: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let gate = AccessGate { studio: self.studio.clone(), port: self.port };
         let uploads = self.studio.uploads.path().to_owned();
-        let router =
-            build_router().layer(middleware::from_fn_with_state(gate, guard_request)).with_state(self.studio);
+        let router = build_router(MAX_REQUEST_BYTES)
+            .layer(middleware::from_fn_with_state(gate, guard_request))
+            .with_state(self.studio);
         let ended = tokio::select! {
             ended = accept_connections(&self.listener, router) => ended,
             () = until => Ok(()),
@@ -104,6 +106,17 @@ impl Server {
         let _ = std::fs::remove_dir_all(uploads);
         ended
     }
+}
+
+/// Returns the studio of a service, with the rules in force. The caller must admit each request,
+/// and remove the prefix of its path. A request has at most `body_limit` bytes.
+///
+/// # Errors
+///
+/// Returns an error if there are no random numbers, or no folder for temporary files.
+pub fn router_of_service(rules: Vec<Arc<dyn LiveRuleSet>>, body_limit: usize) -> Result<Router, StartError> {
+    let studio = Arc::new(Studio::of_service(rules).map_err(StartError)?);
+    Ok(build_router(body_limit).layer(middleware::from_fn(prepare_request)).with_state(studio))
 }
 
 /// Serves each connection in its own task. Closes a connection that sends no complete request head
@@ -169,11 +182,11 @@ pub fn route_names() -> Vec<(&'static str, &'static str)> {
     api_routes().into_iter().map(|(method, path, _)| (method, path)).collect()
 }
 
-fn build_router() -> Router<Arc<Studio>> {
+fn build_router(body_limit: usize) -> Router<Arc<Studio>> {
     api_routes()
         .into_iter()
         .fold(Router::new(), |router, (_, path, handler)| router.route(path, handler))
-        .layer(DefaultBodyLimit::max(MAX_REQUEST_BYTES))
+        .layer(DefaultBodyLimit::max(body_limit))
         .fallback(serve_page)
 }
 

@@ -3,7 +3,7 @@
 use crate::api::{self, Source, Version};
 use crate::error::{Answer, RequestError};
 use crate::language::language_tag;
-use crate::project::Project;
+use crate::project::{LiveRuleSet, Project};
 use crate::replay::{MessageFile, Replay};
 use crate::snapshot::ProjectSnapshot;
 use rulec::{Compiler, Language, Message};
@@ -42,6 +42,8 @@ pub struct RulesFile {
 
 pub(crate) struct Studio {
     pub token: String,
+    /// Whether a service shows this studio, with the rules in force.
+    pub is_live: bool,
     pub show_private: bool,
     pub language: Option<Language>,
     projects: RwLock<Vec<Arc<Project>>>,
@@ -52,6 +54,11 @@ pub(crate) struct Studio {
     newest_request: AtomicU64,
     /// Folder of the uploaded files.
     pub uploads: TempDir,
+}
+
+/// Returns the error for a file that the studio of a service does not take.
+pub(crate) fn no_files() -> RequestError {
+    RequestError::invalid(message!("the studio of a service takes no files; open them with `rulec studio`"))
 }
 
 /// Maximum number of replays that are kept; the oldest replay is removed first.
@@ -77,6 +84,7 @@ impl Studio {
             .map_err(|error| message!("no folder for uploads can be made: {error}"))?;
         let studio = Studio {
             token: random.iter().map(|byte| format!("{byte:02x}")).collect(),
+            is_live: false,
             show_private: options.show_private,
             language: options.language,
             projects: RwLock::default(),
@@ -98,6 +106,19 @@ impl Studio {
                 return Err(message!("`{}` is no file; name a file of JSON lines", path.display()));
             }
             studio.add_messages(path.display().to_string(), path.clone(), metadata.len(), origin);
+        }
+        Ok(studio)
+    }
+
+    /// Opens the rules in force at a service.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the system fails.
+    pub fn of_service(rules: Vec<Arc<dyn LiveRuleSet>>) -> Result<Studio, Message> {
+        let studio = Studio { is_live: true, ..Studio::new(&Options::default())? };
+        for rules in rules {
+            studio.add_project(|id| Project::from_live(id, rules));
         }
         Ok(studio)
     }
@@ -125,6 +146,9 @@ impl Studio {
 
     /// Adds a rule set whose text was uploaded, and returns it.
     pub fn upload_rules(&self, name: String, text: String) -> Answer<Arc<Project>> {
+        if self.is_live {
+            return Err(no_files());
+        }
         let uploaded_count = self.projects().iter().filter(|project| project.file_path("").is_none()).count();
         if uploaded_count >= MAX_UPLOADED {
             return Err(RequestError::invalid(message!(
@@ -195,6 +219,7 @@ impl Studio {
     pub fn session(&self) -> api::Session {
         api::Session {
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            live: self.is_live,
             show_private: self.show_private,
             language: self.language.map(language_tag),
             rules: self.projects().iter().map(|project| project.describe()).collect(),

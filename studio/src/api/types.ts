@@ -9,6 +9,10 @@ export type Session = {
  */
 version: string,
 /**
+ * Whether a service shows the page, with the rules in force and the live traffic.
+ */
+live: boolean,
+/**
  * Whether the page shows the values of `@private` fields.
  */
 show_private: boolean,

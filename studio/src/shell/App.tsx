@@ -3,8 +3,8 @@ import type { JSX } from 'preact';
 import { lazy, Suspense } from 'preact/compat';
 import { useEffect, useState } from 'preact/hooks';
 import { t } from '../i18n';
-import { addressOf, go, openInEditor, openInMap, view, type View, VIEWS } from '../state/place';
-import { failure, preferDraft, rules, ruleSet, session } from '../state/studio';
+import { addressOf, go, openInEditor, openInMap, view, type View } from '../state/place';
+import { failure, preferDraft, rules, ruleSet, session, views } from '../state/studio';
 import { type Links, LinksContext } from '../ui/links';
 import { Toast } from '../ui/toast';
 import { Decide } from '../views/decide/Decide';
@@ -18,6 +18,7 @@ import { followKeys } from './keys';
 const Replay = lazy(async () => ({ default: (await import('../views/replay/Replay')).Replay }));
 const MapView = lazy(async () => ({ default: (await import('../views/map/MapView')).MapView }));
 const Edit = lazy(async () => ({ default: (await import('../views/edit/Edit')).Edit }));
+const Live = lazy(async () => ({ default: (await import('../views/live/Live')).Live }));
 const ReportView = lazy(async () => ({ default: (await import('../views/report/ReportView')).ReportView }));
 
 const LINKS: Links = {
@@ -45,6 +46,8 @@ function Current({ name }: { name: View }): JSX.Element {
       return <Edit />;
     case 'report':
       return <ReportView />;
+    case 'live':
+      return session.value?.live ? <Live /> : <Decide />;
   }
 }
 
@@ -63,7 +66,7 @@ export function App(): JSX.Element {
       </a>
       <Bar title="rulec studio" name={ruleSet.value?.name ?? ''}>
         <nav class="tabs" aria-label={words.views}>
-          {VIEWS.map((each, index) => (
+          {views.value.map((each, index) => (
             <a
               key={each}
               href={addressOf(each)}
@@ -110,7 +113,7 @@ function ViewMenu({ name }: { name: View }): JSX.Element {
       value={name}
       onChange={(event) => go(event.currentTarget.value as View)}
     >
-      {VIEWS.map((each) => (
+      {views.value.map((each) => (
         <option key={each} value={each}>
           {t().views[each]}
         </option>

@@ -1,6 +1,7 @@
 // Single-key shortcuts. They are inactive while the user types, and can be turned off.
 import { shortcuts } from '../state/prefs';
-import { go, VIEWS } from '../state/place';
+import { go } from '../state/place';
+import { views } from '../state/studio';
 
 function types(target: EventTarget | undefined): boolean {
   if (!(target instanceof HTMLElement)) return false;
@@ -13,7 +14,7 @@ export function followKeys(help: () => void): () => void {
     if (!shortcuts.value || event.ctrlKey || event.metaKey || event.altKey) return;
     // Inside a shadow root, `event.target` is the host; the editor is in a shadow root.
     if (types(event.composedPath()[0]) || document.querySelector('dialog[open]')) return;
-    const view = VIEWS[Number(event.key) - 1];
+    const view = views.value[Number(event.key) - 1];
     if (view) go(view);
     else if (event.key === '?') help();
     else if (event.key === '/')

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals';
 import type { SourceRange } from '../api/types';
 
-export const VIEWS = ['decide', 'replay', 'map', 'edit', 'report'] as const;
+export const VIEWS = ['decide', 'replay', 'map', 'edit', 'report', 'live'] as const;
 export type View = (typeof VIEWS)[number];
 
 function fragment(): URLSearchParams {

@@ -2,6 +2,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import type { EntryInfo, Overview, RuleSet, Session, Version } from '../api/types';
 import { api, isAborted, type RequestError } from '../client';
+import { type View, VIEWS } from './place';
 import { targets } from '../ui/handlers';
 import { begin as beginIn, language } from './prefs';
 
@@ -18,6 +19,11 @@ export const overview = signal<Overview | null>(null);
 
 export const ruleSet = computed<RuleSet | undefined>(() =>
   session.value?.rules.find((set) => set.id === rules.value),
+);
+
+/** The views of the page. Only the studio of a service has live traffic. */
+export const views = computed<View[]>(() =>
+  VIEWS.filter((view) => view !== 'live' || session.value?.live === true),
 );
 
 /** The version that decisions, the map and replays use. */

@@ -5,7 +5,7 @@
 use super::Language;
 use crate::codec::{Codec, DecodeError, Reader, Writer, impl_codec};
 use crate::message;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
@@ -367,6 +367,13 @@ impl PartialEq<&str> for Message {
 impl Serialize for Message {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self)
+    }
+}
+
+/// Reads a sentence that is already in the reader's language.
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
+        String::deserialize(deserializer).map(Message::verbatim)
     }
 }
 

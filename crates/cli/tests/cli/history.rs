@@ -70,3 +70,64 @@ fn tests_give_a_past() {
     assert!(ran.out.contains("a secret was read"), "{}", ran.out);
     Folder::with(RULES).rulec(&["fmt", "--check", "a.rules"]).expect(0);
 }
+
+const JUDGED: &str = r#"input { user: string, now: datetime, tool?: string }
+history by user keep 1h
+payload action {
+  name: string
+  require "action.rate" at name: (count p in history within 1m: p.tool == name) < 2 else "too many calls"
+}
+"#;
+
+#[test]
+fn payloads_are_judged_with_the_earlier_lines() {
+    let folder = Folder::with(JUDGED);
+    let line = |user: &str, second: u32, more: serde_json::Value| {
+        let mut line = json!({"user": user, "now": format!("2026-01-31T12:00:{second:02}Z"), "tool": "x"});
+        line.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        format!("{line}\n")
+    };
+    let payload = json!({"payload": {"name": "x"}});
+    let lines = [
+        line("ann", 0, payload.clone()),
+        line("ann", 1, json!({"observe": true})),
+        line("ann", 2, payload.clone()),
+        line("bob", 3, payload.clone()),
+        line("ann", 4, json!({})),
+        line("ann", 5, json!({"payload": {"name": "x"}, "now": 7})),
+    ];
+    let outcomes = |args: &[&str], lines: &str, status: i32| {
+        let ran = folder.fed(args, lines).expect(status);
+        let outcome = |line: &serde_json::Value| match (&line["outcome"], &line["observed"]) {
+            (outcome, _) if outcome.is_string() => outcome.clone(),
+            (_, observed) if observed.is_boolean() => json!("observed"),
+            _ => line["error"]["message"].clone(),
+        };
+        ran.json().iter().map(outcome).collect::<Vec<_>>()
+    };
+    let args = ["run", "a.rules", "--decision", "action", "--history"];
+    let found = outcomes(&args, &lines.concat(), 1);
+    assert_eq!(found[..5], ["accept", "observed", "reject", "accept", "the line has no object `payload`"]);
+    assert!(found[5].as_str().is_some_and(|error| error.contains("now")), "{found:?}");
+    let rejected = folder.fed(&args, lines[..3].concat()).expect(0);
+    assert!(rejected.out.contains("action.rate"), "{}", rejected.out);
+    let csv = ["run", "a.rules", "--decision", "action", "--history", "--output", "a.csv"];
+    assert!(folder.fed(&csv, "").expect(2).err.contains("--history"));
+}
+
+#[cfg(feature = "history")]
+#[test]
+fn a_folder_keeps_the_messages_of_judged_payloads() {
+    let folder = Folder::with(JUDGED);
+    let line = |second: u32| {
+        let now = format!("2026-01-31T12:00:{second:02}Z");
+        json!({"user": "ann", "now": now, "tool": "x", "payload": {"name": "x"}}).to_string()
+    };
+    let run = ["run", "a.rules", "--decision", "action", "--history", "past"];
+    for second in 0..2 {
+        assert!(folder.fed(&run, line(second)).expect(0).out.contains("\"accept\""));
+    }
+    let why = ["why", "a.rules", "--decision", "action", "--history", "past", "--input", &line(2)];
+    assert!(folder.rulec(&why).expect(0).out.contains("too many calls"));
+    assert!(folder.fed(&run, line(2)).expect(0).out.contains("\"reject\""));
+}

@@ -40,6 +40,15 @@ fn a_folder_keeps_the_messages_for_the_next_run() {
     };
     let busy = explained("past", &call("search", "ann", 4)).expect(0);
     assert!(busy.out.contains("`busy` is chosen"), "{}", busy.out);
+    let message = call("search", "ann", 4);
+    for options in [&["--full"][..], &["--format", "json"]] {
+        let args = ["why", "a.rules", "--input", &message, "--history", "past"];
+        let shown = folder.rulec(&[&args, options].concat()).expect(0).out;
+        assert!(
+            shown.contains("2026-01-31T12:00:02Z") && !shown.contains("\"#\"") && !shown.contains("#:"),
+            "{shown}"
+        );
+    }
     let idle = explained("past", &call("search", "eve", 4)).expect(0);
     assert!(idle.out.contains("`default` is chosen"), "{}", idle.out);
     let keyless = explained("past", "{\"tool\": \"search\"}").expect(0);

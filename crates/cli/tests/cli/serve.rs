@@ -1,4 +1,5 @@
-//! Tests of `rulec run --server`, which lets a `rulec serve` process decide the messages.
+//! Tests of `rulec serve`, and of the verbs with `--server`, which let a `rulec serve` process
+//! answer.
 
 use super::{Folder, OWN_SETTINGS, SMALL};
 use std::io::{BufRead, BufReader};
@@ -22,12 +23,17 @@ struct Service {
 
 impl Service {
     fn start(folder: &Folder) -> Service {
+        Service::start_with(folder, &["a.rules"])
+    }
+
+    /// Starts a service with further arguments.
+    fn start_with(folder: &Folder, args: &[&str]) -> Service {
         let program = assert_cmd::cargo::cargo_bin!("rulec");
         let mut command = Command::new(program);
         for name in OWN_SETTINGS {
             command.env_remove(name);
         }
-        let command = command.args(["serve", "a.rules", "--listen", "127.0.0.1:0"]);
+        let command = command.args(["serve", "--listen", "127.0.0.1:0"]).args(args);
         let command = command.current_dir(folder.dir.path()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
         let mut url = String::new();
@@ -72,4 +78,131 @@ fn a_service_that_does_not_answer_is_named() {
     assert!(gone.err.contains("--server"), "{}", gone.err);
     let both = folder.fed(&["run", "a", "--server", &url, "--log", "l"], MESSAGES).expect(2);
     assert!(both.err.contains("--log"), "{}", both.err);
+}
+
+#[test]
+fn rules_that_cannot_be_read_are_wrong_usage() {
+    let folder = Folder::with(SMALL).file("broken.rules", "route a when -> b");
+    for (file, status) in [("nosuch.rules", 2), ("broken.rules", 1)] {
+        for verb in ["serve", "why"] {
+            let args = [&[verb, file][..], if verb == "why" { &["x"] } else { &[] }].concat();
+            let refused = folder.rulec(&args).expect(status);
+            assert!(refused.err.contains(file), "{}", refused.err);
+        }
+    }
+}
+
+const HISTORY: &str = "input { text?: string, tool?: string, user?: string, card?: string @private, n?: decimal, now?: datetime }
+history keep 1h
+route again when any p in history: p.tool == tool and p.card == card -> slow_down
+route exact when n == decimal(\"0.10000000000000000000001\") -> exact
+table other { route big when n > 3 -> big  default -> small }
+flow paid keyword exact [\"paid\"] -> \"paid\"
+flow asked intent [\"where is my parcel\", \"track my order\"] -> \"asked\"
+choice mood ask \"How is the user?\" { default branch calm \"calm\"  branch angry \"angry\" }
+default -> run
+test \"right\" { given tool = \"x\" expect default }
+test \"wrong\" { given tool = \"x\" expect again }
+";
+
+#[test]
+fn a_service_explains_as_the_program_does() {
+    let folder = Folder::with(HISTORY);
+    let service = Service::start(&folder);
+    for message in [
+        &["--input", "{\"tool\": \"x\", \"card\": \"4711\", \"n\": 5}"][..],
+        &["--input", "{\"n\": 0.10000000000000000000001, \"tool\": \"\u{1b}[31m\"}"],
+        &["--input", "{\"tool\": 5}"],
+        &["where is my parcel", "--entry", "flows"],
+        &["paid", "--entry", "flows"],
+        &["hello", "--ctx", "{\"a\": 1.0}", "--entry", "other"],
+        &["--text", "hello", "--entry", "mood"],
+        &["--input", "{\"n\": 4, \"n\": 5}"],
+        &["--input", "[1]"],
+    ] {
+        for options in [&[][..], &["--full"], &["--format", "json"]] {
+            let here = folder.rulec(&[&["why", "a.rules"], message, options].concat());
+            let server = ["--server", &service.url];
+            let there = folder.rulec(&[&["why", "a.rules"], message, options, &server].concat());
+            assert_eq!((there.status, &there.out), (here.status, &here.out), "{message:?}: {}", there.err);
+        }
+    }
+    let args = ["why", "a", "--input", "{\"n\": 4, \"n\": 5}", "--server", &service.url];
+    let refused = folder.rulec(&args).expect(1);
+    assert!(refused.err.contains("E0604") && refused.err.contains("`--input`"), "{}", refused.err);
+}
+
+#[test]
+fn a_service_runs_tests_as_the_program_does() {
+    let folder = Folder::new().file("rules/a.rules", HISTORY).file("b.rules", "default -> b\n");
+    let service = Service::start_with(&folder, &["rules/a.rules", "b.rules"]);
+    for options in [
+        &[][..],
+        &["--filter", "RIGHT"],
+        &["--filter", "none"],
+        &["--format", "json"],
+        &["--format", "junit"],
+    ] {
+        let here = folder.rulec(&[&["test", "rules/a.rules"], options].concat());
+        let there = folder.rulec(&[&["test", "rules/a.rules", "--server", &service.url], options].concat());
+        assert_eq!((there.status, &there.out), (here.status, &here.out), "{options:?}: {}", there.err);
+    }
+    let all = folder.rulec(&["test", "--server", &service.url]).expect(1);
+    assert!(all.out.contains("1 passed, 1 failed") && all.out.contains("a.rules:"), "{}", all.out);
+    let none = folder.rulec(&["test", "b", "--server", &service.url, "--fail-without-tests"]).expect(1);
+    assert!(none.err.contains("there is no `test` block"), "{}", none.err);
+}
+
+/// The SHA-256 hash of `secret`, and a token with each scope alone.
+const SECRET: &str = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b";
+
+#[test]
+fn a_service_that_refuses_says_why() {
+    let folder = Folder::with(SMALL).file("tokens", format!("shop decide {SECRET}\n"));
+    let service = Service::start_with(&folder, &["a.rules", "--tokens", "tokens"]);
+    let asked = |verb: &[&str], token: Option<&str>| {
+        let mut command = super::program(folder.dir.path());
+        command.args(verb).args(["--server", &service.url]);
+        if let Some(token) = token {
+            command.env("RULEC_TOKEN", token);
+        }
+        super::Ran::new(command.output().expect("the program starts")).expect(2).err
+    };
+    for verb in [&["why", "a", "hello"][..], &["test", "a"], &["test"]] {
+        let without = asked(verb, None);
+        assert!(without.contains("wants a token") && without.contains("RULEC_TOKEN"), "{without}");
+        let unknown = asked(verb, Some("other"));
+        assert!(unknown.contains("wants a token") && unknown.contains("not known"), "{unknown}");
+        let narrow = asked(verb, Some("secret"));
+        assert!(narrow.contains("the token `shop` has not the scope `explain`"), "{narrow}");
+    }
+}
+
+#[test]
+fn a_service_with_other_rules_is_named() {
+    let folder = Folder::with(SMALL);
+    let service = Service::start(&folder);
+    let asked = |args: &[&str], status: i32| folder.rulec(args).expect(status).err;
+    for verb in [&["why", "a", "hello"][..], &["test", "a"]] {
+        let with = |more: &[&'static str]| [verb, &["--server", &service.url], more].concat();
+        assert!(folder.rulec(&with(&["--generation", "1"])).status.is_some_and(|status| status < 2));
+        let old = asked(&with(&["--generation", "7"]), 2);
+        assert!(old.contains("generation 1, not 7") && old.contains("--generation"), "{old}");
+        let mut unknown = with(&[]);
+        unknown[1] = "b";
+        let unknown = asked(&unknown, 2);
+        assert!(unknown.contains("there are no rules `b`"), "{unknown}");
+    }
+    let entry = asked(&["why", "a", "hello", "--entry", "none", "--server", &service.url], 2);
+    assert!(entry.contains("none"), "{entry}");
+    let both = asked(&["why", "a", "hello", "--show-private", "--server", &service.url], 2);
+    assert!(both.contains("--show-private"), "{both}");
+    let other = asked(&["why", "a", "hello", "--server", &format!("{}/none", service.url)], 2);
+    assert!(other.contains("older") || other.contains("no service of rulec"), "{other}");
+    let url = service.url.clone();
+    drop(service);
+    let gone = asked(&["why", "a", "hello", "--server", &url], 2);
+    assert!(gone.contains("no service answers at") && gone.contains("rulec serve"), "{gone}");
+    let wrong = asked(&["test", "a", "--server", "nowhere"], 2);
+    assert!(wrong.contains("--server"), "{wrong}");
 }

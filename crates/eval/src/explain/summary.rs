@@ -139,6 +139,33 @@ struct MissedRoute<'a> {
     is_near_miss: bool,
 }
 
+/// A route that was tried and not chosen, although a part of its condition was true, or the
+/// condition was unknown.
+#[derive(Clone, Debug)]
+pub struct NearMiss<'a> {
+    /// The trace of the route.
+    pub route: &'a RouteTrace,
+    /// The conditions that were false or unknown.
+    pub failed: Vec<&'a TraceNode>,
+}
+
+impl NearMiss<'_> {
+    /// Returns a phrase for each condition that failed, with the values that it read.
+    pub fn describe(&self, language: Language) -> Vec<Message> {
+        self.failed.iter().map(|node| failed_condition_message(node, language)).collect()
+    }
+}
+
+/// Returns the near misses of a decision, those with the fewest failed conditions first.
+pub(super) fn near_misses(explanation: &Explanation) -> Vec<NearMiss<'_>> {
+    let mut missed = Vec::new();
+    collect_missed_routes(&explanation.trace, &mut missed);
+    missed.retain(|miss| miss.is_near_miss);
+    missed.sort_by_key(|miss| miss.failed_conditions.len());
+    let near = missed.into_iter();
+    near.map(|miss| NearMiss { route: miss.route, failed: miss.failed_conditions }).collect()
+}
+
 /// Collects the routes that were tried but whose condition was not true. Includes the routes of
 /// tables that a `goto` reached.
 fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<MissedRoute<'a>>) {

@@ -8,13 +8,13 @@ use super::quote::Location;
 use rulec_base::diag::{Language, Message};
 use rulec_lang::value::Tri;
 use rulec_sema::hir::TableKind;
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
 /// The result of a step of the decision, such as the evaluation of a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
@@ -39,7 +39,7 @@ impl From<Tri> for Mark {
 }
 
 /// Trace of the search through one table of routes.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TableTrace {
     /// The name of the table.
@@ -72,24 +72,39 @@ fn is_table_of_routes(kind: &TableKind) -> bool {
     *kind == TableKind::Routes
 }
 
-/// Writes the kind of a table as its name.
+/// Writes and reads the kind of a table as its name.
 mod kind_name {
     use super::TableKind;
-    use serde::Serializer;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    const NAMES: [(TableKind, &str); 5] = [
+        (TableKind::Routes, "routes"),
+        (TableKind::Choice, "choice"),
+        (TableKind::Flows, "flows"),
+        (TableKind::Router, "router"),
+        (TableKind::Requirements, "payload"),
+    ];
 
     pub(super) fn serialize<S: Serializer>(kind: &TableKind, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(match kind {
-            TableKind::Routes => "routes",
-            TableKind::Choice => "choice",
-            TableKind::Flows => "flows",
-            TableKind::Router => "router",
-            TableKind::Requirements => "payload",
-        })
+        let name = NAMES.iter().find(|(known, _)| known == kind).map_or("", |(_, name)| name);
+        serializer.serialize_str(name)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TableKind, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let kind = NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind);
+        kind.ok_or_else(|| D::Error::custom(format!("`{name}` is no kind of table")))
     }
 }
 
+/// Reads a value that is present. Null is a value, unlike an absent field.
+fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
 /// Trace of a route that was tried.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouteTrace {
     /// The name of the route.
@@ -120,7 +135,7 @@ pub struct RouteTrace {
 }
 
 /// Trace of a table's default.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
     /// `true` if the default was reached, otherwise `skipped`.
@@ -134,7 +149,7 @@ pub struct DefaultTrace {
 }
 
 /// The form of a condition, such as `and`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
@@ -167,7 +182,7 @@ pub enum NodeKind {
 }
 
 /// The reason why the node of a condition shows no details.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
@@ -180,7 +195,7 @@ pub enum Note {
 }
 
 /// Trace of a condition, or of a part of a condition. The parts are the children of the node.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
     /// The form of the node's condition.
@@ -223,13 +238,13 @@ pub struct TraceNode {
 }
 
 /// A value that a predicate tested.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Operand {
     /// The name of the value: the path of a field, or the source text of an expression.
     pub text: String,
     /// The value, truncated if it is long; `None` if missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read_value", skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional, type = "JsonValue"))]
     pub value: Option<Json>,
     /// Whether the value is missing, or counts as missing because its kind is wrong or it exceeds a
@@ -250,7 +265,7 @@ pub struct Operand {
 }
 
 /// The elements that a quantifier or `count` evaluated.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Elements {
     /// The first evaluated elements (at most twenty, or five in a nested quantifier), and the
@@ -302,7 +317,7 @@ impl Elements {
 }
 
 /// Trace of the condition of a quantifier or `count` for one element.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct ElementTrace {
     /// Index of the element in the list, from 0.
@@ -325,7 +340,7 @@ pub struct SkippedCondition {
 }
 
 /// A host function that failed; its result counts as missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HostFailed {
     /// The function's name in the rules.

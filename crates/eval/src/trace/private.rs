@@ -3,6 +3,7 @@
 
 use super::Operand;
 use rulec_base::text::truncate_chars;
+use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
 pub use rulec_lang::privacy::MASK;
 use rulec_lang::privacy::Privacy;
 use rulec_lang::ty::{Kind, Ty};
@@ -154,9 +155,17 @@ pub fn mask_args(program: &Program, outcome: &Outcome, arg_values: &Map<String, 
 fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     let length = match value {
         Value::Str(text) => Some(text.chars().count()).filter(|&length| length > MAX_TEXT_CHARS),
-        other => other.list_len().or(other.dict_len()).filter(|&length| length > MAX_ITEMS),
+        other => {
+            let shown = other.dict_len().map(|length| length - usize::from(is_recorded(other)));
+            other.list_len().or(shown).filter(|&length| length > MAX_ITEMS)
+        }
     };
     (truncate_value(value, MAX_DEPTH), length)
+}
+
+/// True for a message of a history: a dict with its position and its time.
+fn is_recorded(value: Value<'_>) -> bool {
+    matches!((value.field(POSITION_FIELD), value.field(AT_FIELD)), (Value::Int(_), Value::Str(_)))
 }
 
 fn truncate_value(value: Value<'_>, depth: usize) -> Json {
@@ -171,6 +180,7 @@ fn truncate_value(value: Value<'_>, depth: usize) -> Json {
             ),
             (None, Some(entries)) => Json::Object(
                 entries
+                    .filter(|(key, _)| *key != POSITION_FIELD || !is_recorded(other))
                     .take(MAX_ITEMS)
                     .map(|(key, value)| {
                         (truncate_chars(key, MAX_TEXT_CHARS), truncate_value(value, depth - 1))

@@ -3,13 +3,13 @@
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
 use rulec_syntax::lex::{self, TokenKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 #[cfg(test)]
 use ts_rs::TS;
 
 /// A position in a rules file, as shown to users.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Location {
     /// The name of the file.

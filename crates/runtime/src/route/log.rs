@@ -3,6 +3,7 @@
 //! thread. Lines that cannot be queued or written are dropped and counted. When a series of dropped
 //! lines begins, a warning is logged.
 
+mod credentials;
 mod line;
 mod writer;
 
@@ -47,9 +48,13 @@ const DROP_GRACE_PERIOD: Duration = Duration::from_secs(1);
 /// that `WatchedRules` chose. Empty lists are omitted, and also the fields that the log's settings
 /// exclude.
 ///
+/// `history_gap` is `no_key` or `dropped`, if the history may have lacked messages that the rules
+/// read.
+///
 /// Values of `@private` fields are masked in arguments, message and explanation. If a message
 /// contains such values, error texts are masked too, because a handler may have quoted them.
-/// Without an `input` block no value is private.
+/// Without an `input` block no value is private, except credentials: the headers `authorization`,
+/// `cookie`, `proxy-authorization`, `set-cookie` and `x-api-key` in a field `headers`.
 ///
 /// Call [`DecisionLog::close`] before the program ends. Otherwise dropping the last handle waits at
 /// most one second for queued lines.

@@ -4,6 +4,8 @@ use super::admitted::Admitted;
 use crate::auth::{Grant, Scope, Tokens};
 use crate::events::Events;
 use crate::metrics::LimitName;
+#[cfg(feature = "remote")]
+use crate::otlp::{DecisionInfo, Otlp};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::service::{DecideRequest, Decided, Service, read_request};
@@ -16,6 +18,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use rulec::Language;
 use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore};
 
@@ -32,6 +35,12 @@ pub(crate) struct App {
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
     reload: Notify,
+    /// The export to a collector; `None` if nothing is exported.
+    #[cfg(feature = "remote")]
+    otlp: Option<Otlp>,
+    /// The studio; `None` if the service shows none.
+    #[cfg(feature = "studio")]
+    studio: Option<super::logins::Door>,
 }
 
 impl App {
@@ -43,7 +52,39 @@ impl App {
             service,
             events,
             reload: Notify::new(),
+            #[cfg(feature = "remote")]
+            otlp: None,
+            #[cfg(feature = "studio")]
+            studio: None,
         }
+    }
+
+    /// Adds the export to a collector.
+    #[cfg(feature = "remote")]
+    pub fn with_otlp(self, otlp: Option<Otlp>) -> App {
+        App { otlp, ..self }
+    }
+
+    #[cfg(feature = "remote")]
+    pub fn otlp(&self) -> Option<&Otlp> {
+        self.otlp.as_ref()
+    }
+
+    /// Adds the studio.
+    #[cfg(feature = "studio")]
+    pub fn with_studio(self, door: Option<super::logins::Door>) -> App {
+        App { studio: door, ..self }
+    }
+
+    #[cfg(feature = "studio")]
+    pub fn studio(&self) -> Option<&super::logins::Door> {
+        self.studio.as_ref()
+    }
+
+    /// Returns the permissions of the token with this hash.
+    #[cfg(feature = "studio")]
+    pub fn grant_of_hash(&self, hash: &str) -> Option<Grant> {
+        self.tokens.load().as_ref().and_then(|tokens| tokens.grant_of_hash(hash).cloned())
     }
 
     pub fn service(&self) -> &Service {
@@ -184,6 +225,13 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
+/// Returns the language that a request asks for; English if it asks for none of ours.
+pub(crate) fn language(headers: &HeaderMap) -> Language {
+    let value = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let first = value.and_then(|value| value.split([',', ';']).next());
+    first.and_then(|name| Language::of_locale(name.trim())).unwrap_or_default()
+}
+
 /// Returns a response with the status 200 and this JSON text as its body.
 pub(crate) fn json_response(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
@@ -209,6 +257,8 @@ impl IntoResponse for Decided {
     fn into_response(self) -> Response {
         let mut response = json_response(self.body);
         response.headers_mut().insert(GENERATION_HEADER, self.decision.generation().into());
+        #[cfg(feature = "remote")]
+        response.extensions_mut().insert(DecisionInfo(Arc::new((self.set, self.decision, self.route))));
         response
     }
 }

@@ -6,8 +6,13 @@ use super::admitted::{Admitted, Permit};
 use super::app::App;
 #[cfg(feature = "grpc")]
 use super::grpc;
+#[cfg(feature = "studio")]
+use super::studio;
+use crate::auth::Grant;
 use crate::limits::Deadline;
 use crate::metrics::LimitName;
+#[cfg(feature = "remote")]
+use crate::otlp::{DecisionInfo, OpenSpan};
 use crate::problem::Problem;
 use crate::trace::TraceId;
 use axum::extract::{MatchedPath, Request, State};
@@ -29,6 +34,11 @@ struct OpenRequest<'a> {
     app: &'a App,
     path: &'a str,
     status: Option<StatusCode>,
+    /// The span of the request; `None` if nothing is exported.
+    #[cfg(feature = "remote")]
+    span: Option<OpenSpan>,
+    #[cfg(feature = "remote")]
+    decided: Option<DecisionInfo>,
 }
 
 impl Drop for OpenRequest<'_> {
@@ -41,22 +51,53 @@ impl Drop for OpenRequest<'_> {
         let metrics = self.app.service().metrics();
         metrics.open_requests().dec();
         metrics.count_request(self.path, status);
+        #[cfg(feature = "remote")]
+        if let Some((otlp, span)) = self.app.otlp().zip(self.span.take()) {
+            otlp.end(span, self.path, status, self.decided.as_ref());
+        }
     }
 }
 
-pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(
+    State(app): State<Arc<App>>,
+    #[cfg_attr(not(feature = "remote"), allow(unused_mut, reason = "only an export changes it"))] mut request: Request,
+    next: Next,
+) -> Response {
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let path = matched.as_ref().map_or("", MatchedPath::as_str).to_owned();
     app.service().metrics().open_requests().inc();
-    let mut open = OpenRequest { app: &app, path: &path, status: None };
+    #[cfg(feature = "remote")]
+    let span = app.otlp().map(|otlp| otlp.begin(&request, &path));
+    #[cfg(feature = "remote")]
+    if let Some(span) = &span {
+        request.extensions_mut().insert(span.trace);
+    }
+    let mut open = OpenRequest {
+        app: &app,
+        path: &path,
+        status: None,
+        #[cfg(feature = "remote")]
+        span,
+        #[cfg(feature = "remote")]
+        decided: None,
+    };
     let response = admit(&app, &path, request, next).await.unwrap_or_else(IntoResponse::into_response);
     let status = status_of(&response);
     open.status = Some(status);
+    #[cfg(feature = "remote")]
+    {
+        open.decided = response.extensions().get::<DecisionInfo>().cloned();
+    }
     if status == StatusCode::GATEWAY_TIMEOUT {
         app.service().metrics().count_limit(LimitName::deadline);
     }
     drop(open);
     response
+}
+
+/// Returns the trace of a request: the caller's, or the one that the export has begun.
+fn trace_of(request: &Request) -> Option<TraceId> {
+    request.extensions().get::<TraceId>().copied().or_else(|| TraceId::read(request.headers()))
 }
 
 /// Returns the status that counts for an answer.
@@ -87,20 +128,38 @@ fn is_open(path: &str) -> bool {
     OPEN_PATHS.contains(&path)
 }
 
-async fn admit(app: &Arc<App>, path: &str, mut request: Request, next: Next) -> Result<Response, Problem> {
+async fn admit(
+    app: &Arc<App>,
+    path: &str,
+    #[cfg_attr(not(feature = "studio"), allow(unused_mut, reason = "only the studio changes it"))]
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
     if is_open(path) {
         return Ok(next.run(request).await);
+    }
+    #[cfg(feature = "studio")]
+    if studio::is_studio(path) {
+        let visitor = studio::admit(app, &request)?;
+        request.extensions_mut().insert(visitor);
+        // The studio has checked the scope, so its requests need no permissions of their own.
+        return run(app, Grant::none(), request, next).await;
     }
     if !is_envoy(path) {
         app.web().check(&request)?;
     }
     let grant = app.grant(request.headers())?;
+    run(app, grant, request, next).await
+}
+
+/// Answers an admitted request within the limits.
+async fn run(app: &Arc<App>, grant: Grant, mut request: Request, next: Next) -> Result<Response, Problem> {
     let Ok(permit) = app.permits().clone().try_acquire_owned() else {
         app.service().metrics().count_limit(LimitName::concurrency);
         return Err(Problem::overloaded("too many requests are being answered; try again soon"));
     };
     let deadline = Deadline::after(app.service().limits().deadline);
-    let (permit, trace) = (Permit::new(permit), TraceId::read(request.headers()));
+    let (permit, trace) = (Permit::new(permit), trace_of(&request));
     request.extensions_mut().insert(Admitted { grant, permit, deadline, trace });
     let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
     answered.map_err(|_| deadline.problem())

@@ -1,7 +1,7 @@
 //! The door of rulec's own protocol: JSON over HTTP.
 
 use super::admitted::Admitted;
-use super::app::{App, Name, json_response, media_type, need_json};
+use super::app::{self, App, Name, json_response, media_type, need_json};
 use super::stream;
 use crate::auth::Scope;
 use crate::openapi::document;
@@ -30,6 +30,8 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/v1/analyze", post(analyze))
         .route("/v1/observe", post(observe))
         .route("/v1/test", post(test))
+        .route("/v1/why", post(why))
+        .route("/v1/traffic", get(traffic))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
@@ -159,6 +161,32 @@ async fn test(
     let body = app.body(body)?;
     let outcomes = app.blocking(&admitted, move |service| service.test(&read_request(&body)?)).await?;
     Ok(json_response(outcomes.to_string()))
+}
+
+/// Explains how the rules in force decide a message.
+async fn why(
+    State(app): Shared,
+    Extension(admitted): Extension<Admitted>,
+    headers: HeaderMap,
+    body: ReadBody,
+) -> Result<Response, Problem> {
+    admitted.grant.need(Scope::Explain)?;
+    need_json(&headers)?;
+    let body = app.body(body)?;
+    let answer = app.blocking(&admitted, move |service| service.why(&read_request(&body)?)).await?;
+    Ok(json_response(answer))
+}
+
+/// Returns the decisions of the last minute, and the latest near misses.
+async fn traffic(
+    State(app): Shared,
+    Extension(admitted): Extension<Admitted>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    admitted.grant.need_one(&[Scope::Explain, Scope::Admin])?;
+    let language = app::language(&headers);
+    let answer = app.blocking(&admitted, move |service| service.traffic(language)).await?;
+    Ok(json_response(answer))
 }
 
 async fn ready(State(app): Shared) -> Response {

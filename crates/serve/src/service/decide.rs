@@ -116,6 +116,12 @@ impl From<Problem> for Unanswered {
     }
 }
 
+impl From<RecordError> for Unanswered {
+    fn from(error: RecordError) -> Unanswered {
+        Unanswered::Problem(error.into())
+    }
+}
+
 impl From<UnknownEntry> for Unanswered {
     fn from(error: UnknownEntry) -> Unanswered {
         Unanswered::Problem(error.into())
@@ -258,7 +264,9 @@ impl Decider<'_> {
                 self.set.metrics().count_invalid();
             }
         })?;
-        self.set.metrics().count_decision(&answered.decision, answered.route.as_deref(), elapsed);
+        let Answered { decision, route, .. } = &answered;
+        self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
+        self.set.metrics().traffic().sample(decision, route.as_deref(), text);
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(Record {
             rules_name: self.set.name().to_owned(),
@@ -295,18 +303,22 @@ impl Decider<'_> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
-        // `decide_and_record` reads the history itself. If this function read it too, both would
-        // share the messages, and recording would have to copy them.
-        let past = match self.record && !self.wants_parts() {
-            true => Past::default(),
-            false => rules.past(store, &message).map_err(|error| Problem::broken(error.to_string()))?,
-        };
         let alone = rules.entry(self.entry)?;
-        let entry = alone.with_history(&past);
-        let decision = match self.record {
-            true => alone.decide_and_record(store, &message).map_err(Problem::from)?,
-            false => entry.decide(&message),
+        // Each way reads the history once, so that all parts of the answer come from the same
+        // messages. Only parts need the messages after the decision. Keeping them costs a copy.
+        let (decided, past) = match (self.record, self.wants_parts()) {
+            (true, false) => (Some(alone.decide_and_record(store, &message)?), Past::default()),
+            (true, true) => {
+                let (decision, past) = alone.decide_record_and_keep(store, &message)?;
+                (Some(decision), past)
+            }
+            (false, _) => {
+                let past = rules.past(store, &message);
+                (None, past.map_err(|error| Problem::broken(error.to_string()))?)
+            }
         };
+        let entry = alone.with_history(&past);
+        let decision = decided.unwrap_or_else(|| entry.decide(&message));
         let decision = decision.with_generation(self.version.generation()?);
         let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;
         let why_not = why_not.map(WhyNot::masked);

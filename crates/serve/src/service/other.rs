@@ -2,6 +2,7 @@
 //! messages, and running tests.
 
 use super::Service;
+use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
 use rulec::payload::{Judge, JudgeError};
@@ -95,6 +96,12 @@ pub(crate) struct ObserveRequest<'m> {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct TestRequest {
     pub rules: Option<String>,
+    /// Whether the outcome of a failed test has the explanation of its decision.
+    pub explain: bool,
+    /// The language of the sentences, such as `en` or `zh`.
+    pub language: Option<String>,
+    /// The generation that the rules in force must have.
+    pub generation: Option<u64>,
 }
 
 /// Parses a JSON value of a request with the library's parser, which refuses objects with repeated
@@ -237,23 +244,34 @@ impl Service {
     /// `@private` fields are masked.
     ///
     /// # Errors
-    /// If no rule set has this name.
+    /// If no rule set has this name, or the rules have another generation.
     pub(crate) fn test(&self, request: &TestRequest) -> Result<Json, Problem> {
+        let language = read_language(request.language.as_deref())?;
         let version = self.set(request.rules.as_deref())?.active();
+        let generation = check_generation(&version, request.generation)?;
         let rules = version.rules()?;
         let outcomes = run_tests(rules);
         let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
-        let tests = outcomes.iter().map(|outcome| {
-            json!({
+        let tests = outcomes.into_iter().map(|outcome| {
+            let position = rules.sources().position(outcome.span);
+            let mut test = json!({
                 "name": outcome.name,
-                "line": rules.sources().position(outcome.span).line,
+                "file": rules.sources().get(outcome.span.file).map(|file| file.name.as_str()),
+                "line": position.line,
+                "column": position.column,
                 "passed": outcome.passed,
                 "expected": outcome.expected,
-                "actual": outcome.actual.as_str(),
-            })
+                "actual": &*outcome.actual.localized(language),
+            });
+            if let Some(mut explanation) = outcome.explanation.filter(|_| request.explain) {
+                explanation.trace.localize(language);
+                test["explanation"] = json!(explanation);
+            }
+            test
         });
         let tests: Vec<Json> = tests.collect();
-        Ok(json!({ "passed": tests.len() - failed, "failed": failed, "tests": tests }))
+        let passed = tests.len() - failed;
+        Ok(json!({ "generation": generation, "passed": passed, "failed": failed, "tests": tests }))
     }
 }
 

@@ -28,7 +28,7 @@ fn body(path: &str, random: &mut Random) -> Json {
         "/v1/batch" => json!({ "messages": [message, 5, {}], "explain": random.chance(50) }),
         "/v1/judge/{kind}" => json!({ "payload": { "item": "x", "count": random.below(20) } }),
         "/v1/workflows/{name}" => json!({ "input": message, "step_limit": random.below(3) }),
-        "/v1/flows" | "/v1/analyze" | "/v1/observe" => json!({ "message": message }),
+        "/v1/flows" | "/v1/analyze" | "/v1/observe" | "/v1/why" => json!({ "message": message }),
         "/v1/data" | "/v1/data/{path}" => json!({ "input": message }),
         "/v1/rules/{rules}/edits" => {
             json!({ "edits": [{ "insert": format!("route x{} when n == 1 -> chat", random.below(9)) }] })

@@ -11,11 +11,17 @@ mod grpc;
 #[cfg(feature = "grpc")]
 mod grpc_envoy;
 mod log;
+mod log_lines;
+#[cfg(feature = "remote")]
+mod otlp;
 #[cfg(feature = "remote")]
 mod remote;
 mod safety;
+#[cfg(feature = "studio")]
+mod studio;
 mod time;
 mod tls;
+mod traffic;
 
 /// The generator of random programs, which the tests of the engines use too.
 #[allow(dead_code, reason = "the tests of the service use a part of it")]
@@ -105,6 +111,10 @@ fn options(path: PathBuf, events: EventSink) -> Options {
         origins: Vec::new(),
         hosts: Vec::new(),
         open: false,
+        #[cfg(feature = "studio")]
+        studio: false,
+        #[cfg(feature = "remote")]
+        otlp: None,
         log: None,
         events,
     }

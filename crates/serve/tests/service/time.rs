@@ -27,7 +27,7 @@ impl Running {
     }
 
     /// Waits until a count has at least this value.
-    async fn wait_for_metric(&self, name: &str, least: f64) {
+    pub(super) async fn wait_for_metric(&self, name: &str, least: f64) {
         while self.metric(name).await < least {
             tokio::task::yield_now().await;
         }

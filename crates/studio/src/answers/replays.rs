@@ -7,7 +7,7 @@ use crate::api::{
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::{ApiRoute, post_handler, run_blocking};
 use crate::replay::{Replay, ReplayDecider};
-use crate::state::Studio;
+use crate::state::{Studio, no_files};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{DefaultBodyLimit, Path, Query, State};
@@ -84,6 +84,9 @@ async fn upload(
     Query(query): Query<UploadQuery>,
     body: Body,
 ) -> Answer<Json<Source>> {
+    if studio.is_live {
+        return Err(no_files());
+    }
     let storage_error =
         |error: std::io::Error| RequestError::broken(message!("the file cannot be stored: {error}"));
     let file = tempfile::NamedTempFile::new_in(studio.uploads.path()).map_err(storage_error)?;

@@ -11,6 +11,8 @@ use ts_rs::TS;
 pub struct Session {
     /// Version of the `rulec` program.
     pub version: String,
+    /// Whether a service shows the page, with the rules in force and the live traffic.
+    pub live: bool,
     /// Whether the page shows the values of `@private` fields.
     pub show_private: bool,
     /// Language given on the command line, `en` or `zh`; null if none was given. The page may

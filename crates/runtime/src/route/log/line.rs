@@ -3,8 +3,10 @@
 
 use super::super::difference::Difference;
 use super::super::outcome::{Attempt, HandlerOutcome, Outcome};
+use super::credentials::Credentials;
 use rulec::Explanation;
 use rulec::InputViolation;
+use rulec::history::HistoryGap;
 use rulec::{Decision, LiveRules};
 use rulec_eval::trace::MASK;
 use rulec_lang::value::format_datetime;
@@ -59,6 +61,9 @@ struct LogLine<'a> {
     breaches: &'a [InputViolation],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
+    /// Why the history may have lacked messages that the rules read: `no_key` or `dropped`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_gap: Option<&'static str>,
     elapsed_us: u64,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     requires: &'a [String],
@@ -77,11 +82,19 @@ struct LogLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<Explanation>,
+    explanation: Option<LoggedExplanation>,
     #[serde(skip_serializing_if = "Option::is_none")]
     unexplained: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<Json>,
+}
+
+/// An explanation, or its JSON after credentials were masked in it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum LoggedExplanation {
+    Whole(Box<Explanation>),
+    Masked(Json),
 }
 
 impl QueuedEntry {
@@ -258,7 +271,20 @@ struct LineParts<'a> {
 impl LineParts<'_> {
     fn into_line(self) -> Result<Vec<u8>, serde_json::Error> {
         let LineParts { decision, outcome, .. } = self;
-        let message = decision.masked_message(self.message);
+        let mut message = decision.masked_message(self.message);
+        let credentials = Credentials::mask_in(&mut message);
+        let mut args = decision.masked_args();
+        let mut analysis = self.analysis;
+        let mut explanation = self.explanation.map(|whole| LoggedExplanation::Whole(Box::new(whole)));
+        if !credentials.is_empty() {
+            credentials.mask_copies_in(&mut args);
+            analysis.iter_mut().for_each(|analysis| credentials.mask_copies(analysis));
+            if let Some(whole) = &explanation {
+                let mut json = serde_json::to_value(whole)?;
+                credentials.mask_copies(&mut json);
+                explanation = Some(LoggedExplanation::Masked(json));
+            }
+        }
         let has_private_values = message != *self.message;
         let error = self.error.map(|error| if has_private_values { MASK } else { error });
         let mask_error = |tried: &Attempt| Attempt { error: Some(MASK.to_owned()), ..tried.clone() };
@@ -274,12 +300,13 @@ impl LineParts<'_> {
             route: outcome.route.as_deref(),
             handler: outcome.handler.as_deref(),
             path: &outcome.path,
-            args: decision.masked_args(),
+            args,
             missing_args: &outcome.missing_args,
             breaches: &outcome.breaches,
             // Contains only the names of the functions, because the failure messages may contain
             // private data.
             host_failures: decision.failures().iter().map(|failure| &*failure.function).collect(),
+            history_gap: decision.history_gap().map(HistoryGap::as_str),
             elapsed_us: outcome.elapsed_us(),
             requires: &outcome.requires,
             fallback: outcome.fallback.as_deref(),
@@ -290,9 +317,9 @@ impl LineParts<'_> {
             error,
             shadow: self.shadow,
             message: self.has_message.then_some(message),
-            explanation: self.explanation,
+            explanation,
             unexplained: self.unexplained,
-            analysis: self.analysis,
+            analysis,
         };
         let mut bytes = serde_json::to_vec(&line)?;
         bytes.push(b'\n');

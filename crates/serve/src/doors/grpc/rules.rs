@@ -125,7 +125,8 @@ impl pb::rules_server::Rules for Rules {
         request: Request<pb::RunTestsRequest>,
     ) -> Result<Response<pb::RunTestsResponse>, Status> {
         let work = |service: &Service, request: pb::RunTestsRequest, _: &Admitted| {
-            let tested = service.test(&TestRequest { rules: given(&request.rules) })?;
+            let tested =
+                service.test(&TestRequest { rules: given(&request.rules), ..TestRequest::default() })?;
             Ok(tested.to_string().into_bytes())
         };
         let results = self.ask(request, Scope::Explain, work).await?;

@@ -147,6 +147,11 @@ impl RunHistory {
         true
     }
 
+    /// Records a message whose payload was judged. A judgement is no decision.
+    pub fn observe_judged(&self, rules: &Rules, message: &Json) {
+        self.count(rules.observe(self.store(), message));
+    }
+
     /// Records a message with its decision.
     pub fn record(&self, rules: &Rules, message: &Json, decision: &Decision) {
         self.count(rules.record(self.store(), message, decision));

@@ -1,0 +1,253 @@
+//! The client of a running service (`rulec serve`), for the verbs that ask it in place of a file.
+
+use super::CliError;
+use rulec_base::message;
+#[cfg(any(feature = "http", test))]
+use std::{borrow::Cow, path::Path};
+
+/// Options that name a service.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ServerArgs {
+    /// Ask a service (`rulec serve`) at this address, such as http://127.0.0.1:8181; rules are then
+    /// named as in the service, and no file is read
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+    /// The environment variable with the token for the service [default: RULEC_TOKEN]
+    #[arg(long, value_name = "NAME", requires = "server")]
+    pub server_token: Option<String>,
+}
+
+/// Selects the rules of a service that an answer must come from.
+#[derive(Clone, Debug, clap::Args)]
+pub struct GenerationArgs {
+    /// Fail unless the rules in force at the service have this generation
+    #[arg(long, value_name = "N", requires = "server")]
+    pub generation: Option<u64>,
+}
+
+/// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
+/// `.rules` or `.rulec`. Another ending belongs to the name.
+#[cfg(any(feature = "http", test))]
+pub fn rules_name(rules: &Path) -> Cow<'_, str> {
+    let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
+    let name = if is_file { rules.file_stem() } else { rules.file_name() };
+    name.unwrap_or(rules.as_os_str()).to_string_lossy()
+}
+
+#[cfg(not(feature = "http"))]
+impl ServerArgs {
+    /// Returns the error for `--server` in a program without HTTP calls.
+    pub fn reject(&self) -> Result<(), CliError> {
+        match &self.server {
+            None => Ok(()),
+            Some(_) => {
+                Err(CliError::usage(message!("`--server` has no effect: {}", crate::model::without_http())))
+            }
+        }
+    }
+}
+
+#[cfg(feature = "http")]
+pub use with::{Server, language_name};
+
+#[cfg(feature = "http")]
+mod with {
+    use super::{CliError, ServerArgs, message};
+    use crate::language::language;
+    use rulec::Message;
+    use rulec_http::{AllowedHosts, Body, HttpClient, HttpError, HttpFailure, Limits, Request, Secret};
+    use serde::Deserialize;
+    use serde_json::Value as Json;
+    use tokio::runtime::Runtime;
+
+    /// The environment variable with the token, if `--server-token` names no other variable.
+    const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
+    /// Maximum number of bytes of an answer. An explanation can be much longer than its message.
+    const MAX_ANSWER_BYTES: usize = 64 << 20;
+
+    /// The service at an address, and the tokio runtime that runs the calls to it.
+    pub struct Server {
+        client: HttpClient,
+        url: String,
+        token: Option<Secret>,
+        runtime: Runtime,
+    }
+
+    /// The reason why a service gave no answer.
+    pub struct Failure {
+        /// The error as a sentence with a remedy.
+        pub message: Message,
+        /// The detail and the code of an error in the message that the request contains.
+        pub refused_message: Option<(String, String)>,
+    }
+
+    impl Failure {
+        fn new(message: Message) -> Failure {
+            Failure { message, refused_message: None }
+        }
+
+        /// Returns this failure as an error of the option `--server`.
+        pub fn into_error(self) -> CliError {
+            CliError::usage(message!("`--server`: {error}", error = self.message))
+        }
+    }
+
+    /// An error of the service, `application/problem+json`.
+    #[derive(Deserialize)]
+    struct Problem {
+        #[serde(rename = "type")]
+        kind: String,
+        detail: String,
+        #[serde(default)]
+        code: Option<String>,
+    }
+
+    impl Server {
+        /// Opens the service that `--server` names. `None` without the option.
+        ///
+        /// # Errors
+        /// If the address is no URL, or `--server-token` names no variable.
+        pub fn open(args: &ServerArgs) -> Result<Option<Server>, CliError> {
+            let Some(address) = args.server.as_deref() else { return Ok(None) };
+            let to_error = |error: Message| CliError::usage(message!("`--server`: {error}"));
+            let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
+            let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
+            let client = client.map_err(|error| to_error(error.to_message()))?;
+            let variable = args.server_token.as_deref();
+            let token = match (std::env::var(variable.unwrap_or(TOKEN_VARIABLE)), variable) {
+                (Ok(token), _) => Some(Secret::new(token)),
+                (Err(_), None) => None,
+                (Err(_), Some(name)) => {
+                    let why = message!("`--server-token`: there is no variable `{name}`");
+                    return Err(CliError::usage(why));
+                }
+            };
+            // One thread is enough: it keeps the connections open, and the calling threads run the
+            // calls.
+            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+            let runtime = runtime.map_err(CliError::system)?;
+            let url = address.trim_end_matches('/').to_owned();
+            Ok(Some(Server { client, url, token, runtime }))
+        }
+
+        /// Sends lines of messages to a path of the service, and returns its answers as text.
+        pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
+            let url = format!("{}{path}", self.url);
+            let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
+            match self.send(request)? {
+                Body::Text(text) => Ok(text),
+                Body::Json(json) => Ok(json.to_string()),
+            }
+        }
+
+        /// Sends a JSON text to a path of the service. Returns the answer.
+        pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
+            let url = format!("{}{path}", self.url);
+            let answer = self.send(Request::post_bytes(url, "application/json", body.into_bytes()))?;
+            self.read_json(answer)
+        }
+
+        /// Returns the JSON answer to `GET` of a path of the service.
+        pub fn get(&self, path: &str) -> Result<Json, Failure> {
+            let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
+            self.read_json(answer)
+        }
+
+        /// Reads an answer as `T`, a part of what a service of this version sends.
+        pub fn read<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
+            T::deserialize(answer).map_err(|error| {
+                let (url, error) = (&self.url, error.to_string());
+                Failure::new(message!(
+                    "the service at `{url}` has answered something else ({error}); is its version another one?"
+                ))
+                .into_error()
+            })
+        }
+
+        fn read_json(&self, answer: Body) -> Result<Json, Failure> {
+            match answer {
+                Body::Json(json) => Ok(json),
+                Body::Text(_) => Err(Failure::new(message!(
+                    "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
+                    url = self.url
+                ))),
+            }
+        }
+
+        fn send(&self, request: Request) -> Result<Body, Failure> {
+            let mut request = request.repeatable();
+            if let Some(token) = &self.token {
+                request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
+            }
+            let response = self.runtime.block_on(self.client.send(&request));
+            response.map(|response| response.body).map_err(|error| self.describe(&error))
+        }
+
+        /// Converts the error of a call to a failure that names the remedy.
+        fn describe(&self, error: &HttpError) -> Failure {
+            let url = &self.url;
+            let (status, text) = match error.failure() {
+                HttpFailure::Status { status, text } => (*status, text),
+                HttpFailure::Connection { why } => {
+                    return Failure::new(message!(
+                        "no service answers at `{url}` ({why}); start one with `rulec serve RULES`, or correct the address"
+                    ));
+                }
+                _ => return Failure::new(error.to_message()),
+            };
+            let problem = serde_json::from_str::<Problem>(text).ok();
+            let Some(Problem { kind, detail, code }) = problem else {
+                return match status {
+                    404 | 405 => Failure::new(message!(
+                        "at `{url}` is no service of rulec; give the address that `rulec serve` prints"
+                    )),
+                    _ => Failure::new(error.to_message()),
+                };
+            };
+            let message = match (status, kind.rsplit(':').next().unwrap_or_default()) {
+                (401, _) => message!(
+                    "the service at `{url}` wants a token: set the variable `RULEC_TOKEN`, or name another one with \
+                    `--server-token` ({detail})"
+                ),
+                (403, _) => message!("the service at `{url}` refuses this: {detail}"),
+                (404, "not-found") => message!(
+                    "the service at `{url}` is older than this program and cannot do this ({detail}); update the service"
+                ),
+                (412, _) => message!(
+                    "{detail}; leave `--generation` out to ask the rules that are in force, or roll them back"
+                ),
+                (400, "invalid-request") if code.is_none() && detail.starts_with("unknown field") => {
+                    message!(
+                        "the service at `{url}` is older than this program and cannot do this ({detail}); update the service"
+                    )
+                }
+                _ => message!("the service at `{url}` answered {status}: {detail}"),
+            };
+            let refused_message = code.filter(|_| status == 400).map(|code| (detail, code));
+            Failure { message, refused_message }
+        }
+    }
+
+    /// Returns the name of the language in which the service writes its sentences. `None` for the
+    /// default of services.
+    pub fn language_name() -> Option<&'static str> {
+        Some(language()).filter(|language| *language != rulec::Language::default()).map(rulec::Language::code)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_ending_of_a_file_is_removed_from_a_name() {
+        for (rules, name) in [
+            ("support", "support"),
+            ("support.v2", "support.v2"),
+            ("folder/support.rules", "support"),
+            ("a.b.rulec", "a.b"),
+        ] {
+            assert_eq!(rules_name(Path::new(rules)), name);
+        }
+    }
+}

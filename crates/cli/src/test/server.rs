@@ -1,0 +1,106 @@
+//! Implements `rulec test --server`: runs the tests of the rules that are in force at a service.
+
+use super::{Args, Format, ReportedTest, TestTally, write_end, write_outcomes};
+use crate::escape::escape_texts;
+use crate::server::{Server, language_name, rules_name};
+use crate::term::{Out, Term};
+use crate::{CliError, Status};
+use rulec::{Explanation, Message};
+use rulec_base::message;
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+#[derive(Deserialize)]
+struct Overview {
+    rules: Vec<RuleSet>,
+}
+
+#[derive(Deserialize)]
+struct RuleSet {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    tests: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    name: String,
+    file: Option<String>,
+    line: usize,
+    column: usize,
+    passed: bool,
+    expected: String,
+    actual: String,
+    #[serde(default)]
+    explanation: Option<Explanation>,
+}
+
+/// Lets the service run its tests, and prints what it would print for files.
+pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let mut tally = TestTally::default();
+    for (name, shown) in rules(server, args)? {
+        let mut request = json!({ "rules": name, "explain": true });
+        if let Some(language) = language_name() {
+            request["language"] = language.into();
+        }
+        if let Some(generation) = args.generation.generation {
+            request["generation"] = generation.into();
+        }
+        let mut answer = ask(server, &request)?;
+        if args.format == Format::Human {
+            escape_texts(&mut answer);
+        }
+        let answer: Answer = server.read(answer)?;
+        let selected = answer.tests.into_iter().filter(|test| args.selects(&test.name));
+        let outcomes: Vec<ReportedTest> = selected.map(|test| test.reported(&shown)).collect();
+        if !outcomes.is_empty() {
+            write_outcomes(args.format, &shown, &outcomes, term, out)?;
+            tally.add_outcomes(shown, outcomes);
+        }
+    }
+    write_end(args, &tally, term, out)?;
+    let is_without_tests = args.fail_without_tests && tally.passed + tally.failed == 0;
+    Ok(if tally.failed > 0 || is_without_tests { Status::Errors } else { Status::Success })
+}
+
+/// Returns the names of the rules to test, each with the name that the output shows.
+fn rules(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
+    if !args.paths.is_empty() {
+        let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));
+        return Ok(named.collect());
+    }
+    let overview = server.get("/v1/rules").map_err(|failure| failure.into_error())?;
+    let Overview { rules } = server.read(overview)?;
+    if let (Some(generation), true) = (args.generation.generation, rules.len() > 1) {
+        return Err(CliError::usage(message!(
+            "the service has several rules, and `--generation {generation}` is the generation of one: name the rules"
+        )));
+    }
+    Ok(rules.into_iter().map(|RuleSet { name }| (name.clone(), name)).collect())
+}
+
+fn ask(server: &Server, request: &Json) -> Result<Json, CliError> {
+    server.ask("/v1/test", request.to_string()).map_err(|failure| failure.into_error())
+}
+
+impl Test {
+    /// Returns the outcome with its file next to the rules that the user has named.
+    fn reported(self, shown: &str) -> ReportedTest {
+        let folder = Path::new(shown).parent().filter(|folder| *folder != Path::new("."));
+        let file = folder.unwrap_or(Path::new("")).join(self.file.unwrap_or_default());
+        ReportedTest {
+            file: file.display().to_string(),
+            line: self.line,
+            column: self.column,
+            name: self.name,
+            passed: self.passed,
+            expected: self.expected,
+            actual: Message::verbatim(self.actual),
+            explanation: self.explanation,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Implements `rulec why --server`: explains by the rules that are in force at a service.
+
+use super::{Args, MessageArgs, Report, invalid_message_error, print_report};
+use crate::escape::escape_texts;
+use crate::files;
+use crate::server::{Server, language_name, rules_name};
+use crate::term::{Format, Out, Term};
+use crate::{CliError, Status};
+use rulec::history::HistoryGap;
+use rulec::{Explanation, InputViolation};
+use rulec_base::json::{self, DecimalPaths};
+use rulec_base::message;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::path::Path;
+
+/// A request of the service's path `/v1/why`.
+#[derive(Serialize)]
+struct Request<'a> {
+    rules: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry: Option<&'a str>,
+    /// The text of the message, so that decimals keep all their digits.
+    message: Box<RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    explanation: Explanation,
+    #[serde(default)]
+    breaches: Vec<InputViolation>,
+    declares_input: bool,
+    #[serde(default)]
+    question: Option<String>,
+    #[serde(default)]
+    failure: Option<String>,
+    #[serde(default)]
+    history_gap: Option<String>,
+}
+
+/// Explains the decision of the service about the message, and prints what it would print for a
+/// file.
+pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
+    let request = Request {
+        rules: &rules_name(&args.rules.path),
+        entry: args.entry.as_deref(),
+        message: args.message.to_text(term)?,
+        language: language_name(),
+        generation: args.generation.generation,
+    };
+    let body = serde_json::to_string(&request);
+    let body = body.map_err(|error| CliError::error(message!("this cannot be written as JSON: {error}")))?;
+    let mut answer = server.ask("/v1/why", body).map_err(|failure| match &failure.refused_message {
+        Some((detail, code)) => {
+            let what = args.message.name();
+            CliError::error(message!("{what} is not a valid message: {} ({})", detail, code))
+        }
+        None => failure.into_error(),
+    })?;
+    // A terminal obeys control characters, and the service may be a foreign one.
+    if args.format == Format::Human {
+        escape_texts(&mut answer);
+    }
+    let answer: Answer = server.read(answer)?;
+    let gap = [HistoryGap::NoKey, HistoryGap::Dropped]
+        .into_iter()
+        .find(|gap| answer.history_gap.as_deref() == Some(gap.as_str()));
+    let report = Report {
+        explanation: &answer.explanation,
+        breaches: &answer.breaches,
+        declares_input: answer.declares_input,
+        question: answer.question.as_deref(),
+        failure: answer.failure,
+        note: None,
+        gap,
+    };
+    print_report(args, &report, term, out)
+}
+
+impl MessageArgs {
+    /// Returns the message as JSON text, with its numbers as they are written.
+    fn to_text(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
+        let (text, name) = match self.input.as_deref() {
+            Some("-") => {
+                let (bytes, name) = files::read_file(Path::new("-"))?;
+                let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+                let checked = json::parse_object_bytes(bytes);
+                checked.map_err(|error| invalid_message_error(&name, &error))?;
+                (String::from_utf8_lossy(bytes).into_owned(), name)
+            }
+            _ => (self.argument_text(term)?, self.name().to_owned()),
+        };
+        RawValue::from_string(text.trim().to_owned()).map_err(|error| {
+            let error = error.to_string();
+            CliError::error(message!("{name} is not a valid message: {error}"))
+        })
+    }
+
+    fn argument_text(&self, term: &Term) -> Result<String, CliError> {
+        let message = self.read_message(term, DecimalPaths::none(), |error| error)?;
+        Ok(match (&self.input, &self.ctx, message.get("text")) {
+            (Some(input), ..) => input.clone(),
+            (None, None, _) => message.to_string(),
+            (None, Some(ctx), None) => format!("{{\"ctx\":{ctx}}}"),
+            (None, Some(ctx), Some(text)) => format!("{{\"text\":{text},\"ctx\":{ctx}}}"),
+        })
+    }
+
+    fn name(&self) -> &'static str {
+        match self.input.as_deref() {
+            Some("-") => "<stdin>",
+            Some(_) => "`--input`",
+            None => "`--ctx`",
+        }
+    }
+}

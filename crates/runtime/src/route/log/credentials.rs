@@ -1,0 +1,179 @@
+//! Masks the credentials in the headers of a request. A proxy passes on the headers of its clients,
+//! so a message may contain them, and a log must not.
+
+use rulec_eval::trace::MASK;
+use serde_json::{Map, Value as Json};
+
+/// The name of the field that holds headers, in lower case.
+const HEADERS_FIELD: &str = "headers";
+/// The names of headers with credentials, in lower case.
+const SECRET_HEADERS: [&str; 5] =
+    ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"];
+/// The fields that hold the name of a header, in a list of headers.
+const NAME_FIELDS: [&str; 2] = ["name", "key"];
+/// The field that holds the value of a header, in a list of headers.
+const VALUE_FIELD: &str = "value";
+/// Minimum number of bytes of a credential, or of its start, that is searched in other texts.
+/// Shorter ones occur in many texts.
+const MIN_BYTES: usize = 4;
+
+/// The credentials that were masked in a message.
+#[derive(Default)]
+pub(super) struct Credentials(Vec<String>);
+
+impl Credentials {
+    /// Masks the values of headers with credentials, in each field `headers` of the message. The
+    /// headers are an object, a list of pairs, or a list of objects with `name` and `value`.
+    pub fn mask_in(message: &mut Json) -> Credentials {
+        let mut found = Credentials::default();
+        found.find(message);
+        found
+    }
+
+    fn find(&mut self, value: &mut Json) {
+        match value {
+            Json::Object(fields) => {
+                for (name, value) in fields {
+                    match name.eq_ignore_ascii_case(HEADERS_FIELD) {
+                        true => self.mask_headers(value),
+                        false => self.find(value),
+                    }
+                }
+            }
+            Json::Array(items) => items.iter_mut().for_each(|item| self.find(item)),
+            _ => {}
+        }
+    }
+
+    fn mask_headers(&mut self, headers: &mut Json) {
+        match headers {
+            Json::Object(headers) => {
+                headers
+                    .iter_mut()
+                    .filter(|(name, _)| is_secret(name))
+                    .for_each(|(_, value)| self.take(value));
+            }
+            Json::Array(headers) => headers.iter_mut().for_each(|header| self.mask_header(header)),
+            _ => {}
+        }
+    }
+
+    /// Masks one header of a list.
+    fn mask_header(&mut self, header: &mut Json) {
+        match header {
+            Json::Array(pair) => {
+                if let [Json::String(name), values @ ..] = pair.as_mut_slice()
+                    && is_secret(name)
+                {
+                    values.iter_mut().for_each(|value| self.take(value));
+                }
+            }
+            Json::Object(fields) => {
+                let name = NAME_FIELDS.iter().find_map(|field| fields.get(*field)?.as_str());
+                if name.is_some_and(is_secret)
+                    && let Some(value) = fields.get_mut(VALUE_FIELD)
+                {
+                    self.take(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Masks a value, and remembers its texts.
+    fn take(&mut self, value: &mut Json) {
+        match std::mem::replace(value, Json::from(MASK)) {
+            Json::String(text) if !text.is_empty() => self.0.push(text),
+            Json::Array(items) => {
+                self.0.extend(items.into_iter().filter_map(|item| match item {
+                    Json::String(text) if !text.is_empty() => Some(text),
+                    _ => None,
+                }));
+            }
+            _ => {}
+        }
+    }
+
+    /// True if the message had no credentials.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Masks each text that contains one of the credentials, or the start of one.
+    pub fn mask_copies(&self, value: &mut Json) {
+        match value {
+            Json::String(text) if self.is_copy(text) => *text = MASK.to_owned(),
+            Json::Array(items) => items.iter_mut().for_each(|item| self.mask_copies(item)),
+            Json::Object(fields) => self.mask_copies_in(fields),
+            _ => {}
+        }
+    }
+
+    /// Masks the copies in the values of an object; see [`Credentials::mask_copies`].
+    pub fn mask_copies_in(&self, fields: &mut Map<String, Json>) {
+        fields.values_mut().for_each(|value| self.mask_copies(value));
+    }
+
+    fn is_copy(&self, text: &str) -> bool {
+        // An explanation truncates long texts and marks their ends.
+        let start = text.strip_suffix('…').filter(|start| start.len() >= MIN_BYTES);
+        self.0.iter().any(|secret| {
+            text == secret
+                || secret.len() >= MIN_BYTES && text.contains(secret.as_str())
+                || start.is_some_and(|start| secret.starts_with(start))
+        })
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    SECRET_HEADERS.iter().any(|secret| name.eq_ignore_ascii_case(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn credentials_are_masked_in_each_form_of_headers() {
+        let mut message = json!({
+            "headers": { "Cookie": "sid=1", "x-team": "a", "x-api-key": ["k-1", "k-2"], "authorization": 5 },
+            "request": { "Headers": [
+                { "name": "Proxy-Authorization", "value": "Basic b" },
+                { "key": "set-cookie", "value": "sid=2" },
+                { "name": "accept", "value": "text" },
+                ["AUTHORIZATION", "Bearer t"],
+                ["accept", "all"],
+                7
+            ] },
+            "cookie": "sweet"
+        });
+        let found = Credentials::mask_in(&mut message);
+        let expected = json!({
+            "headers": { "Cookie": MASK, "x-team": "a", "x-api-key": MASK, "authorization": MASK },
+            "request": { "Headers": [
+                { "name": "Proxy-Authorization", "value": MASK },
+                { "key": "set-cookie", "value": MASK },
+                { "name": "accept", "value": "text" },
+                ["AUTHORIZATION", MASK],
+                ["accept", "all"],
+                7
+            ] },
+            "cookie": "sweet"
+        });
+        assert_eq!(message, expected);
+        let mut copies = json!({ "a": "sid=1; x", "b": ["k-2", "k-3"], "c": "Bear…", "d": "…", "e": "text" });
+        found.mask_copies(&mut copies);
+        assert_eq!(copies, json!({ "a": MASK, "b": [MASK, "k-3"], "c": MASK, "d": "…", "e": "text" }));
+    }
+
+    #[test]
+    fn other_messages_are_unchanged() {
+        for text in [r#"{"headers": "cookie"}"#, r#"{"headers": {"accept": "x"}}"#, "{}", "5"] {
+            let mut message: Json = serde_json::from_str(text).expect("JSON");
+            let before = message.clone();
+            assert!(Credentials::mask_in(&mut message).is_empty());
+            assert_eq!(message, before);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The studio of a service, and the logins of its browsers.
+
+use crate::problem::Problem;
+use crate::rules::{RuleSet, StartError};
+use crate::service::Service;
+use axum::Router;
+use rulec::DiskLoader;
+use rulec_studio::{LiveRuleSet, router_of_service};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The path of the page without its last slash. The longer paths belong to the studio.
+pub(super) const PATH: &str = "/studio";
+/// The name of the cookie that names a login.
+pub(super) const COOKIE: &str = "rulec-login";
+/// Maximum number of logins. A further login ends the oldest one.
+const MAX_LOGINS: usize = 256;
+/// Time after which a login ends.
+const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// The logins of browsers.
+#[derive(Default)]
+pub(crate) struct Logins(Mutex<VecDeque<Login>>);
+
+struct Login {
+    /// The value of the cookie, which is random.
+    id: String,
+    /// The hash of the token. The token file may change while the login lasts.
+    token: String,
+    end: Instant,
+}
+
+impl Logins {
+    /// Adds a login with the hash of a token. Returns the value of its cookie.
+    pub fn add(&self, token: String) -> Result<String, Problem> {
+        let mut bytes = [0_u8; 32];
+        getrandom::fill(&mut bytes)
+            .map_err(|error| Problem::broken(format!("there are no random numbers: {error}")))?;
+        let id: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        logins.push_back(Login { id: id.clone(), token, end: Instant::now() + LOGIN_TIME });
+        if logins.len() > MAX_LOGINS {
+            logins.pop_front();
+        }
+        Ok(id)
+    }
+
+    /// Returns the hash of the token of a login.
+    pub fn token(&self, id: &str) -> Option<String> {
+        let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        logins.retain(|login| login.end > Instant::now());
+        // The ids are random and long, so the duration of a comparison reveals none.
+        logins.iter().find(|login| login.id == id).map(|login| login.token.clone())
+    }
+
+    pub fn remove(&self, id: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|login| login.id != id);
+    }
+}
+
+/// The rules in force, as the studio reads them.
+struct RulesInForce(Arc<RuleSet>);
+
+impl LiveRuleSet for RulesInForce {
+    fn name(&self) -> String {
+        self.0.name().to_owned()
+    }
+
+    fn main_file(&self) -> String {
+        self.0.files().main.clone()
+    }
+
+    fn generation(&self) -> u64 {
+        self.0.generation()
+    }
+
+    fn texts(&self) -> Vec<(String, String)> {
+        self.0.settled().map(|(_, texts)| texts).unwrap_or_default()
+    }
+
+    fn other_files(&self) -> Option<DiskLoader> {
+        self.0.files().disk.clone()
+    }
+}
+
+/// The studio of a service, and the logins of its browsers.
+pub(crate) struct Door {
+    pub studio: Router,
+    pub logins: Logins,
+    /// Whether the service has TLS, so that browsers must not send the cookie without it.
+    has_tls: bool,
+}
+
+impl Door {
+    /// Opens the studio.
+    ///
+    /// # Errors
+    /// If the system has no random numbers or no folder for temporary files.
+    pub fn open(service: &Service, has_tls: bool) -> Result<Door, StartError> {
+        let sets = service.sets().iter();
+        let rules = sets.map(|set| Arc::new(RulesInForce(set.clone())) as Arc<dyn LiveRuleSet>);
+        let studio = router_of_service(rules.collect(), service.limits().body);
+        let studio = studio.map_err(|error| StartError::Options(error.to_message()))?;
+        Ok(Door { studio, logins: Logins::default(), has_tls })
+    }
+
+    /// Returns the cookie of a login, or the cookie that ends it if `id` is empty.
+    pub fn cookie(&self, id: &str) -> String {
+        let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
+        let secure = if self.has_tls { "; Secure" } else { "" };
+        format!("{COOKIE}={id}; Path={PATH}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
+    }
+}

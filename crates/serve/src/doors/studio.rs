@@ -1,0 +1,194 @@
+//! The door for people: the studio's page under `/studio`, with the rules in force and the live
+//! traffic.
+//!
+//! A browser sends no bearer token for a page, so a login page takes the token once. A cookie then
+//! names the login. Browsers send the cookie to this service only for its own pages
+//! (`SameSite=Strict`), and scripts cannot read it (`HttpOnly`). The token is in no address.
+
+use super::app::{App, json_response, language};
+use super::logins::{COOKIE, Door, PATH};
+use crate::auth::{Grant, Scope, hash_of};
+use crate::problem::Problem;
+use crate::web;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::uri::{Authority, PathAndQuery, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use axum::{Extension, Router};
+use percent_encoding::percent_decode;
+use std::sync::Arc;
+use tower_service::Service as _;
+
+/// The page at which a browser sends the token.
+const LOGIN_PAGE: &str = include_str!("studio/login.html");
+/// The policy of the login page: a form for this service, and nothing else.
+const LOGIN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
+    frame-ancestors 'none'";
+/// Maximum number of bytes of the form with the token.
+const MAX_FORM_BYTES: usize = 4 << 10;
+/// What a request to the studio may do.
+#[derive(Clone)]
+pub(super) enum Visitor {
+    /// A request with the scope `admin`.
+    Admin,
+    /// A request without a token. It sees the page for the login.
+    Unknown,
+}
+
+/// Returns the routes of the studio.
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route(PATH, any(answer))
+        .route("/studio/", any(answer))
+        .route("/studio/{*path}", any(answer))
+}
+
+/// True for the paths of the studio. `path` is the pattern of a route.
+pub(super) fn is_studio(path: &str) -> bool {
+    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Checks which page sends a request, and what the request may do.
+///
+/// # Errors
+/// If another page sends it, or its token is unknown or lacks the scope `admin`.
+pub(super) fn admit(app: &App, request: &Request) -> Result<Visitor, Problem> {
+    let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
+    check_page(app, request, is_page)?;
+    let headers = request.headers();
+    let grant: Option<Grant> = match headers.contains_key(header::AUTHORIZATION) {
+        true => Some(app.grant(headers)?),
+        false => login_of(headers)
+            .zip(app.studio())
+            .and_then(|(id, door)| door.logins.token(id))
+            .and_then(|token| app.grant_of_hash(&token)),
+    };
+    match grant {
+        Some(grant) => grant.need(Scope::Admin).map(|()| Visitor::Admin),
+        None if is_page || request.uri().path() == "/studio/login" => Ok(Visitor::Unknown),
+        None => {
+            Err(Problem::unauthorized("log in at `/studio/`, or give a token: `Authorization: Bearer TOKEN`"))
+        }
+    }
+}
+
+/// Checks that the studio's own page sends a request. A link of another page may lead to the page.
+fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem> {
+    app.web().check_host(request)?;
+    let foreign = || Problem::forbidden("the studio answers only its own page");
+    let headers = request.headers();
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().ok().and_then(|origin| origin.parse::<Uri>().ok());
+        let origin = origin.as_ref().and_then(Uri::authority).map(Authority::as_str);
+        if origin.is_none() || origin != web::host(request) {
+            return Err(foreign());
+        }
+    }
+    match web::fetch_site(headers) {
+        None | Some(b"none" | b"same-origin") => Ok(()),
+        Some(_) if is_page => Ok(()),
+        Some(_) => Err(foreign()),
+    }
+}
+
+/// Returns the value of the login's cookie.
+fn login_of(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| name.trim() == COOKIE).map(|(_, id)| id.trim())
+}
+
+async fn answer(
+    State(app): State<Arc<App>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(admitted): Extension<super::admitted::Admitted>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let Some(door) = app.studio() else { return Err(Problem::not_found("the service has no studio")) };
+    let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
+    match (path.as_str(), &visitor) {
+        ("/login", _) => return log_in(&app, door, request).await,
+        ("/logout", _) if request.method() == Method::POST => {
+            login_of(request.headers()).inspect(|id| door.logins.remove(id));
+            return Ok(redirect(&door.cookie("")));
+        }
+        (_, Visitor::Unknown) => return Ok(login_page(StatusCode::UNAUTHORIZED, "")),
+        // The page names its files relative to its folder.
+        ("", Visitor::Admin) => {
+            return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/studio/")]).into_response());
+        }
+        ("/api/traffic", Visitor::Admin) if request.method() == Method::GET => {
+            let language = language(request.headers());
+            let traffic = app.blocking(&admitted, move |service| service.traffic(language)).await?;
+            return Ok(json_response(traffic));
+        }
+        _ => {}
+    }
+    let mut studio = door.studio.clone();
+    let response = studio.call(without_prefix(request, &path)?).await;
+    Ok(response.unwrap_or_else(|never| match never {}))
+}
+
+/// Removes the prefix of the studio from the path of a request.
+fn without_prefix(mut request: Request, path: &str) -> Result<Request, Problem> {
+    let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+    let rest: Result<PathAndQuery, _> = format!("{path}{query}").parse();
+    let mut parts = request.uri().clone().into_parts();
+    parts.path_and_query = Some(rest.map_err(|_| Problem::invalid("this is no path of the studio"))?);
+    *request.uri_mut() = Uri::from_parts(parts).map_err(|error| Problem::invalid(error.to_string()))?;
+    // The studio matches the path again.
+    request.extensions_mut().clear();
+    Ok(request)
+}
+
+/// Takes the form of the login page. A right token begins a login.
+async fn log_in(app: &Arc<App>, door: &Door, request: Request) -> Result<Response, Problem> {
+    if request.method() != Method::POST {
+        return Ok(login_page(StatusCode::OK, ""));
+    }
+    let form = to_bytes(request.into_body(), MAX_FORM_BYTES).await;
+    let form = form.map_err(|_| Problem::too_large("the form holds more than a token"))?;
+    let token = form.strip_prefix(b"token=").unwrap_or_default();
+    let token: Vec<u8> = percent_decode(
+        &token.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect::<Vec<u8>>(),
+    )
+    .collect();
+    let hash = hash_of(token.trim_ascii());
+    let Some(grant) = app.grant_of_hash(&hash) else {
+        return Ok(login_page(StatusCode::UNAUTHORIZED, "This token is not known."));
+    };
+    match grant.need(Scope::Admin) {
+        Ok(()) => Ok(redirect(&door.cookie(&door.logins.add(hash)?))),
+        Err(_) => Ok(login_page(StatusCode::FORBIDDEN, "This token has not the scope <code>admin</code>.")),
+    }
+}
+
+/// Returns the login page. `message` is HTML that says why a token was refused.
+fn login_page(status: StatusCode, message: &str) -> Response {
+    let page = LOGIN_PAGE.replace("<!-- message -->", message);
+    let mut response = (status, Body::from(page)).into_response();
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, LOGIN_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// Sets a cookie, and leads the browser to the page.
+fn redirect(cookie: &str) -> Response {
+    let location = (header::LOCATION, HeaderValue::from_static("/studio/"));
+    let mut response = (StatusCode::SEE_OTHER, [location]).into_response();
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}

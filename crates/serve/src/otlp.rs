@@ -1,0 +1,338 @@
+//! Sends metrics and traces to an OpenTelemetry collector, by OTLP over HTTP in its JSON encoding.
+//!
+//! The encoding needs no library of its own: the service has an HTTP client and a JSON writer
+//! already. The crates of OpenTelemetry would bring a second registry of metrics, and protobuf.
+//!
+//! A request is a span. Its trace comes from the header `traceparent` (W3C Trace Context). Spans
+//! wait in a bounded queue, and a request never waits for the collector. Lost spans are counted.
+
+mod encode;
+mod exposition;
+
+use crate::events::Events;
+use crate::metrics::{OtlpMetrics, Signal};
+use crate::rules::{RuleSet, StartError};
+use crate::trace::{TraceId, TraceParent};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, Version, header};
+pub(crate) use encode::Durations;
+use encode::{Attribute, Resource, Times};
+use rulec::Decision;
+use rulec_base::message;
+use rulec_http::{AllowedHosts, Body, HttpClient, Limits, Request as Call, Secret};
+use serde_json::{Value as Json, json};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+use tokio::sync::{mpsc, oneshot};
+
+/// Maximum number of spans that wait for the collector. Further spans are lost.
+const QUEUE: usize = 2048;
+/// Maximum number of spans in one request to the collector.
+const BATCH: usize = 512;
+/// Maximum time that a span waits for further spans.
+const SPAN_INTERVAL: Duration = Duration::from_secs(1);
+/// Maximum time for one request to the collector, with its retries.
+const EXPORT_TIME: Duration = Duration::from_secs(10);
+/// Maximum time for the last requests, when the service stops.
+const CLOSE_TIME: Duration = Duration::from_secs(3);
+
+/// The settings of the export to an OpenTelemetry collector.
+#[derive(Clone, Debug)]
+pub struct OtlpOptions {
+    /// The base address of the collector, such as `http://127.0.0.1:4318`. The paths `/v1/traces`
+    /// and `/v1/metrics` are added.
+    pub url: String,
+    /// The bearer token for the collector.
+    pub token: Option<Secret>,
+    /// How often metrics are sent.
+    pub interval: Duration,
+    /// The attribute `service.name`.
+    pub service_name: String,
+}
+
+/// A finished request.
+pub(crate) struct Span {
+    trace: TraceId,
+    id: String,
+    parent: Option<String>,
+    name: String,
+    start: SystemTime,
+    elapsed: Duration,
+    attributes: Vec<Attribute>,
+    is_error: bool,
+}
+
+/// A request that is being answered.
+pub(crate) struct OpenSpan {
+    pub trace: TraceId,
+    parent: Option<String>,
+    /// Whether the caller records this trace. `false` if its header says so.
+    is_sampled: bool,
+    start: SystemTime,
+    began: Instant,
+    method: &'static str,
+    name: String,
+    attributes: Vec<Attribute>,
+}
+
+/// What a response says about its decision, for the span.
+#[derive(Clone)]
+pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
+
+enum Task {
+    Span(Box<Span>),
+    Close(oneshot::Sender<()>),
+}
+
+/// The export to a collector.
+pub(crate) struct Otlp {
+    tasks: mpsc::Sender<Task>,
+    durations: Mutex<Durations>,
+    metrics: OtlpMetrics,
+}
+
+/// The task that sends spans and metrics.
+pub(crate) struct Exporter {
+    client: HttpClient,
+    options: OtlpOptions,
+    resource: Resource,
+    received: mpsc::Receiver<Task>,
+    counts: OtlpMetrics,
+    events: Events,
+    /// For traces and metrics, whether the last request has failed. Repeated failures are one
+    /// event.
+    failing: [bool; 2],
+    start: SystemTime,
+}
+
+impl Otlp {
+    /// Prepares the export. The exporter must then run.
+    ///
+    /// # Errors
+    /// If the address or the token cannot be used.
+    pub fn new(
+        options: &OtlpOptions,
+        metrics: OtlpMetrics,
+        events: Events,
+    ) -> Result<(Otlp, Exporter), StartError> {
+        let to_error = |why: rulec::Message| StartError::Options(message!("`--otlp`: {why}"));
+        let hosts = AllowedHosts::of_url(&options.url).map_err(|error| to_error(error.to_message()))?;
+        let limits = Limits { attempt: EXPORT_TIME, overall: EXPORT_TIME, ..Limits::default() };
+        let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
+        let tried = call(options, "/v1/traces", Vec::new()).map_err(to_error)?;
+        client.check(&tried).map_err(|error| to_error(error.to_message()))?;
+        let (tasks, received) = mpsc::channel(QUEUE);
+        let exporter = Exporter {
+            client,
+            options: options.clone(),
+            resource: Resource::new(&options.service_name),
+            received,
+            counts: metrics.clone(),
+            events,
+            failing: [false; 2],
+            start: SystemTime::now(),
+        };
+        Ok((Otlp { tasks, durations: Mutex::default(), metrics }, exporter))
+    }
+
+    /// Begins the span of a request. `route` is the pattern of its path.
+    pub fn begin(&self, request: &Request, route: &str) -> OpenSpan {
+        let parent = TraceParent::read(request.headers());
+        let (trace, parent, is_sampled) = match parent {
+            Some(parent) => (parent.trace, Some(parent.id), parent.is_sampled),
+            None => (TraceId::random(), None, true),
+        };
+        let method = known_method(request.method());
+        let (name, attributes) = describe(request, method, route);
+        OpenSpan {
+            trace,
+            parent,
+            is_sampled,
+            start: SystemTime::now(),
+            began: Instant::now(),
+            method,
+            name,
+            attributes,
+        }
+    }
+
+    /// Ends the span of a request, and counts its duration.
+    pub fn end(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
+        let elapsed = open.began.elapsed();
+        let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
+        durations.add(open.method, route, status, elapsed);
+        drop(durations);
+        if !open.is_sampled {
+            return;
+        }
+        let OpenSpan { trace, parent, start, name, mut attributes, .. } = open;
+        attributes.push(("http.response.status_code", i64::from(status).into()));
+        let is_error = status >= 500;
+        if is_error {
+            attributes.push(("error.type", status.to_string().into()));
+        }
+        if let Some(DecisionInfo(decided)) = decided {
+            let (set, decision, route) = &**decided;
+            attributes.push(("rulec.rules", set.name().into()));
+            attributes.push(("rulec.entry", decision.entry().into()));
+            attributes.push(("rulec.generation", decision.generation().into()));
+            if let Some(route) = route {
+                attributes.push(("rulec.route", route.as_str().into()));
+            }
+        }
+        let id = TraceId::random().as_str()[..16].to_owned();
+        let span = Span { trace, id, parent, name, start, elapsed, attributes, is_error };
+        if self.tasks.try_send(Task::Span(Box::new(span))).is_err() {
+            self.metrics.count_lost(Signal::traces, 1);
+        }
+    }
+
+    /// Returns the durations of requests, as metrics.
+    pub fn durations(&self) -> Durations {
+        self.durations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Sends what waits, and ends the export.
+    pub async fn close(&self) {
+        let (closed, done) = oneshot::channel();
+        let closing = async {
+            if self.tasks.send(Task::Close(closed)).await.is_ok() {
+                let _ = done.await;
+            }
+        };
+        let _ = tokio::time::timeout(CLOSE_TIME, closing).await;
+    }
+}
+
+impl Exporter {
+    /// Sends spans and metrics until the export is closed. `measure` returns the metrics in the
+    /// text format of Prometheus, and the durations of requests; `None` if the service has ended.
+    pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
+        let mut spans: Vec<Span> = Vec::new();
+        let mut flush = tokio::time::interval(SPAN_INTERVAL);
+        let mut ticks = tokio::time::interval(self.options.interval);
+        ticks.reset();
+        loop {
+            tokio::select! {
+                task = self.received.recv() => match task {
+                    Some(Task::Span(span)) => {
+                        spans.push(*span);
+                        if spans.len() < BATCH {
+                            continue;
+                        }
+                        self.send_spans(&mut spans).await;
+                    }
+                    Some(Task::Close(closed)) => {
+                        self.send_spans(&mut spans).await;
+                        self.send_metrics(measure()).await;
+                        let _ = closed.send(());
+                        return;
+                    }
+                    None => return,
+                },
+                _ = flush.tick() => self.send_spans(&mut spans).await,
+                _ = ticks.tick() => self.send_metrics(measure()).await,
+            }
+        }
+    }
+
+    async fn send_spans(&mut self, spans: &mut Vec<Span>) {
+        if spans.is_empty() {
+            return;
+        }
+        let body = encode::spans(&self.resource, spans);
+        let count = spans.len() as u64;
+        spans.clear();
+        self.send(Signal::traces, &body, count).await;
+    }
+
+    async fn send_metrics(&mut self, measured: Option<(String, Durations)>) {
+        let Some((text, durations)) = measured else { return };
+        let times = Times::new(self.start, SystemTime::now());
+        let mut metrics = exposition::metrics(&text, times);
+        metrics.extend(durations.to_metric(times));
+        let count = metrics.len() as u64;
+        let body = encode::metrics(&self.resource, metrics);
+        self.send(Signal::metrics, &body, count).await;
+    }
+
+    async fn send(&mut self, signal: Signal, body: &Json, count: u64) {
+        let path = format!("/v1/{}", signal.name());
+        let sent = match call(&self.options, &path, body.to_string().into_bytes()) {
+            Ok(call) => self.client.send(&call).await.map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        let failure = match sent {
+            Ok(response) => {
+                let rejected = encode::rejected(match &response.body {
+                    Body::Json(json) => json,
+                    Body::Text(_) => &Json::Null,
+                });
+                self.counts.count_sent(signal, count.saturating_sub(rejected));
+                self.counts.count_lost(signal, rejected.min(count));
+                None
+            }
+            Err(error) => {
+                self.counts.count_lost(signal, count);
+                Some(error)
+            }
+        };
+        let was_failing = std::mem::replace(&mut self.failing[signal as usize], failure.is_some());
+        if let (Some(error), false) = (failure, was_failing) {
+            self.events.report("otlp_failed", json!({ "signal": signal.name(), "error": error }));
+        }
+    }
+}
+
+/// Returns a request to the collector. A collector may count a repeated request twice, so the
+/// client repeats only requests that the collector has refused.
+fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
+    let url = format!("{}{path}", options.url.trim_end_matches('/'));
+    let call = Call::post_bytes(url, "application/json", body);
+    match &options.token {
+        Some(token) => call.bearer(token).map_err(|error| error.to_message()),
+        None => Ok(call),
+    }
+}
+
+/// Returns the name of a method. Methods that HTTP does not define share one name, so that their
+/// number is bounded.
+fn known_method(method: &Method) -> &'static str {
+    const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
+}
+
+/// Returns the name and the attributes of a span, by the conventions of OpenTelemetry. No attribute
+/// comes from a message. So the path is the pattern of the route: a path of Envoy is a message.
+fn describe(request: &Request, method: &'static str, route: &str) -> (String, Vec<Attribute>) {
+    let version = match request.version() {
+        Version::HTTP_10 => "1.0",
+        Version::HTTP_11 => "1.1",
+        Version::HTTP_2 => "2",
+        _ => "",
+    };
+    let mut attributes: Vec<Attribute> = vec![
+        ("http.request.method", method.into()),
+        ("http.route", route.into()),
+        ("network.protocol.version", version.into()),
+    ];
+    if let Some(agent) = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok()) {
+        attributes.push(("user_agent.original", agent.into()));
+    }
+    match grpc_method(request.headers(), request.uri().path()).filter(|_| !route.is_empty()) {
+        None => (format!("{method} {route}").trim_end().to_owned(), attributes),
+        Some((service, name)) => {
+            attributes.push(("rpc.system", "grpc".into()));
+            attributes.push(("rpc.service", service.into()));
+            attributes.push(("rpc.method", name.into()));
+            (format!("{service}/{name}"), attributes)
+        }
+    }
+}
+
+/// Returns the service and the method that a request of gRPC asks.
+fn grpc_method<'p>(headers: &HeaderMap, path: &'p str) -> Option<(&'p str, &'p str)> {
+    let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    let is_grpc = kind.starts_with("application/grpc");
+    path.strip_prefix('/')?.split_once('/').filter(|_| is_grpc)
+}

@@ -1,0 +1,213 @@
+//! The JSON encoding of OTLP: ids in hexadecimal, 64-bit integers as texts, enumerations as
+//! numbers.
+
+use super::Span;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The kind of a span that answers a request.
+const SERVER: u8 = 2;
+/// The status of a span that has failed.
+const ERROR: u8 = 2;
+/// Sums since the start of the process, in place of differences.
+const CUMULATIVE: u8 = 2;
+/// Upper bounds of the durations of requests, in seconds, by the conventions.
+const BOUNDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
+/// Maximum number of histograms of durations. Further requests are not measured.
+const MAX_HISTOGRAMS: usize = 1000;
+
+/// An attribute: its key and its value.
+pub(super) type Attribute = (&'static str, Value);
+
+/// The value of an attribute.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    Text(String),
+    Int(i64),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Int(number)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Value {
+        Value::Int(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+/// The start of the process, and the time of a measurement, in nanoseconds since 1970.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    start: u64,
+    now: u64,
+}
+
+impl Times {
+    pub fn new(start: SystemTime, now: SystemTime) -> Times {
+        Times { start: nanoseconds(start), now: nanoseconds(now) }
+    }
+
+    /// Adds the times to a data point.
+    pub fn stamp(self, mut point: Json) -> Json {
+        point["startTimeUnixNano"] = self.start.to_string().into();
+        point["timeUnixNano"] = self.now.to_string().into();
+        point
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns an attribute in JSON.
+pub(super) fn attribute(key: &str, value: &Value) -> Json {
+    let value = match value {
+        Value::Text(text) => json!({ "stringValue": text }),
+        Value::Int(number) => json!({ "intValue": number.to_string() }),
+    };
+    json!({ "key": key, "value": value })
+}
+
+/// What sends the data: this process.
+pub(super) struct Resource(Json);
+
+impl Resource {
+    pub fn new(service_name: &str) -> Resource {
+        let id = crate::trace::TraceId::random();
+        let attributes: [Attribute; 3] = [
+            ("service.name", service_name.into()),
+            ("service.version", env!("CARGO_PKG_VERSION").into()),
+            ("service.instance.id", id.as_str().into()),
+        ];
+        let attributes: Vec<Json> = attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+        Resource(json!({ "attributes": attributes }))
+    }
+}
+
+fn scope() -> Json {
+    json!({ "name": "rulec", "version": env!("CARGO_PKG_VERSION") })
+}
+
+/// Returns the body of a request with spans.
+pub(super) fn spans(resource: &Resource, spans: &[Span]) -> Json {
+    let spans: Vec<Json> = spans.iter().map(span).collect();
+    json!({ "resourceSpans": [{
+        "resource": resource.0, "scopeSpans": [{ "scope": scope(), "spans": spans }]
+    }] })
+}
+
+fn span(span: &Span) -> Json {
+    let attributes: Vec<Json> = span.attributes.iter().map(|(key, value)| attribute(key, value)).collect();
+    let mut json = json!({
+        "traceId": span.trace.as_str(),
+        "spanId": span.id,
+        "name": span.name,
+        "kind": SERVER,
+        "startTimeUnixNano": nanoseconds(span.start).to_string(),
+        "endTimeUnixNano": nanoseconds(span.start + span.elapsed).to_string(),
+        "attributes": attributes,
+    });
+    if let Some(parent) = &span.parent {
+        json["parentSpanId"] = parent.as_str().into();
+    }
+    if span.is_error {
+        json["status"] = json!({ "code": ERROR });
+    }
+    json
+}
+
+/// Returns the body of a request with metrics.
+pub(super) fn metrics(resource: &Resource, metrics: Vec<Json>) -> Json {
+    json!({ "resourceMetrics": [{
+        "resource": resource.0, "scopeMetrics": [{ "scope": scope(), "metrics": metrics }]
+    }] })
+}
+
+/// Returns a metric that counts since the start of the process.
+pub(super) fn sum(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+    let sum = json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points });
+    json!({ "name": name, "unit": unit, "description": help, "sum": sum })
+}
+
+/// Returns a metric with the present value of something.
+pub(super) fn gauge(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+    json!({ "name": name, "unit": unit, "description": help, "gauge": { "dataPoints": points } })
+}
+
+/// Returns a metric with histograms.
+pub(super) fn histogram(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
+    let histogram = json!({ "aggregationTemporality": CUMULATIVE, "dataPoints": points });
+    json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
+}
+
+/// Returns the number of spans or points that the collector has refused, by its answer.
+pub(super) fn rejected(answer: &Json) -> u64 {
+    let partial = &answer["partialSuccess"];
+    ["rejectedSpans", "rejectedDataPoints"]
+        .iter()
+        .map(|name| &partial[name])
+        .filter_map(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok()))
+        .sum()
+}
+
+/// The durations of requests, by method, route and status.
+#[derive(Clone, Default)]
+pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
+
+#[derive(Clone, Default)]
+struct Histogram {
+    /// The number of requests at most as long as each bound, and longer ones.
+    counts: [u64; BOUNDS.len() + 1],
+    /// Sum of the durations in seconds.
+    sum: f64,
+}
+
+impl Durations {
+    pub fn add(&mut self, method: &'static str, route: &str, status: u16, elapsed: Duration) {
+        let is_full = self.0.len() >= MAX_HISTOGRAMS;
+        let key = (method, route.to_owned(), status);
+        if is_full && !self.0.contains_key(&key) {
+            return;
+        }
+        let histogram = self.0.entry(key).or_default();
+        let seconds = elapsed.as_secs_f64();
+        histogram.counts[BOUNDS.iter().take_while(|bound| seconds > **bound).count()] += 1;
+        histogram.sum += seconds;
+    }
+
+    /// Returns the metric of the conventions; `None` if there was no request.
+    pub(super) fn to_metric(&self, times: Times) -> Option<Json> {
+        let points = self.0.iter().map(|((method, route, status), histogram)| {
+            let attributes = [
+                attribute("http.request.method", &(*method).into()),
+                attribute("http.route", &route.as_str().into()),
+                attribute("http.response.status_code", &i64::from(*status).into()),
+            ];
+            let counts: Vec<String> = histogram.counts.iter().map(u64::to_string).collect();
+            times.stamp(json!({
+                "attributes": attributes, "explicitBounds": BOUNDS, "bucketCounts": counts,
+                "count": histogram.counts.iter().sum::<u64>().to_string(), "sum": histogram.sum,
+            }))
+        });
+        let points: Vec<Json> = points.collect();
+        let help = "Duration of HTTP server requests.";
+        (!points.is_empty()).then(|| self::histogram("http.server.request.duration", "s", help, points))
+    }
+}

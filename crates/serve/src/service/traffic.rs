@@ -1,0 +1,83 @@
+//! Describes the live traffic of all rule sets, for `GET /v1/traffic`.
+
+use super::Service;
+use super::other::to_bytes;
+use crate::problem::Problem;
+use crate::rules::RuleSet;
+use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, Unknown};
+use rulec::Language;
+use rulec_lang::value::format_datetime;
+use serde::Serialize;
+use serde_json::Value as Json;
+use time::OffsetDateTime;
+
+/// The live traffic of the service.
+#[derive(Serialize)]
+struct TrafficAnswer {
+    /// The time of the answer. The last count of each list belongs to the second that has begun.
+    now: String,
+    seconds: usize,
+    rules: Vec<SetTraffic>,
+}
+
+/// The live traffic of one rule set.
+#[derive(Serialize)]
+struct SetTraffic {
+    name: String,
+    generation: u64,
+    routes: Vec<RouteTraffic>,
+    /// Messages that no route took.
+    undecided: Counts,
+    /// Messages that violate the input.
+    violations: Counts,
+    /// Messages that are not JSON objects.
+    invalid: Counts,
+    /// Whether near misses are known. They are not for rules that read a history.
+    explained: bool,
+    near_misses: Vec<NearMiss>,
+    unknown: Vec<Unknown>,
+}
+
+impl Service {
+    /// Returns the decisions of the last minute and the latest near misses, as JSON text. Values of
+    /// `@private` fields are masked.
+    ///
+    /// # Errors
+    /// If edited rules do not compile, which would be a bug in the library.
+    pub(crate) fn traffic(&self, language: Language) -> Result<Vec<u8>, Problem> {
+        let rules: Result<_, Problem> = self.sets().iter().map(|set| of_set(set, language)).collect();
+        to_bytes(&TrafficAnswer {
+            now: format_datetime(OffsetDateTime::now_utc()),
+            seconds: SECONDS,
+            rules: rules?,
+        })
+    }
+}
+
+fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
+    let version = set.active();
+    let (rules, generation) = (version.rules()?, version.generation()?);
+    let traffic = set.metrics().traffic();
+    let now = traffic.second();
+    // A later explanation would read other messages of the history than the decision has read.
+    let explained = !version.has_history();
+    let (near_misses, unknown) = match explained {
+        false => (Vec::new(), Vec::new()),
+        true => traffic.near_misses(language, |sample| {
+            let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
+            let message = Json::Object(rules.parse_message(&sample.text).ok()?);
+            Some(entry.explain(&message, false))
+        }),
+    };
+    Ok(SetTraffic {
+        name: set.name().to_owned(),
+        generation,
+        routes: set.metrics().route_traffic(),
+        undecided: traffic.undecided.counts(now),
+        violations: traffic.violations.counts(now),
+        invalid: traffic.invalid.counts(now),
+        explained,
+        near_misses,
+        unknown,
+    })
+}

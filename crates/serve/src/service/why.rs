@@ -1,0 +1,89 @@
+//! Explains a decision of the rules in force, without making it. So an explanation is neither
+//! counted nor logged, and records nothing.
+
+use super::Service;
+use super::other::to_bytes;
+use super::request::{check_generation, read_language};
+use crate::problem::Problem;
+use rulec::choice::Question;
+use rulec::history::HistoryGap;
+use rulec::{Explanation, InputViolation, Message};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+/// A request to explain the decision about a message.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WhyRequest<'m> {
+    #[serde(default)]
+    pub rules: Option<String>,
+    #[serde(default)]
+    pub entry: Option<String>,
+    #[serde(borrow)]
+    pub message: &'m RawValue,
+    /// The language of the sentences, such as `en` or `zh`.
+    #[serde(default)]
+    pub language: Option<String>,
+    /// The generation that the rules in force must have.
+    #[serde(default)]
+    pub generation: Option<u64>,
+}
+
+/// The explanation of a decision, and further facts that `rulec why` prints.
+#[derive(Serialize)]
+struct WhyAnswer<'a> {
+    generation: u64,
+    explanation: Explanation,
+    #[serde(skip_serializing_if = "<[InputViolation]>::is_empty")]
+    breaches: &'a [InputViolation],
+    /// Whether the rules have an `input` statement.
+    declares_input: bool,
+    /// The question for a language model; `None` if the decision needs no model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    question: Option<&'a str>,
+    /// The reason why the language model's answer could not be used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<String>,
+    /// The reason why the history may lack messages: `no_key` or `dropped`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_gap: Option<&'static str>,
+}
+
+impl Service {
+    /// Explains how the rules in force decide a message, with the recorded messages if the rules
+    /// read any. Values of `@private` fields are masked. Returns the answer as JSON text.
+    ///
+    /// # Errors
+    /// If there are no such rules or no such entry, the rules have another generation, or the
+    /// message is not a JSON object.
+    pub(crate) fn why(&self, request: &WhyRequest<'_>) -> Result<Vec<u8>, Problem> {
+        let language = read_language(request.language.as_deref())?;
+        let set = self.set(request.rules.as_deref())?;
+        let version = set.active();
+        let generation = check_generation(&version, request.generation)?;
+        let rules = version.rules()?;
+        let entry = rules.entry(version.entry_name(request.entry.as_deref())?)?;
+        let message = Json::Object(rules.parse_message(request.message.get().as_bytes())?);
+        let past = rules.past(set.store(), &message);
+        let past = past.map_err(|error| Problem::broken(error.to_string()))?;
+        let entry = if version.has_history() { entry.with_history(&past) } else { entry };
+        let matcher = version.matcher()?.filter(|_| rulec_report::answer::has_intent_flows(rules, entry));
+        let explained = matcher.and_then(|matcher| matcher.explain(&message, false));
+        let mut explanation = explained.unwrap_or_else(|| entry.explain(&message, false));
+        explanation.trace.localize(language);
+        let decision = entry.decide(&message);
+        let question = Question::new(rules, entry.name()).ok();
+        let failure = question.as_ref().and_then(|question| question.answer(&message).err());
+        let localized = |text: Message| text.in_language(language).to_string();
+        to_bytes(&WhyAnswer {
+            generation,
+            explanation,
+            breaches: decision.breaches(),
+            declares_input: rules.program().input.is_some(),
+            question: question.as_ref().map(Question::text),
+            failure: failure.map(|failure| localized(failure.to_message())),
+            history_gap: decision.history_gap().map(HistoryGap::as_str),
+        })
+    }
+}

@@ -1,0 +1,313 @@
+//! Live traffic: the counts of the last minute, and a few of the latest messages. The memory is
+//! bounded, and a decision takes no lock for its counts.
+
+use rulec::{Decision, Explanation, Language};
+use rulec_eval::trace::{Mark, TraceNode};
+use rulec_lang::value::format_datetime;
+use serde::Serialize;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use time::OffsetDateTime;
+
+/// Number of seconds that a window covers.
+pub(crate) const SECONDS: usize = 60;
+/// Maximum number of messages that are kept to be explained.
+const MAX_SAMPLES: usize = 32;
+/// Maximum number of bytes of a kept message.
+const MAX_SAMPLE_BYTES: usize = 8 << 10;
+/// Minimum time between two kept messages.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
+/// Maximum time in which one request explains kept messages. The next request continues.
+const EXPLAIN_TIME: Duration = Duration::from_millis(200);
+/// Maximum number of near misses that are shown for one message.
+const MAX_NEAR: usize = 3;
+/// Maximum number of routes that an answer lists. The others are added up.
+const MAX_LISTED: usize = 50;
+
+/// Counts events by second. Each cell holds a second in its upper half, and the count of that
+/// second in its lower half. So a cell whose second has passed needs no clearing.
+#[derive(Debug)]
+pub(crate) struct Window {
+    total: AtomicU64,
+    cells: [AtomicU64; SECONDS],
+}
+
+impl Default for Window {
+    fn default() -> Window {
+        Window { total: AtomicU64::new(0), cells: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+}
+
+impl Window {
+    /// Counts an event of this second. The first second is 1.
+    pub fn add(&self, second: u64) {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        let cell = &self.cells[(second % SECONDS as u64) as usize];
+        let update = |old: u64| match old >> 32 == second {
+            true => old + 1,
+            false => (second << 32) + 1,
+        };
+        // The closure always returns a value, so the update cannot fail.
+        let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(update(old)));
+    }
+
+    /// Returns the number of events since the start, and the counts of the seconds up to `now`,
+    /// oldest first.
+    pub fn counts(&self, now: u64) -> Counts {
+        let oldest = (now + 1).saturating_sub(SECONDS as u64);
+        let count = |second: u64| {
+            let cell = self.cells[(second % SECONDS as u64) as usize].load(Ordering::Relaxed);
+            if cell >> 32 == second { (cell & u64::from(u32::MAX)) as u32 } else { 0 }
+        };
+        Counts {
+            total: self.total.load(Ordering::Relaxed),
+            per_second: (oldest..oldest + SECONDS as u64).map(count).collect(),
+        }
+    }
+}
+
+/// The counts of one kind of event.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    /// Number of events since the service started.
+    total: u64,
+    /// Number of events in each of the last seconds, oldest first.
+    per_second: Vec<u32>,
+}
+
+impl Counts {
+    fn last_minute(&self) -> u64 {
+        self.per_second.iter().map(|count| u64::from(*count)).sum()
+    }
+
+    fn add(&mut self, other: &Counts) {
+        self.total += other.total;
+        self.per_second.resize(SECONDS, 0);
+        self.per_second.iter_mut().zip(&other.per_second).for_each(|(sum, count)| *sum += count);
+    }
+}
+
+/// The counts of one route, or of all routes that are not listed.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct RouteTraffic {
+    pub entry: String,
+    pub route: String,
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// Returns the routes with the most decisions in the last minute, and the sum of the others as
+/// `other`.
+pub(crate) fn busiest(mut routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
+    routes.sort_by(|one, two| {
+        let key = |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute(), route.counts.total));
+        key(one).cmp(&key(two)).then_with(|| (&one.entry, &one.route).cmp(&(&two.entry, &two.route)))
+    });
+    let rest = routes.split_off(routes.len().min(MAX_LISTED));
+    if !rest.is_empty() {
+        let mut sum =
+            RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: Counts::default() };
+        rest.iter().for_each(|route| sum.counts.add(&route.counts));
+        routes.push(sum);
+    }
+    routes
+}
+
+/// A message that was decided, kept to be explained when someone looks.
+pub(crate) struct Sample {
+    time: OffsetDateTime,
+    pub entry: String,
+    chosen: Option<String>,
+    pub generation: u64,
+    /// The message as JSON text.
+    pub text: Vec<u8>,
+    /// What the explanation shows, in English and in the other language.
+    explained: [OnceLock<Option<Explained>>; 2],
+}
+
+/// What the explanation of a message shows.
+struct Explained {
+    near: Vec<NearMiss>,
+    unknown: Vec<Unknown>,
+}
+
+/// A route that a message nearly took.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct NearMiss {
+    time: String,
+    entry: String,
+    chosen: Option<String>,
+    /// The route that was nearly chosen.
+    route: String,
+    /// The conditions that failed, with the values that they read.
+    because: Vec<String>,
+}
+
+/// A condition that was unknown for messages.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Unknown {
+    route: String,
+    condition: String,
+    /// Why the condition was unknown for the latest of the messages.
+    because: Vec<String>,
+    /// Number of the kept messages for which it was unknown.
+    count: usize,
+}
+
+/// The live traffic of one rule set, except the counts of its routes.
+pub(crate) struct Traffic {
+    start: Instant,
+    pub undecided: Window,
+    pub violations: Window,
+    pub invalid: Window,
+    /// The time of the latest kept message, in milliseconds after the start plus one. 0 if there is
+    /// none.
+    last_sample: AtomicU64,
+    samples: Mutex<VecDeque<Arc<Sample>>>,
+}
+
+impl Traffic {
+    pub fn new() -> Traffic {
+        Traffic {
+            start: Instant::now(),
+            undecided: Window::default(),
+            violations: Window::default(),
+            invalid: Window::default(),
+            last_sample: AtomicU64::new(0),
+            samples: Mutex::default(),
+        }
+    }
+
+    /// Returns the number of the current second, from 1.
+    pub fn second(&self) -> u64 {
+        self.start.elapsed().as_secs() + 1
+    }
+
+    /// Keeps a decided message, if the latest one is old enough. `route` is the name of the chosen
+    /// statement.
+    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8]) {
+        if text.len() > MAX_SAMPLE_BYTES {
+            return;
+        }
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
+        let last = self.last_sample.load(Ordering::Relaxed);
+        let is_due = last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64;
+        // Of several threads, one keeps its message.
+        let is_first = || {
+            let set = self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
+            set.is_ok()
+        };
+        if !is_due || !is_first() {
+            return;
+        }
+        let sample = Sample {
+            time: OffsetDateTime::now_utc(),
+            entry: decision.entry().to_owned(),
+            chosen: route.map(str::to_owned),
+            generation: decision.generation(),
+            text: text.to_vec(),
+            explained: Default::default(),
+        };
+        let mut samples = self.lock_samples();
+        samples.push_back(Arc::new(sample));
+        if samples.len() > MAX_SAMPLES {
+            samples.pop_front();
+        }
+    }
+
+    fn lock_samples(&self) -> MutexGuard<'_, VecDeque<Arc<Sample>>> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Explains the kept messages, the latest first, with `explain`. Returns the near misses, and
+    /// the conditions that were unknown. `explain` returns `None` for a message that other rules
+    /// have decided.
+    pub fn near_misses(
+        &self,
+        language: Language,
+        explain: impl Fn(&Sample) -> Option<Explanation>,
+    ) -> (Vec<NearMiss>, Vec<Unknown>) {
+        let samples: Vec<Arc<Sample>> = self.lock_samples().iter().rev().cloned().collect();
+        let end = Instant::now() + EXPLAIN_TIME;
+        let (mut near, mut unknown) = (Vec::new(), BTreeMap::<(String, String), Unknown>::new());
+        for sample in &samples {
+            let explained = &sample.explained[usize::from(language != Language::English)];
+            if explained.get().is_none() && Instant::now() > end {
+                break;
+            }
+            let explained = explained.get_or_init(|| {
+                let explanation = explain(sample)?.localized(language);
+                Some(sample.describe(&explanation, language))
+            });
+            let Some(explained) = explained else { continue };
+            near.extend(explained.near.iter().cloned());
+            for found in &explained.unknown {
+                let key = (found.route.clone(), found.condition.clone());
+                unknown.entry(key).or_insert_with(|| Unknown { count: 0, ..found.clone() }).count += 1;
+            }
+        }
+        let mut unknown: Vec<Unknown> = unknown.into_values().collect();
+        unknown.sort_by_key(|unknown| std::cmp::Reverse(unknown.count));
+        (near, unknown)
+    }
+}
+
+impl Sample {
+    fn describe(&self, explanation: &Explanation, language: Language) -> Explained {
+        let misses = explanation.near_misses();
+        let texts = |texts: Vec<rulec::Message>| -> Vec<String> {
+            texts.iter().map(|text| text.localized(language).into_owned()).collect()
+        };
+        let near = misses.iter().take(MAX_NEAR).map(|miss| NearMiss {
+            time: format_datetime(self.time),
+            entry: self.entry.clone(),
+            chosen: self.chosen.clone(),
+            route: miss.route.route.clone(),
+            because: texts(miss.describe(language)),
+        });
+        let mut unknown: Vec<Unknown> = Vec::new();
+        for miss in &misses {
+            let is_unknown = |node: &&&TraceNode| node.result == Mark::Unknown;
+            for node in miss.failed.iter().filter(is_unknown) {
+                let route = miss.route.route.clone();
+                if !unknown.iter().any(|known| known.route == route && known.condition == node.text) {
+                    let because = texts(node.because.clone());
+                    unknown.push(Unknown { route, condition: node.text.clone(), because, count: 1 });
+                }
+            }
+        }
+        Explained { near: near.collect(), unknown }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_forgets_what_is_older_than_a_minute() {
+        let window = Window::default();
+        for second in [1, 1, 2, 59, 60, 61, 61] {
+            window.add(second);
+        }
+        let counts = window.counts(61);
+        assert_eq!((counts.total, counts.per_second.len()), (7, SECONDS));
+        assert_eq!((counts.per_second[0], counts.per_second[57], counts.per_second[59]), (1, 1, 2));
+        assert_eq!(counts.last_minute(), 5, "the first second has passed");
+        assert_eq!(window.counts(500).last_minute(), 0);
+        assert_eq!(Window::default().counts(1).per_second, vec![0; SECONDS]);
+    }
+
+    #[test]
+    fn the_busiest_routes_are_listed_and_the_others_added_up() {
+        let route = |number: u32| {
+            let counts = Counts { total: u64::from(number), per_second: vec![number; SECONDS] };
+            RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
+        };
+        let listed = busiest((1..=60).map(route).collect(), "_other");
+        assert_eq!((listed.len(), &*listed[0].route, &*listed[50].route), (51, "r60", "_other"));
+        assert_eq!(listed[50].counts.total, (1..=10).sum::<u64>());
+    }
+}

@@ -1,0 +1,115 @@
+//! Tests of the live traffic: counts of the last minute, near misses and unknown conditions.
+
+use super::admin::SECRET_HASH;
+use super::{Running, start, start_with};
+use serde_json::{Value as Json, json};
+
+const RULES: &str = r#"
+input { text?: string, n?: int, phone?: string @private }
+route big when text contains "refund" and n > 5 -> billing
+route secret when text contains "call" and phone == "555-0100" -> caller
+route asked when text contains "help" -> chat
+"#;
+
+impl Running {
+    /// Sends a message until its near misses are kept. Only some messages are.
+    async fn near_misses_of(&self, message: Json) -> Json {
+        let body = json!({ "message": message }).to_string();
+        loop {
+            self.post("/v1/decide", &body).await;
+            let traffic = self.get("/v1/traffic").await.json();
+            let near = traffic["rules"][0]["near_misses"].as_array().expect("a list");
+            let is_kept = |kept: &&Json| kept["route"] == "big" || kept["route"] == "secret";
+            if near.iter().any(|near| is_kept(&near)) {
+                return traffic["rules"][0].clone();
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+fn sum(counts: &Json) -> u64 {
+    counts["per_second"].as_array().expect("a list").iter().filter_map(Json::as_u64).sum()
+}
+
+#[tokio::test]
+async fn decisions_of_the_last_minute_are_counted() {
+    let service = start(RULES).await;
+    for text in ["help", "help me", "other"] {
+        service.post("/v1/decide", &json!({ "message": { "text": text } }).to_string()).await;
+    }
+    service.post("/v1/batch", r#"{"messages": [{"text": "help"}, {"text": 5}, 7]}"#).await;
+    let traffic = service.get("/v1/traffic").await.json();
+    let rules = &traffic["rules"][0];
+    assert_eq!((&traffic["seconds"], &rules["name"]), (&json!(60), &json!("support")));
+    let routes = rules["routes"].as_array().expect("a list");
+    assert_eq!(
+        (routes.len(), &routes[0]["route"], &routes[0]["entry"]),
+        (1, &json!("asked"), &json!("routes"))
+    );
+    assert_eq!((&routes[0]["total"], sum(&routes[0])), (&json!(3), 3));
+    let totals =
+        ["undecided", "violations", "invalid"].map(|name| (&rules[name]["total"], sum(&rules[name])));
+    assert_eq!(totals, [(&json!(2), 2), (&json!(1), 1), (&json!(1), 1)]);
+    assert_eq!(rules["undecided"]["per_second"].as_array().map(Vec::len), Some(60));
+}
+
+#[tokio::test]
+async fn near_misses_are_shown_and_private_values_masked() {
+    let service = start(RULES).await;
+    let message = json!({ "text": "call me", "phone": "555-0199" });
+    let rules = service.near_misses_of(message).await;
+    let near = &rules["near_misses"][0];
+    assert_eq!((&near["route"], &near["chosen"]), (&json!("secret"), &Json::Null));
+    let because = near["because"][0].as_str().expect("a text");
+    assert!(because.contains("phone == \"555-0100\"` does not hold"), "{because}");
+    assert!(!rules.to_string().contains("555-0199"), "{rules}");
+}
+
+#[tokio::test]
+async fn unknown_conditions_are_counted() {
+    let service = start(RULES).await;
+    let rules = service.near_misses_of(json!({ "text": "a refund" })).await;
+    let unknown = &rules["unknown"][0];
+    assert_eq!((&unknown["route"], &unknown["condition"]), (&json!("big"), &json!("n > 5")));
+    assert!(unknown["because"][0].as_str().is_some_and(|why| why.contains("missing")), "{unknown}");
+    assert!(unknown["count"].as_u64() >= Some(1));
+    let request = service.client.get(format!("{}/v1/traffic", service.url));
+    let chinese = service.send(request.header("accept-language", "zh-CN,en;q=0.5")).await.json();
+    let because = chinese["rules"][0]["unknown"][0]["because"][0].as_str().expect("a text");
+    assert!(!because.is_ascii(), "{because}");
+}
+
+#[tokio::test]
+async fn rules_with_a_history_have_counts_only() {
+    let text = "input { now: datetime }\nhistory keep 1h\n\
+        route again when (count p in history within 1m: true) > 3 and now > \"2020-01-01T00:00:00Z\" -> deny\n\
+        default -> run";
+    let service = start(text).await;
+    service.post("/v1/decide", r#"{"message": {"now": "2026-01-31T12:00:00Z"}}"#).await.json();
+    let rules = service.get("/v1/traffic").await.json()["rules"][0].clone();
+    assert_eq!((&rules["explained"], &rules["near_misses"]), (&json!(false), &json!([])));
+    assert_eq!(rules["routes"][0]["total"], 1);
+}
+
+#[tokio::test]
+async fn traffic_needs_one_of_two_scopes() {
+    let service = start_with(RULES, |options, folder| {
+        let path = folder.join("tokens");
+        let hash = |token: &str| {
+            use sha2::Digest as _;
+            let bytes = sha2::Sha256::digest(token);
+            bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>()
+        };
+        let line = |scope: &str| format!("{scope} {scope} {}\n", hash(scope));
+        let lines = ["decide", "explain", "admin"].map(line).concat();
+        assert!(!lines.contains(SECRET_HASH));
+        std::fs::write(&path, lines).expect("it can be written");
+        options.tokens = Some(path);
+    })
+    .await;
+    for (scope, status) in [("decide", 403), ("explain", 200), ("admin", 200), ("none", 401)] {
+        let request = service.client.get(format!("{}/v1/traffic", service.url)).bearer_auth(scope);
+        assert_eq!(service.send(request).await.status, status, "{scope}");
+    }
+}
