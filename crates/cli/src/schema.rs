@@ -111,7 +111,9 @@ fn unknown_handler(rules: &Rules, handler: &str) -> CliError {
     let handlers: Vec<&str> = rules.targets().into_iter().collect();
     match handlers.join("`, `") {
         known if known.is_empty() => CliError::usage(message!("the rules have no handler")),
-        known => CliError::usage(message!("the rules have no handler `{handler}`; their handlers: `{known}`")),
+        known => {
+            CliError::usage(message!("the rules have no handler `{handler}`; their handlers: `{known}`"))
+        }
     }
 }
 

@@ -39,8 +39,18 @@ const KEYWORDS: &[&str] = &[
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 /// Names that the module imports. No model may have such a name.
-const RESERVED_CLASSES: &[&str] =
-    &["Any", "AwareDatetime", "BaseModel", "ConfigDict", "Decimal", "False", "Field", "Literal", "None", "True"];
+const RESERVED_CLASSES: &[&str] = &[
+    "Any",
+    "AwareDatetime",
+    "BaseModel",
+    "ConfigDict",
+    "Decimal",
+    "False",
+    "Field",
+    "Literal",
+    "None",
+    "True",
+];
 /// The order in which a union lists the types of JSON: an integer before a number, as pydantic tries
 /// them.
 const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
@@ -96,11 +106,13 @@ impl Module {
         let mut attributes = BTreeSet::new();
         for (field, inner) in fields {
             let mut attribute = to_attribute(field);
-            while attributes.contains(&attribute) || (attribute != *field && fields.contains_key(&attribute)) {
+            while attributes.contains(&attribute) || (attribute != *field && fields.contains_key(&attribute))
+            {
                 attribute.push('_');
             }
             attributes.insert(attribute.clone());
-            let required = schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == field));
+            let required =
+                schema["required"].as_array().is_some_and(|names| names.iter().any(|name| name == field));
             let line = self.field(&name, field, &attribute, inner, required);
             let _ = writeln!(body, "    {line}");
         }
@@ -125,9 +137,13 @@ impl Module {
             self.has_optional_fields = true;
         }
         let has_open_end = !schema["exclusiveMaximum"].is_null();
-        for (key, option) in
-            [("minimum", "ge"), ("maximum", "le"), ("exclusiveMaximum", "lt"), ("pattern", "pattern"), ("description", "description")]
-        {
+        for (key, option) in [
+            ("minimum", "ge"),
+            ("maximum", "le"),
+            ("exclusiveMaximum", "lt"),
+            ("pattern", "pattern"),
+            ("description", "description"),
+        ] {
             if !schema[key].is_null() && !(has_open_end && option == "le") {
                 options.push(format!("{option}={}", to_python(&schema[key])));
             }
@@ -152,7 +168,8 @@ impl Module {
             (Json::Null, None) => Vec::new(),
             (value, None) => vec![value.clone()],
         };
-        let fits_literal = |value: &Json| value.is_string() || value.is_boolean() || value.is_i64() || value.is_null();
+        let fits_literal =
+            |value: &Json| value.is_string() || value.is_boolean() || value.is_i64() || value.is_null();
         if !listed.is_empty() && listed.iter().all(fits_literal) {
             self.imports.insert(("typing", "Literal"));
             let values: Vec<String> = listed.iter().map(to_python).collect();
@@ -171,8 +188,11 @@ impl Module {
             self.imports.insert(("decimal", "Decimal"));
             return if kinds.contains(&"null") { "Decimal | None" } else { "Decimal" }.to_owned();
         }
-        let types: Vec<String> =
-            KINDS.iter().filter(|kind| kinds.contains(kind)).map(|kind| self.one_type(class, kind, schema)).collect();
+        let types: Vec<String> = KINDS
+            .iter()
+            .filter(|kind| kinds.contains(kind))
+            .map(|kind| self.one_type(class, kind, schema))
+            .collect();
         if types.is_empty() {
             self.imports.insert(("typing", "Any"));
             return "Any".to_owned();
@@ -202,7 +222,8 @@ impl Module {
         let title = format!("Models of {file}, written by `rulec schema --pydantic`.");
         let mut text = format!("{}\n\nfrom __future__ import annotations\n\n", to_python(&Json::from(title)));
         for (module, end) in [("decimal", "\n"), ("typing", "\n\n"), ("pydantic", "\n")] {
-            let names: Vec<&str> = self.imports.iter().filter(|(from, _)| *from == module).map(|(_, name)| *name).collect();
+            let names: Vec<&str> =
+                self.imports.iter().filter(|(from, _)| *from == module).map(|(_, name)| *name).collect();
             if !names.is_empty() {
                 let _ = write!(text, "from {module} import {}{end}", names.join(", "));
             } else if module == "typing" && text.contains("from decimal") {
@@ -214,7 +235,9 @@ impl Module {
         }
         for base in &self.bases {
             let extra = if *base == "_Closed" { "forbid" } else { "allow" };
-            let options = format!("extra=\"{extra}\", populate_by_name=True, serialize_by_alias=True, protected_namespaces=()");
+            let options = format!(
+                "extra=\"{extra}\", populate_by_name=True, serialize_by_alias=True, protected_namespaces=()"
+            );
             let _ = write!(text, "\n\nclass {base}(BaseModel):\n    model_config = ConfigDict({options})\n");
         }
         text + &self.classes
@@ -232,7 +255,8 @@ fn to_title(name: &str) -> String {
 
 /// Returns the attribute for a field: its name, unless Python or pydantic reserves this name.
 fn to_attribute(field: &str) -> String {
-    let is_reserved = KEYWORDS.contains(&field) || RESERVED_FIELDS.contains(&field) || field.starts_with("model_");
+    let is_reserved =
+        KEYWORDS.contains(&field) || RESERVED_FIELDS.contains(&field) || field.starts_with("model_");
     if !is_reserved && !field.starts_with('_') {
         return field.to_owned();
     }
@@ -249,7 +273,8 @@ fn to_python(value: &Json) -> String {
         Json::Bool(false) => "False".to_owned(),
         Json::Array(values) => format!("[{}]", values.iter().map(to_python).collect::<Vec<_>>().join(", ")),
         Json::Object(fields) => {
-            let entry = |(key, value): (&String, &Json)| format!("{}: {}", Json::from(&**key), to_python(value));
+            let entry =
+                |(key, value): (&String, &Json)| format!("{}: {}", Json::from(&**key), to_python(value));
             format!("{{{}}}", fields.iter().map(entry).collect::<Vec<_>>().join(", "))
         }
         // The escapes of JSON mean the same in Python.

@@ -237,7 +237,11 @@ fn schemas_of_messages_and_arguments_and_models_of_pydantic() {
     let pay = folder.rulec(&["schema", "desk.rules", "--handler", "pay"]).expect(0).json();
     assert_eq!(pay[0]["properties"]["amount"]["format"], "decimal");
     let unknown = folder.rulec(&["schema", "desk.rules", "--handler", "pya"]).expect(2);
-    assert!(unknown.err.contains("the rules have no handler `pya`; their handlers: `pay`"), "{}", unknown.err);
+    assert!(
+        unknown.err.contains("the rules have no handler `pya`; their handlers: `pay`"),
+        "{}",
+        unknown.err
+    );
     let models = folder.rulec(&["schema", "desk.rules", "--pydantic"]).expect(0).out;
     insta::assert_snapshot!(models);
 }
