@@ -346,23 +346,6 @@ fn complexity_diagnostic(error: &dyn Argument) -> Diagnostic {
         .help(message!("split the largest conditions over several routes"))
 }
 
-/// Returns the file in the same folder whose name is nearest to the name of a missing file. `None`
-/// if the file exists, or if no name is near.
-fn near_file(path: &Path) -> Option<PathBuf> {
-    let name = path.file_name()?.to_str().filter(|_| !path.exists())?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
-    let names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|other| Path::new(other).extension() == path.extension() || path.extension().is_none())
-        .collect();
-    let with_extension = names.iter().find(|other| other.strip_suffix(".rules") == Some(name));
-    let near = with_extension
-        .map(String::as_str)
-        .or_else(|| rulec_base::diag::nearest(name, names.iter().map(String::as_str)))?;
-    Some(folder.map_or_else(|| PathBuf::from(near), |folder| folder.join(near)))
-}
-
 /// The reason why rules did not compile: all errors and warnings, with the source texts.
 ///
 /// The `Debug` form shows the findings with their source lines, for a `main` that ends with `?`. It
@@ -382,13 +365,7 @@ impl CompileError {
     /// Creates the error for a file that cannot be read.
     pub(super) fn unreadable_file(path: &Path, message: &dyn Argument) -> CompileError {
         let message = message!("`{}` cannot be read: {message}", path.display());
-        let diagnostic = Diagnostic::without_place(Code::FileUnreadable, message);
-        match near_file(path) {
-            Some(near) => {
-                diagnostic.help(message!("did you mean `{near}`?", near = near.display().to_string())).into()
-            }
-            None => diagnostic.into(),
-        }
+        Diagnostic::without_place(Code::FileUnreadable, message).into()
     }
 
     /// Adds the file name of an artifact to errors that have no source position.

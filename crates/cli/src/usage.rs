@@ -50,8 +50,13 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
             } else if invalid.starts_with('-') {
-                if let Some(tip) = foreign::needless_option(verb, &path, &invalid)
-                    .filter(|_| foreign::meant_option(verb, &invalid).is_none())
+                if let Some(tip) = foreign::needless_option(
+                    verb,
+                    &path,
+                    &texts.iter().map(|text| &**text).collect::<Vec<_>>(),
+                    &invalid,
+                )
+                .filter(|_| foreign::meant_option(verb, &invalid).is_none())
                 {
                     error.remove(ContextKind::SuggestedArg);
                     set_tips(error, vec![tip]);

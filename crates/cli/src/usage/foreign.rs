@@ -45,7 +45,7 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
         &["entry", "name"],
     ),
     (&["format", "output-format", "reporter", "report", "fmt", "f", "as-json"], &["format", "output-format"]),
-    (&["format", "input-format", "type", "from"], &["input-format", "as", "from"]),
+    (&["format", "input-format", "type", "from"], &["input-format", "as"]),
     (&["json"], &["format", "output-format"]),
     (
         &["strict", "werror", "fail-on-warnings", "warnings-as-errors", "error", "max-warnings"],
@@ -88,13 +88,20 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
 
 /// Returns the remedy for an option that no command of this kind needs. `verb` is the command, and
 /// `path` its names. `None` for other options.
-pub(super) fn needless_option(verb: &Command, path: &[&str], written: &str) -> Option<Message> {
+pub(super) fn needless_option(
+    verb: &Command,
+    path: &[&str],
+    texts: &[&str],
+    written: &str,
+) -> Option<Message> {
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let command = path.join(" ");
     let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
     let usage = || {
-        let positionals: Vec<String> = verb.get_positionals().map(ToString::to_string).collect();
-        format!("rulec {command} {}", positionals.join(" "))
+        let given = texts.iter().skip(path.len()).filter(|text| **text != written);
+        let given =
+            given.map(|text| text.strip_prefix(written).map_or(*text, |value| value.trim_start_matches('=')));
+        format!("rulec {command} {}", given.collect::<Vec<_>>().join(" "))
     };
     Some(match name.as_str() {
         "in-place" | "inplace" | "write" | "overwrite" | "i" | "w" | "fix"

@@ -26,7 +26,7 @@ type Setting = (&'static str, Wanted, bool);
 /// The settings of the built-in kinds. `exit_on_score: 0` turns the test of the score off.
 const KINDS: &[(&str, &[Setting])] = &[
     ("vote", &[("threshold", Wanted::Share, true), ("voters", Wanted::Names, false)]),
-    ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, true)]),
+    ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, false)]),
 ];
 
 impl Wanted {
@@ -96,8 +96,7 @@ impl Checker<'_> {
         if let Some((name, wanted, _)) = missing.filter(|_| !has_unknown) {
             let example = match wanted {
                 Wanted::Share => "0.6",
-                Wanted::Count => "3",
-                _ => "0",
+                _ => "3",
             };
             let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
             let help = message!("write `{kind} {{ {name}: {example} }}`");

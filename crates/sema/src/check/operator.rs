@@ -33,6 +33,7 @@ impl<'a> Checker<'a> {
                 .map(Term::Expr);
         }
         self.check_modifiers(row, binary)?;
+        self.check_null(binary)?;
         let left = self.check_operand(&binary.left, row);
         if let ast::ExprKind::Range { start, end, inclusive } = &binary.right.kind {
             return self.check_in_range(binary, left?, (start, end, *inclusive), span);

@@ -185,6 +185,18 @@ impl<'a> Checker<'a> {
         let help = message!("the settings are {}", setting_names.join(", "));
         let message = message!("there is no setting `{}`", name.node);
         let diagnostic = Diagnostic::new(Code::UnknownSetting, name.span, message);
+        let lower = name.node.to_lowercase();
+        if lower.contains("timeout") || lower.contains("time_limit") {
+            let help = message!(
+                "no setting limits a time: `--model-timeout SECONDS` of the command line limits a call of a \
+                language model, and `within 30s` a node of a workflow"
+            );
+            return self.diagnostics.push(diagnostic.help(help));
+        }
+        if lower.contains("case") && lower != "case" {
+            let help = message!("write `case: insensitive`");
+            return self.diagnostics.push(diagnostic.help(help));
+        }
         let similar = nearest(&name.node, setting_names.iter().copied());
         self.diagnostics.push(diagnostic.suggest_or_help(name.span, similar, help));
     }

@@ -37,6 +37,30 @@ impl Checker<'_> {
         });
     }
 
+    /// Reports a comparison with `null`, with the test for a missing value that the author means.
+    pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
+        let is_null =
+            |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));
+        let value = match (is_null(&binary.left), is_null(&binary.right)) {
+            (false, true) => binary.left.span,
+            (true, false) => binary.right.span,
+            _ => return Ok(()),
+        };
+        let test = match binary.op.node {
+            Op::Eq => "is missing",
+            Op::Ne => "is present",
+            _ => return Ok(()),
+        };
+        let (spelling, value) = (binary.op.node.info().spelling, self.loaded.sources.slice(value));
+        let whole = binary.left.span.to(binary.right.span);
+        let message =
+            message!("`{spelling}` cannot be used with null: a missing value is never equal to anything");
+        let null = if is_null(&binary.left) { binary.left.span } else { binary.right.span };
+        let written = format!("{value} {test}");
+        let help = message!("write `{written}`; a null field counts as missing");
+        self.report(Diagnostic::new(Code::OperatorType, null, message).help(help).likely_fix(whole, written))
+    }
+
     /// Warns about `0 ?? x`: a constant is never missing, so the right side is never used.
     pub(super) fn warn_default_first(&mut self, left: &Expr, right: &Expr, span: Span) {
         if left.as_const().is_none() {

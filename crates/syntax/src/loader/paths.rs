@@ -1,7 +1,7 @@
 //! Remedies for paths of imports and list files that cannot be read: a URL, a pattern, or a name
 //! without its extension.
 
-use super::{ImportLoader, resolve_path};
+use super::{ImportLoader, Loader, resolve_path};
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Spanned;
@@ -59,6 +59,19 @@ impl ImportLoader<'_> {
             None => diagnostic.help(general),
         }
     }
+}
+
+/// Returns the path of an existing rules file whose name differs from a missing one by one slip, or
+/// by its extension. `None` if there is no such file.
+pub(super) fn near_file(loader: &dyn Loader, path: &str) -> Option<String> {
+    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let stem = name.strip_suffix(".rules").unwrap_or(name);
+    let join = |stem: &str| match folder.is_empty() {
+        true => format!("{stem}.rules"),
+        false => format!("{folder}/{stem}.rules"),
+    };
+    let names = std::iter::once(stem.to_owned()).chain(one_slip_away(stem));
+    names.map(|stem| join(&stem)).find(|near| near != path && loader.load(near).is_ok())
 }
 
 /// Returns the names that differ from a name by one slip: a letter too many or too few, or two

@@ -217,8 +217,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
     // module is not an argument of the function.
     match base.to_lowercase().as_str() {
         "re" | "regex" | "regexp" => return Some("x matches r\"…\"".to_owned()),
-        "math" | "string" | "strings" | "str" | "text" | "lists" | "list" | "array" | "object" | "np"
-        | "_"
+        "math" | "string" | "strings" | "str" | "lists" | "array" | "object" | "np" | "_"
             if !args.is_empty() && function_name().is_some() =>
         {
             return function_name().map(|function| format!("{function}({args})"));
@@ -314,30 +313,30 @@ pub(super) fn infix_operator(lower: &str) -> Option<&'static str> {
 }
 
 /// Returns the help text for a word or symbol by which other schema languages restrict a field,
-/// such as `required` or `minLength`; `None` for other words.
-pub(super) fn schema_help(word: &str) -> Option<Message> {
+/// such as `required` or `minLength`; `None` for other words. `name` is the name of the field.
+pub(super) fn schema_help(word: &str, name: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace('_', "").as_str() {
         "required" | "mandatory" => {
             message!("a field is required unless `?` follows its name: remove this word")
         }
-        "optional" => message!("write `?` after the name to make a field optional: `name?: type`"),
-        "nullable" | "null" => message!("write `name: type | null`"),
+        "optional" => message!("write `?` after the name to make a field optional: `{name}?: type`"),
+        "nullable" | "null" => message!("write `{name}: type | null`"),
         "max" | "min" | "maximum" | "minimum" | "between" | "range" | "gt" | "gte" | "lt" | "lte" | ">"
         | ">=" | "<" | "<=" => message!("write the allowed values of a number as a range: `in 1..=30`"),
         "minlength" | "maxlength" | "length" | "len" | "size" | "minitems" | "maxitems" => {
-            message!("write a separate rule: `require \"name.length\" at name: len(name) <= 30`")
+            message!("write a separate rule: `require \"{name}.length\" at {name}: len({name}) <= 30`")
         }
         "matches" | "match" | "pattern" | "regex" | "format" | "like" => {
-            message!("write a separate rule: `require \"name.format\" at name: name matches r\"…\"`")
+            message!("write a separate rule: `require \"{name}.format\" at {name}: {name} matches r\"…\"`")
         }
         "enum" | "oneof" | "values" | "[" => {
-            message!("write the allowed values of a field as a list: `name: string in [\"a\", \"b\"]`")
+            message!("write the allowed values of a field as a list: `{name}: string in [\"a\", \"b\"]`")
         }
         "notempty" | "nonempty" | "notblank" | "notnull" => {
-            message!("write `name: string not blank` for a text that must not be blank")
+            message!("write `{name}: string not blank` for a text that must not be blank")
         }
         "=" | ":=" => {
-            message!("to give a value for a missing field, write `name: type default value`")
+            message!("to give a value for a missing field, write `{name}: type default value`")
         }
         "," => message!("items are separated by line breaks or `;`"),
         _ => return None,

@@ -18,6 +18,11 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(diagnostic) = self.split_operator() {
             return Err(self.report(diagnostic));
         }
+        if word == "not"
+            && let Some(diagnostic) = self.presence_in_words()
+        {
+            return Err(self.report(diagnostic));
+        }
         if word == "not" {
             let next = self.word_ahead(1);
             let op = next.and_then(Op::from_spelling);

@@ -32,13 +32,35 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
 pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = text_of(cx, index);
     let continues = terminals::find_word(word).is_some_and(terminals::Terminal::continues_statement)
-        && !matches!(word, "if" | "else" | "for" | "then");
+        && !matches!(word, "if" | "when" | "else" | "for" | "then");
     let is_operator = operators::is_reserved_word(word) && !introduces_condition(word);
     if continues || is_operator || kind_of(cx, index) != Some(TokenKind::Word) {
         return None;
     }
     let unknown = || unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[index].token);
-    Some(conditional_block(cx, index).unwrap_or_else(unknown))
+    Some(conditional_block(cx, index).or_else(|| bare_condition(cx, index)).unwrap_or_else(unknown))
+}
+
+/// Returns the diagnostic for a route without its keyword and name, as in `when n > 3
+/// -> h`. The word `when` or `if` is the token at `index`. `None` without such a mistake.
+fn bare_condition(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
+    let word = text_of(cx, index);
+    if !introduces_condition(word) || word == "where" {
+        return None;
+    }
+    let begins_line = |index: &usize| cx.sigs[*index].indent() == Some(0);
+    let end = (index + 1..cx.sigs.len()).find(begins_line).unwrap_or(cx.sigs.len());
+    let is_arrow =
+        |at: &usize| kind_of(cx, *at) == Some(TokenKind::Arrow) || matches!(text_of(cx, *at), "then" | ":");
+    let arrow = (index + 1..end).find(is_arrow)?;
+    let (condition, target) = (source(cx, index + 1..arrow)?, source(cx, arrow + 1..end)?);
+    let message = message!("no statement starts with `{word}`");
+    let span = cx.sigs[index].token.span(cx.file);
+    let help = message!(
+        "the condition of a route follows `when`: write `route {name} when {condition} -> {target}`",
+        name = "NAME"
+    );
+    Some(Diagnostic::new(Code::UnknownStatement, span, message).help(help))
 }
 
 /// Returns the diagnostic for a condition around a route, as in `if (n > 3) { route a -> h }`. The

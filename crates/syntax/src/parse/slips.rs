@@ -343,6 +343,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;
         let takes_list = op == Op::In || has_quantity || has_word && op.info().accepts.quantity;
+        if let Some(diagnostic) = self.range_in_brackets(op, piece) {
+            return Some(self.report(diagnostic));
+        }
         if !matches!(piece.kind, ExprPieceKind::Braces | ExprPieceKind::Group) || !takes_list {
             return None;
         }

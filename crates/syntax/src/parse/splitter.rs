@@ -361,6 +361,13 @@ impl<'a> Splitter<'a> {
         let span = self.sigs[bracket].token.span(self.file);
         let diagnostic = Diagnostic::new(Code::UnclosedBracket, span, message!("`{opening}` is not closed"))
             .here(message!("`{closing}` is missing"));
+        let is_moved = related.as_ref().is_some_and(|(closed, _)| self.suspect == Some((bracket, *closed)));
+        let diagnostic = match is_moved {
+            true => {
+                diagnostic.help(message!("write `{closing}` before the end of this line, or of its block"))
+            }
+            false => diagnostic,
+        };
         self.diagnostics.push(match related {
             Some((index, label)) => diagnostic.label(self.sigs[index].token.span(self.file), label),
             None => diagnostic.help(message!("the file ends before its `{closing}`")),

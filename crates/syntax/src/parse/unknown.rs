@@ -52,6 +52,11 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         let help = message!("write `{shown}` without the `:` after it");
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
+    let is_near = is_single_slip(&lower, terminals::statement_words());
+    if is_prose(line) && !is_near && !line.contains("->") {
+        return diagnostic
+            .help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)));
+    }
     let similar = match lower.as_str() {
         word if terminals::statement_words().any(|keyword| keyword == word) => {
             terminals::statement_words().find(|keyword| *keyword == word)
@@ -87,9 +92,6 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         Some(word) => {
             let is_certain = word == lower || is_single_slip(&lower, terminals::statement_words());
             diagnostic.did_you_mean(span, Some(word)).certain_if(is_certain)
-        }
-        None if is_prose(line) => {
-            diagnostic.help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)))
         }
         None if token.kind == TokenKind::Word => {
             let words: Vec<String> = terminals::statement_words().map(|word| format!("`{word}`")).collect();

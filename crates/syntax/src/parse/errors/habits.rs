@@ -60,6 +60,11 @@ impl ParseFailure<'_, '_> {
                 message!("the condition follows `when` directly"),
                 message!("remove the `:`: write `when CONDITION`"),
             ),
+            ":" if self.expects_rule(Rule::close_bracket) && self.is_range_with_colon() => self
+                .unexpected_token(
+                    message!("a range is written with `..` or `..=`"),
+                    message!("write it without brackets, as in `x in 1..=3`"),
+                ),
             ":" if self.expects_rule(Rule::close_bracket) => self.unexpected_token(
                 message!("an index must be one value"),
                 message!("write `list[0]`; slices of a list are not supported"),
@@ -89,6 +94,14 @@ impl ParseFailure<'_, '_> {
             ),
             _ => None,
         }
+    }
+
+    /// True for a colon in brackets that follow `in`, as in `n in [1:3]`.
+    fn is_range_with_colon(&self) -> bool {
+        let open = (self.cx.tokens.start..self.token_index)
+            .rfind(|index| self.cx.sigs[*index].token.kind == TokenKind::OpenBracket);
+        let before = open.and_then(|open| open.checked_sub(1));
+        before.is_some_and(|before| self.token_text(self.cx.sigs[before].token) == "in")
     }
 
     /// Returns a diagnostic for a value in the syntax of another language. `None` without such a
@@ -289,7 +302,7 @@ impl ParseFailure<'_, '_> {
             ),
             (Rule::field_item, _) if self.expects_rule(Rule::EOI) => (
                 message!("`{}` is not part of a field declaration", self.cx.shortened_source(self.span)),
-                foreign::schema_help(found)?,
+                foreign::schema_help(found, self.token_text(self.cx.sigs[self.cx.tokens.start].token))?,
             ),
             (_, ",") => {
                 (message!("items are not separated by `,`"), message!("begin a new line, or write `;`"))

@@ -3,7 +3,9 @@
 //! before the more general ones of the module `habits`.
 
 mod fields;
+mod items;
 mod order;
+mod parts;
 mod statements;
 mod tests;
 mod words;
@@ -88,8 +90,12 @@ impl ParseFailure<'_, '_> {
             return None;
         }
         let name = self.text_of(after);
-        let message = message!("the name follows without `{}`", self.found_text);
         let span = self.span_of_tokens(self.token_index..after + 1);
+        if self.found_text == "table" && self.is_preceded_by("->") {
+            let message = message!("a table is entered by `goto`");
+            return Some(foreign::foreign_syntax_error(span, message, &format!("goto {name}")));
+        }
+        let message = message!("the name follows without `{}`", self.found_text);
         Some(super::unexpected_token(self.span, message, message!("write `{name}`")).fix(span, name))
     }
 

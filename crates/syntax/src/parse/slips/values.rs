@@ -154,7 +154,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a test for a missing value in other words, after a complete
     /// operand: `x does not exist`, `x exists`, `x not set`. `None` without such a mistake.
-    fn presence_in_words(&self) -> Option<Diagnostic> {
+    pub(in super::super) fn presence_in_words(&self) -> Option<Diagnostic> {
         let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
         let (mut count, mut is_negated) = (0, false);
         if matches!(lower(0).as_str(), "does" | "do" | "did" | "has" | "was") {
@@ -164,11 +164,14 @@ impl PrecedenceClimber<'_, '_, '_> {
             (count, is_negated) = (count + 1, true);
         }
         let word = lower(count);
-        let exists = matches!(word.as_str(), "exist" | "exists" | "defined" | "existed" | "存在");
+        let exists =
+            matches!(word.as_str(), "exist" | "exists" | "defined" | "existed" | "isdefined" | "存在");
+        let is_null = matches!(word.as_str(), "isnull" | "isnone" | "undefined" | "absent" | "isempty");
         let is_end = self.position + count + 1 == self.comparison_end(self.position);
         let is_present = match () {
             () if !is_end => return None,
             () if exists => !is_negated,
+            () if is_null => is_negated,
             () if count > 0 && (PRESENT.contains(&word.as_str()) || matches!(word.as_str(), "value")) => {
                 !is_negated
             }
@@ -342,6 +345,24 @@ impl PrecedenceClimber<'_, '_, '_> {
             let message = message!("a value does not begin with `{}`", self.text_at(0));
             unexpected_token(span, message, message!("remove the `{}`", self.text_at(0))).fix(span, "")
         })
+    }
+
+    /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
+    /// mistake.
+    pub(super) fn range_in_brackets(&self, op: Op, piece: ExprPiece) -> Option<Diagnostic> {
+        let is_bracket = matches!(piece.kind, ExprPieceKind::Brackets | ExprPieceKind::Group);
+        if op != Op::In || !is_bracket {
+            return None;
+        }
+        let written = self.piece_text(piece);
+        let inner = written[1..written.len() - 1].trim();
+        let (low, high) = inner.split_once("..")?;
+        let is_bound = |text: &str| {
+            !text.is_empty()
+                && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '"' | ':'))
+        };
+        (is_bound(low.trim()) && is_bound(high.trim_start_matches('=').trim()))
+            .then(|| foreign_syntax_error(piece.span, message!("a range is written without brackets"), inner))
     }
 
     /// Returns the elements of constants in braces or parentheses, such as `"a", "b"`. `None` if

@@ -40,13 +40,27 @@ impl ParseFailure<'_, '_> {
         }
         let declared = |first: usize| {
             let is_pair = self.is_word(first) && self.is_word(first + 1);
-            let (name, ty) = match (self.meant_type(first), self.meant_type(first + 1)) {
+            let is_builtin = |index: usize| Ty::BUILTIN_NAMES.contains(&self.text_of(index));
+            // `text` is a type of other languages, but also a usual name.
+            let first_type = self.meant_type(first).filter(|_| is_builtin(first) || !is_builtin(first + 1));
+            let (name, ty) = match (first_type, self.meant_type(first + 1)) {
                 (Some(ty), _) if is_pair => (self.text_of(first + 1), ty),
                 (None, Some(ty)) if is_pair => (self.text_of(first), ty),
                 _ => return None,
             };
             Some(format!("{name}: {ty}"))
         };
+        // `tags: array of string`
+        let is_list = matches!(
+            first.checked_sub(1).map_or("", |before| self.text_of(before)).to_lowercase().as_str(),
+            "array" | "list" | "set" | "sequence" | "vector"
+        );
+        if let Some(element) = self.meant_type(first + 1).filter(|_| is_list && self.text_of(first) == "of") {
+            let written = format!("list<{element}>");
+            let span = self.span_of_tokens(first - 1..first + 2);
+            let message = message!("a type of lists is written `list<…>`");
+            return Some(unexpected_token(span, message, message!("write `{written}`")).fix(span, written));
+        }
         let mut fields = vec![declared(first)?];
         let mut end = first + 2;
         while let Some(field) = (self.text_of(end) == ",").then(|| declared(end + 1)).flatten() {

@@ -261,7 +261,7 @@ impl ParseFailure<'_, '_> {
                 unexpected_token(self.span, message, message!("write `{written}` before the pattern"));
             return Some(diagnostic.fix(start, format!("{written} ")));
         }
-        if matches!(self.found_text, "=" | ":" | "is" | "like")
+        if matches!(self.found_text, "=" | ":" | "is" | "like" | "regex" | "pattern" | "match")
             && self.rule == Rule::entity_statement
             && self.expects_rule(Rule::kw_matches)
         {
@@ -304,6 +304,9 @@ impl ParseFailure<'_, '_> {
                 _ => message!("the metadata follow the handler directly"),
             };
             return self.removal(self.token_index, self.token_index + 1, message);
+        }
+        if matches!(self.found_text, "priority" | "disabled") {
+            return None;
         }
         if !is_route || !is_word || verb == 0 || self.text_of(verb - 1) != "->" || begins_line {
             return None;
@@ -383,6 +386,9 @@ impl ParseFailure<'_, '_> {
                 message!("`ask` needs the question for the language model, in quotes"),
                 "\"how does the customer feel?\"",
             ),
+            (Rule::import_statement, "import") => {
+                (message!("the name of a file is written in quotes"), "\"shared/words.rules\"")
+            }
             (Rule::test_statement, "test") => (message!("a test needs a name in quotes"), "\"a refund\""),
             (Rule::handler_statement, "permission") => {
                 (message!("a permission has a name in quotes"), "\"refunds.pay\"")

@@ -3,10 +3,11 @@
 //! graph.
 
 use super::super::super::context::unexpected_token;
+use super::super::super::terminals::is_reserved;
 use super::super::super::{foreign, shapes};
 use super::super::{ParseFailure, Rule, is_item};
 use crate::lex::TokenKind;
-use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -14,18 +15,20 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word of another language. `None` without such a mistake.
     pub(super) fn word_slip(&self) -> Option<Diagnostic> {
         self.quantifier_in_other_order()
+            .or_else(|| self.quantifier_separator())
             .or_else(|| self.quantifier_without_condition())
             .or_else(|| self.mark_of_field())
             .or_else(|| self.named_item())
             .or_else(|| self.choice_in_other_order())
             .or_else(|| self.comma_between_parts())
             .or_else(|| self.missing_comma())
+            .or_else(|| self.part_in_other_words())
             .or_else(|| self.edge_words())
             .or_else(|| self.fields_with_dashes())
             .or_else(|| self.line_without_keyword())
     }
 
-    fn begins_line(&self, index: usize) -> bool {
+    pub(super) fn begins_line(&self, index: usize) -> bool {
         self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
     }
 
@@ -72,6 +75,7 @@ impl ParseFailure<'_, '_> {
             && let Some(quantifier) = name.checked_sub(1).and_then(|index| word(self.text_of(index)))
             && let Some(start) = self.path_start(name - 1)
             && start > self.cx.tokens.start
+            && !is_reserved(self.text_of(start))
             && !rulec_lang::operators::is_reserved_word(self.text_of(start))
         {
             let (list, element) = (self.source(start..name - 1), self.text_of(name));
@@ -81,6 +85,30 @@ impl ParseFailure<'_, '_> {
                 self.source(start..self.token_index),
                 format!("{quantifier} {element} in {list}:"),
             );
+        }
+        // `any tags: …`
+        if self.found_text == ":"
+            && let Some(start) = self.path_start(self.token_index)
+            && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of(index)))
+        {
+            let list = self.source(start..self.token_index);
+            let message = message!("`{quantifier}` needs a name for each element");
+            let span = self.span_of_tokens(start - 1..self.token_index + 1);
+            let written = format!("{quantifier} x in {list}:");
+            let help = message!("write `{written}`, and `x` for the element in the condition");
+            return Some(unexpected_token(span, message, help).likely_fix(span, written));
+        }
+        // `any(a in attachments: …)`
+        let open = self.path_start(self.token_index).and_then(|start| start.checked_sub(3));
+        if self.found_text == ":"
+            && let Some(open) = open
+            && self.text_of(open) == "("
+            && self.text_of(open + 2) == "in"
+            && let Some(quantifier) = open.checked_sub(1).and_then(|index| word(self.text_of(index)))
+        {
+            let written = format!("({quantifier} {}:", self.source(open + 1..self.token_index));
+            let span = self.span_of_tokens(open - 1..self.token_index + 1);
+            return proposed(span, self.source(open - 1..self.token_index), written);
         }
         // `any a of attachments: …`
         let joint = (self.cx.tokens.start + 2..=self.token_index).rev().find(|index| {
@@ -117,6 +145,14 @@ impl ParseFailure<'_, '_> {
         let first = self.text_of(list_end);
         let is_operator = rulec_lang::operators::Op::from_spelling(first).is_some()
             || matches!(first, "is" | "not" | "=" | "=~");
+        let repeats_name = first == name && list_end < self.token_index;
+        if repeats_name {
+            let quantifier = self.source(start..list_end);
+            let written = format!("{quantifier}: {}", self.source(list_end..self.token_index));
+            let help = message!("write `{written}`");
+            let replaced = self.span_of_tokens(start..self.token_index);
+            return Some(unexpected_token(span, message, help).likely_fix(replaced, written));
+        }
         if list_end >= self.token_index || !is_operator {
             let help = message!("write it after `:`, as in `{}: {name} == …`", self.source(start..list_end));
             return Some(unexpected_token(span, message, help));
@@ -166,134 +202,6 @@ impl ParseFailure<'_, '_> {
                 let written = format!("{name}?: {ty}");
                 let whole = self.span_of_tokens(colon - 1..index + 1);
                 Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
-            }
-            _ => None,
-        }
-    }
-
-    /// Returns the diagnostic for a line of a payload or group that other languages write for a
-    /// rule: `required: [a, b]`, `rank: 9`, `rule "a" { … }`. `None` without such a mistake.
-    fn named_item(&self) -> Option<Diagnostic> {
-        if !is_item(self.rule) {
-            return None;
-        }
-        let first = self.cx.tokens.start;
-        // `name: string, minLength: 1`
-        if self.found_text == "," && self.text_of(self.token_index + 2) == ":" {
-            let word = self.text_of(self.token_index + 1);
-            let help = foreign::schema_help(word)?;
-            let message = message!("`{word}` is not part of a field declaration");
-            return Some(unexpected_token(
-                self.span_of_tokens(self.token_index..self.token_index + 2),
-                message,
-                help,
-            ));
-        }
-        if self.rule == Rule::field_item && self.text_of(first + 1) == ":" && self.token_index == first + 2 {
-            let word = self.text_of(first);
-            let message = message!("`{word}: {}` declares no field", self.cx.shortened_source(self.span));
-            let help = item_help(word, self.found_text)?;
-            return Some(unexpected_token(self.span_of_tokens(first..first + 1), message, help));
-        }
-        // The word begins a line after a complete item.
-        let is_line = self.begins_line(self.token_index) && self.expects_rule(Rule::EOI);
-        let index = if is_line { self.token_index } else { first };
-        let is_first = self.token_index <= first + 1 && self.kind_of(first) == Some(TokenKind::Word);
-        if !is_line && !is_first {
-            return None;
-        }
-        let word = self.text_of(index);
-        if self.text_of(index + 1) == ":" {
-            return None;
-        }
-        let help = rule_help(word)?;
-        let message = message!("no rule of a payload begins with `{word}`");
-        Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
-    }
-
-    /// Returns the diagnostic for a choice whose keyword comes before its name: `choice ask mood
-    /// "…"`. `None` without such a mistake.
-    fn choice_in_other_order(&self) -> Option<Diagnostic> {
-        let word = self.cx.tokens.start + 1;
-        let is_keyword = matches!(self.text_of(word), "ask" | "to_user" | "model" | "question");
-        let is_choice = self.rule == Rule::choice_statement && self.token_index == word + 1;
-        if !is_choice || !is_keyword || self.kind_of(self.token_index) != Some(TokenKind::Word) {
-            return None;
-        }
-        let (keyword, name) = (self.text_of(word), self.found_text);
-        let keyword = if keyword == "to_user" { "to_user" } else { "ask" };
-        let written = format!("choice {name} {keyword}");
-        let message = message!("the name of a choice comes before `{keyword}`");
-        let span = self.span_of_tokens(word..self.token_index + 1);
-        let whole = self.span_of_tokens(word - 1..self.token_index + 1);
-        Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
-    }
-
-    /// Returns the diagnostic for a comma or semicolon after a part in braces: between the branches
-    /// of a choice, the nodes of a workflow or the parts of an intent. `None` without such a
-    /// mistake.
-    fn comma_between_parts(&self) -> Option<Diagnostic> {
-        let parts = match self.rule {
-            Rule::choice_statement => message!("the branches of a choice"),
-            Rule::workflow_statement => message!("the nodes of a workflow"),
-            Rule::intent_statement => message!("the parts of an intent"),
-            Rule::flow_statement if !self.is_flow_tool() => message!("the parts of a flow"),
-            _ => return None,
-        };
-        if !matches!(self.found_text, "," | ";") || self.expects_rule(Rule::comma) {
-            return None;
-        }
-        let written = self.found_text;
-        let message = message!("{parts} are not separated by `{written}`");
-        let removed = message!("remove the `{written}`");
-        Some(unexpected_token(self.span, message, removed).fix(self.span, ""))
-    }
-
-    /// Returns the diagnostic for a missing comma between the entries of a record or of metadata,
-    /// which are on several lines. The unexpected token is the `:` of the second entry. `None`
-    /// without such a mistake.
-    fn missing_comma(&self) -> Option<Diagnostic> {
-        let key = self.token_index.checked_sub(1)?;
-        let is_key = matches!(self.kind_of(key), Some(TokenKind::Word | TokenKind::String));
-        if self.found_text != ":" || !self.expects_rule(Rule::comma) || !is_key || !self.begins_line(key) {
-            return None;
-        }
-        let value = key.checked_sub(1).filter(|value| *value > self.cx.tokens.start)?;
-        let span = self.span_of_tokens(value..value + 1);
-        let message = message!("`,` is missing after `{}`", self.cx.shortened_source(span));
-        let end = Span { start: span.end, ..span };
-        let help = message!("write `{},`", self.cx.shortened_source(span));
-        Some(unexpected_token(span, message, help).fix(end, ","))
-    }
-
-    /// Returns the diagnostic for the edges of a workflow in other words: `-> a and b`, `depends_on
-    /// draft`. `None` without such a mistake.
-    fn edge_words(&self) -> Option<Diagnostic> {
-        if self.rule != Rule::workflow_statement {
-            return None;
-        }
-        let (found, next) = (self.found_text, self.text_of(self.token_index + 1));
-        let is_name = self.kind_of(self.token_index + 1) == Some(TokenKind::Word);
-        match found {
-            "and" | "or" | "&" | "|" | "+" | "&&" if is_name => {
-                let message = message!("next nodes are separated by `,`, not by `{found}`");
-                let before = Span { start: self.token_before()?.end, ..self.span };
-                Some(unexpected_token(self.span, message, message!("write `, {next}`")).fix(before, ","))
-            }
-            "depends_on" | "needs" | "requires" | "after" | "depends" | "dependsOn" | "from" | "inputs" => {
-                let node = (self.cx.tokens.start..self.token_index)
-                    .rev()
-                    .find(|index| self.text_of(*index) == "node")
-                    .map_or("NODE", |index| self.text_of(index + 1));
-                let names = self.token_index + 1..self.cx.tokens.end;
-                let is_word = |index: &usize| {
-                    self.kind_of(*index) == Some(TokenKind::Word) && self.text_of(*index) != "on"
-                };
-                let source = names.into_iter().find(is_word).map_or("NODE", |index| self.text_of(index));
-                let message = message!("an edge is written at the node where it begins");
-                let help =
-                    message!("remove `{found} …`, and write `-> {node}` at the end of `node {source}`");
-                Some(unexpected_token(self.span, message, help))
             }
             _ => None,
         }
@@ -387,64 +295,4 @@ impl ParseFailure<'_, '_> {
         }
         shapes::line_without_keyword(self.cx, self.token_index)
     }
-}
-
-/// Returns the help for a line `word: …` of a payload by which other languages write a rule.
-/// `found` is the token in the place of the type. `None` for other words.
-fn item_help(word: &str, found: &str) -> Option<Message> {
-    Some(match word.to_lowercase().replace(['_', '-'], "").as_str() {
-        "rank" | "priority" | "order" | "weight" => {
-            message!("write the rank before the brace: `payload NAME rank {found} {{`")
-        }
-        "required" | "mandatory" => {
-            message!("a field is required unless `?` follows its name: remove this line")
-        }
-        "additionalproperties" | "closed" | "strict" | "unknownfields" | "allowextra" | "extra" => {
-            message!("write `closed` to refuse fields that are not declared, and remove this line")
-        }
-        "properties" | "fields" | "schema" | "items" if found == "{" => {
-            message!("write the fields directly in the braces of the payload: `name: type`")
-        }
-        "description" | "title" | "comment" | "doc" | "docs" if found.starts_with('"') => {
-            message!("write it as documentation before the payload: `## …`")
-        }
-        _ if matches!(found, "true" | "false") || found.starts_with(|c: char| c.is_ascii_digit()) => {
-            foreign::schema_help(word).unwrap_or_else(|| {
-                message!("write a type after `:`; for one allowed value `{word}: const {found}`")
-            })
-        }
-        _ if found.starts_with('"') => {
-            message!("for one allowed value write `{word}: string const {found}`")
-        }
-        "enum" | "pattern" | "format" | "minlength" | "maxlength" => foreign::schema_help(word)?,
-        _ if found == "[" => message!("write the type of the elements: `{word}: list<string>`"),
-        _ => return None,
-    })
-}
-
-/// Returns the help for a word with which other languages begin a rule of a schema. `None` for
-/// other words.
-fn rule_help(word: &str) -> Option<Message> {
-    Some(match word.to_lowercase().as_str() {
-        "rule" | "check" | "assert" | "ensure" | "must" | "validate" | "constraint" | "invariant"
-        | "expect" | "verify" | "should" => {
-            message!("write `require \"NAME\": CONDITION else \"MESSAGE\"`")
-        }
-        "deny" | "reject" | "disallow" | "prohibit" | "block" | "fail" | "error" | "raise" => {
-            message!("write `forbid \"NAME\" when CONDITION else \"MESSAGE\"`")
-        }
-        "if" | "when" | "unless" | "where" => {
-            message!("write `require \"NAME\" when CONDITION: CONDITION else \"MESSAGE\"`")
-        }
-        "extends" | "use" | "import" | "mixin" | "inherits" | "using" => message!("write `include GROUP`"),
-        "for" | "foreach" | "forall" | "every" => message!("write `each x in LIST {{ … }}`"),
-        "set" | "var" | "const" | "define" => message!("write `let NAME = VALUE`"),
-        "default" | "fallback" | "otherwise" => {
-            message!("a default belongs to a field: `name: type default VALUE`; remove this line")
-        }
-        "field" | "property" | "required" | "optional" | "string" | "int" | "number" | "bool" => {
-            message!("a field is written `name: type`, an optional one `name?: type`")
-        }
-        _ => return None,
-    })
 }

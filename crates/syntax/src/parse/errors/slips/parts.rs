@@ -1,0 +1,218 @@
+//! Diagnostics for the parts of a block that other languages write in other words or in another order:
+//! branches of a choice, cases of a router, nodes and edges of a workflow.
+
+use super::super::super::context::unexpected_token;
+use super::super::super::foreign;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::message;
+use rulec_base::span::Span;
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a choice whose keyword comes before its name: `choice ask mood
+    /// "…"`. `None` without such a mistake.
+    pub(super) fn choice_in_other_order(&self) -> Option<Diagnostic> {
+        let word = self.cx.tokens.start + 1;
+        let is_keyword = matches!(self.text_of(word), "ask" | "to_user" | "model" | "question");
+        let is_choice = self.rule == Rule::choice_statement && self.token_index == word + 1;
+        if !is_choice || !is_keyword || self.kind_of(self.token_index) != Some(TokenKind::Word) {
+            return None;
+        }
+        let (keyword, name) = (self.text_of(word), self.found_text);
+        let keyword = if keyword == "to_user" { "to_user" } else { "ask" };
+        let written = format!("choice {name} {keyword}");
+        let message = message!("the name of a choice comes before `{keyword}`");
+        let span = self.span_of_tokens(word..self.token_index + 1);
+        let whole = self.span_of_tokens(word - 1..self.token_index + 1);
+        Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
+    }
+
+    /// Returns the diagnostic for a comma or semicolon after a part in braces: between the branches
+    /// of a choice, the nodes of a workflow or the parts of an intent. `None` without such a
+    /// mistake.
+    pub(super) fn comma_between_parts(&self) -> Option<Diagnostic> {
+        let parts = match self.rule {
+            Rule::choice_statement => message!("the branches of a choice"),
+            Rule::workflow_statement => message!("the nodes of a workflow"),
+            Rule::intent_statement => message!("the parts of an intent"),
+            Rule::flow_statement if !self.is_flow_tool() => message!("the parts of a flow"),
+            _ => return None,
+        };
+        if !matches!(self.found_text, "," | ";") || self.expects_rule(Rule::comma) {
+            return None;
+        }
+        let written = self.found_text;
+        let message = message!("{parts} are not separated by `{written}`");
+        let removed = message!("remove the `{written}`");
+        Some(unexpected_token(self.span, message, removed).fix(self.span, ""))
+    }
+
+    /// Returns the diagnostic for a missing comma between the entries of a record or of metadata,
+    /// which are on several lines. The unexpected token is the `:` of the second entry. `None`
+    /// without such a mistake.
+    pub(super) fn missing_comma(&self) -> Option<Diagnostic> {
+        let key = self.token_index.checked_sub(1)?;
+        let is_key = matches!(self.kind_of(key), Some(TokenKind::Word | TokenKind::String));
+        if self.found_text != ":" || !self.expects_rule(Rule::comma) || !is_key || !self.begins_line(key) {
+            return None;
+        }
+        let value = key.checked_sub(1).filter(|value| *value > self.cx.tokens.start)?;
+        let span = self.span_of_tokens(value..value + 1);
+        let message = message!("`,` is missing after `{}`", self.cx.shortened_source(span));
+        let end = Span { start: span.end, ..span };
+        let help = message!("write `{},`", self.cx.shortened_source(span));
+        Some(unexpected_token(span, message, help).fix(end, ","))
+    }
+
+    /// Returns the diagnostic for a part of a block that other languages write with other words: a
+    /// branch as `small: n < 3`, a case of a router as `if c`. `None` without such a mistake.
+    pub(super) fn part_in_other_words(&self) -> Option<Diagnostic> {
+        let (found, next) = (self.found_text, self.text_of(self.token_index + 1));
+        let is_word = self.kind_of(self.token_index) == Some(TokenKind::Word);
+        let report = |message: Message, help: Message| Some(unexpected_token(self.span, message, help));
+        let swap =
+            |message: Message, wanted: &str| Some(foreign::foreign_syntax_error(self.span, message, wanted));
+        match self.rule {
+            Rule::choice_statement if self.is_preceded_by("default") && is_word && found != "branch" => {
+                report(message!("a default is a branch"), message!("write `default branch {found}`"))
+            }
+            Rule::choice_statement
+                if !self.expects_rule(Rule::choice_branch) && !self.expects_rule(Rule::kw_branch) =>
+            {
+                None
+            }
+            Rule::choice_statement if matches!(found, "else" | "otherwise" | "fallback") => {
+                let name = if next == "branch" { self.text_of(self.token_index + 2) } else { next };
+                let name = if matches!(name, "->" | ":" | "{" | "") { "ID" } else { name };
+                report(
+                    message!("the branch for the rest is marked with `default`, not `{found}`"),
+                    message!("write `default branch {name}`"),
+                )
+            }
+            Rule::choice_statement if matches!(found, "when" | "if" | "case") => report(
+                message!("a branch begins with its name, and its conditions follow in braces"),
+                message!("write `branch ID {{ CONDITION }}`"),
+            ),
+            Rule::choice_statement if is_word && matches!(next, ":" | "{" | "=" | "->" | "=>") => report(
+                message!("a branch begins with `branch`"),
+                message!("write `branch {found} {{ CONDITION }}`"),
+            ),
+            Rule::router_statement
+                if matches!(found, "if" | "case" | "on" | "elif") && self.expects_rule(Rule::kw_when) =>
+            {
+                swap(message!("a case of a router begins with `when`, not `{found}`"), "when")
+            }
+            Rule::router_statement if found == "{" && self.expects_rule(Rule::open_paren) => {
+                let name = self.text_of(self.cx.tokens.start + 1);
+                report(
+                    message!("a router gives a name to the output of its node"),
+                    message!("write `router {name}(output) {{`"),
+                )
+            }
+            Rule::router_statement if matches!(found, ":" | "then") && self.expects_rule(Rule::arrow) => {
+                swap(message!("the next node must follow `->`, not `{found}`"), "->")
+            }
+            Rule::workflow_statement if matches!(found, "timeout" | "time_limit" | "deadline" | "limit") => {
+                swap(message!("the time limit of a node is written with `within`, not `{found}`"), "within")
+            }
+            Rule::workflow_statement if found == ":" && self.expects_rule(Rule::node_kind) => {
+                let removed = message!("remove the `:`: write `node ID KIND -> NEXT`");
+                Some(
+                    unexpected_token(self.span, message!("no `:` follows the id of a node"), removed)
+                        .fix(self.span, ""),
+                )
+            }
+            Rule::workflow_statement
+                if is_word && matches!(next, "->" | "=>") && self.expects_rule(Rule::kw_node) =>
+            {
+                report(
+                    message!("a node begins with `node`, and its kind follows its id"),
+                    message!("write `node {found} echo -> {}`", self.text_of(self.token_index + 2)),
+                )
+            }
+            Rule::intent_statement
+                if found == ":" && (self.is_preceded_by("examples") || self.is_preceded_by("keywords")) =>
+            {
+                let removed = message!("remove the `{found}`", found = found.to_owned());
+                Some(
+                    unexpected_token(self.span, message!("the list follows without `:`"), removed)
+                        .fix(self.span, ""),
+                )
+            }
+            Rule::intent_statement if found == "[" && self.expects_rule(Rule::open_brace) => {
+                let end = self.closing_bracket_or_end(self.token_index) + 1;
+                let list = self.source(self.token_index..end.min(self.cx.tokens.end));
+                report(
+                    message!("the parts of an intent are written in braces"),
+                    message!("write `{{ examples {list} }}`"),
+                )
+            }
+            Rule::test_statement
+                if self.expects_rule(Rule::kw_given) && is_word && matches!(next, "=" | ":" | "==" | ".") =>
+            {
+                report(
+                    message!("a field of a test begins with `given`"),
+                    message!("write `given {found} = …`"),
+                )
+            }
+            Rule::route_statement if self.is_arrow_as_dot() => {
+                let arrow = self.token_index.checked_sub(2)?;
+                let span = self.span_of_tokens(arrow..arrow + 1);
+                Some(foreign::foreign_syntax_error(
+                    span,
+                    message!("a field is read by `.`, not by `->`"),
+                    ".",
+                ))
+            }
+            _ => None,
+        }
+    }
+
+    /// True for a name after an arrow that touches the name before it, as in `user->role`. The
+    /// unexpected token follows this name.
+    fn is_arrow_as_dot(&self) -> bool {
+        let Some(before) = self.token_index.checked_sub(3) else { return false };
+        let touches = |index: usize| self.cx.sigs[index].token.end == self.cx.sigs[index + 1].token.start;
+        self.text_of(before + 1) == "->"
+            && touches(before)
+            && touches(before + 1)
+            && self.kind_of(before) == Some(TokenKind::Word)
+            && self.kind_of(before + 2) == Some(TokenKind::Word)
+            && (rulec_lang::operators::Op::from_spelling(self.found_text).is_some()
+                || self.found_text == "is")
+    }
+
+    /// Returns the diagnostic for the edges of a workflow in other words: `-> a and b`, `depends_on
+    /// draft`. `None` without such a mistake.
+    pub(super) fn edge_words(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::workflow_statement {
+            return None;
+        }
+        let (found, next) = (self.found_text, self.text_of(self.token_index + 1));
+        let is_name = self.kind_of(self.token_index + 1) == Some(TokenKind::Word);
+        match found {
+            "and" | "or" | "&" | "|" | "+" | "&&" if is_name => {
+                let message = message!("next nodes are separated by `,`, not by `{found}`");
+                let before = Span { start: self.token_before()?.end, ..self.span };
+                Some(unexpected_token(self.span, message, message!("write `, {next}`")).fix(before, ","))
+            }
+            "depends_on" | "needs" | "requires" | "after" | "depends" | "dependsOn" | "from" | "inputs" => {
+                let node = (self.cx.tokens.start..self.token_index)
+                    .rev()
+                    .find(|index| self.text_of(*index) == "node")
+                    .map_or("NODE", |index| self.text_of(index + 1));
+                let names = self.token_index + 1..self.cx.tokens.end;
+                let is_word = |index: &usize| {
+                    self.kind_of(*index) == Some(TokenKind::Word) && self.text_of(*index) != "on"
+                };
+                let source = names.into_iter().find(is_word).map_or("NODE", |index| self.text_of(index));
+                let message = message!("an edge is written at the node where it begins");
+                let help =
+                    message!("remove `{found} …`, and write `-> {node}` at the end of `node {source}`");
+                Some(unexpected_token(self.span, message, help))
+            }
+            _ => None,
+        }
+    }
+}
