@@ -3,8 +3,8 @@
 use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::lines::LineReader;
-use super::run::history::observed_message;
 use super::run::select_entry;
+use super::run_history::observed_message;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};

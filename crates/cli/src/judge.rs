@@ -109,12 +109,12 @@ impl StreamJudges {
     }
 
     /// Returns the validator of a payload. A payload that names no kind of the rules is rejected.
-    fn find(&self, payload: &Json) -> Result<&Judge, Judgement> {
+    fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
             StreamJudges::ByField { field, judges, rules } => {
                 let judge = payload.get(field).and_then(Json::as_str).and_then(|kind| judges.get(kind));
-                judge.ok_or_else(|| reject_unknown_kind(rules, field, payload))
+                judge.ok_or_else(|| Box::new(reject_unknown_kind(rules, field, payload)))
             }
         }
     }
@@ -250,7 +250,7 @@ impl JudgingWorker<'_> {
                 let judge = with_message(judge.clone(), rules, &message, past).map_err(wrong_input)?;
                 judge.judge(&payload)
             }
-            Err(rejection) => rejection,
+            Err(rejection) => *rejection,
         };
         history.observe_judged(rules, &message);
         Ok(Some(judgement))
@@ -276,7 +276,7 @@ impl Worker for JudgingWorker<'_> {
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
         let judgement = match self.history {
             None => {
-                self.judges.find(&payload).map_or_else(|rejection| rejection, |judge| judge.judge(&payload))
+                self.judges.find(&payload).map_or_else(|rejection| *rejection, |judge| judge.judge(&payload))
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {
                 Some(judgement) => judgement,
