@@ -225,8 +225,7 @@ fn schemas_are_one_object_or_one_for_each_kind() {
 
 #[test]
 fn schemas_of_messages_and_arguments_and_models_of_pydantic() {
-    let folder = folder();
-    folder.write(
+    let folder = Folder::new().file(
         "desk.rules",
         "input { text: string, plan?: \"free\" | \"gold\", phone?: string @private, ctx?: { class: string } }\n\
          handler pay(amount: decimal, list?: list<int>)\ndefault -> pay(amount: 1.50)\n\
