@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`instr`] | one instruction: at most 16 bytes; jumps go forward only |
-//! | [`jump`] | the test results on which an instruction jumps |
+//! | [`jump`] | the predicate results on which an instruction jumps |
 //! | [`chunk`] | the bytecode as plain data: instructions, blocks, predicates, constants |
 //! | [`pools`] | data built from the chunk at load: regexes, searchers, automata, sets |
 //! | [`lower`](mod@lower) | lowering from the normal form to a chunk |

@@ -4,7 +4,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`prefilter`] | the literals that a text must contain for a text predicate to be true |
-//! | [`attribute`] | the values that conditions test, and their equivalence classes |
+//! | [`attribute`] | the values that conditions read, and their equivalence classes |
 //! | [`index_terms`] | the facts about a message that predicates require |
 //! | [`selectivity`] | the estimated fraction of messages that have a value |
 //! | [`ranges`] | the ranges of values outside which a condition cannot be true |
@@ -21,13 +21,14 @@
 //!
 //! The contract, checked by the differential test: a route whose condition is true is always among
 //! the candidates. Skipping the other routes changes nothing, because conditions cannot fail (see
-//! the language page). A candidate's condition may be false, so the VM tests the whole condition.
+//! the language page). A candidate's condition may be false, so the VM evaluates the whole
+//! condition.
 //!
 //! Each route of a table has one access path. Most routes have *keys*: literals, values or list
 //! elements. A message that matches the route has at least one of its keys. Each key has a *posting
 //! list* of its routes, ordered by rank (the route's position in the table). A posting has
-//! *guards*: tests of other values, which exclude most routes before a condition is evaluated.
-//! Routes without keys are the table's *residual*. A bitmap index excludes most of them.
+//! *guards*: required ranges of other values, which exclude most routes before a condition is
+//! evaluated. Routes without keys are the table's *residual*. A bitmap index excludes most of them.
 
 #![allow(missing_docs, reason = "nobody outside this repository uses it, and what needs no doc has none")]
 
@@ -114,7 +115,7 @@ pub struct SubjectIndex {
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
     pub first_literal: u32,
-    /// Id of the attribute (a value that conditions test) whose value is the same text,
+    /// Id of the attribute (a value that conditions read) whose value is the same text,
     /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
     /// anyway, so it also determines the equivalence class of the attribute's value.
     pub attribute: u32,
@@ -181,7 +182,7 @@ pub struct TextForm {
     pub text: u32,
 }
 
-/// The index of one attribute (a value of the message that conditions test). Maps the value to its
+/// The index of one attribute (a value of the message that conditions read). Maps the value to its
 /// keys, the facts by which candidate routes are found.
 #[derive(Debug)]
 pub struct AttributeIndex {
@@ -190,8 +191,8 @@ pub struct AttributeIndex {
     /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,
     pub classes: ValueClasses,
-    /// For each equivalence class (values that no test distinguishes), the ids of the keys that a
-    /// value of the class provides.
+    /// For each equivalence class (values that no predicate distinguishes), the ids of the keys
+    /// that a value of the class provides.
     pub keys: PackedLists,
     /// The texts that are keys if the value is a list that contains them, each with an id. Keys are
     /// facts by which candidate routes are found.
@@ -241,7 +242,8 @@ pub struct TableIndex {
 }
 
 impl TableIndex {
-    /// Returns the postings from `start` to `end`, the bounds of a [`PostingList::Range`].
+    /// Returns the entries of a posting list, given the bounds `start` and `end` of a
+    /// [`PostingList::Range`].
     #[inline]
     pub fn postings(&self, start: u32, end: u32) -> &[Posting] {
         self.postings.get(start as usize..end as usize).unwrap_or_default()
@@ -265,14 +267,14 @@ pub enum PostingList {
 #[derive(Clone, Copy, Debug)]
 pub struct Posting {
     pub rank: u32,
-    /// Tests of two values of the message. If one fails, the route is excluded without evaluating
-    /// its condition.
+    /// Required ranges of two values of the message. If a value is outside its range, the route is
+    /// excluded without evaluating its condition.
     pub guards: [Guard; 2],
 }
 
-/// A necessary condition of a route: a tested value must be within a range. All values that no rule
-/// distinguishes share a class id, and the ids of numbers ascend with the numbers. The value's
-/// class id must be at least `from` and less than `to`.
+/// A necessary condition of a route: a value of the message must be within a range. All values that
+/// no rule distinguishes share a class id, and the ids of numbers ascend with the numbers. The
+/// value's class id must be at least `from` and less than `to`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Guard {
     /// Id of the attribute whose class is compared; an invalid id in [`Guard::ALWAYS`].

@@ -71,9 +71,9 @@ impl<P, R> SearchResult<P, R> {
 /// An engine that can search one table. The search through several tables is the same for all
 /// engines.
 pub trait Searcher {
-    /// A position in a table.
+    /// A position in a table, at which a search can begin or resume.
     type Position;
-    /// The identifier of a rule.
+    /// The type by which the engine identifies a rule in its search results.
     type Rule;
 
     /// Returns the position at which a table begins.

@@ -81,7 +81,7 @@ pub struct Vm<'a, M> {
     tombstones: Option<(&'a Tombstones, u64)>,
     /// The recorded messages that rules read as `history`.
     history: &'a Past,
-    /// The number of the bytecode, under which results about the history are remembered.
+    /// The number of the bytecode, under which results of conditions on the history are remembered.
     code_number: u64,
 }
 

@@ -29,7 +29,8 @@ pub struct Chunk {
     /// Operands that are evaluated after a route is chosen: the arguments of handlers and the
     /// destinations of routers. Indexed by value id.
     pub values: Vec<Operand>,
-    /// Predicates (tests of one or two operands), indexed by their id in the simplified program.
+    /// Predicates (conditions on one or two operands), indexed by their id in the simplified
+    /// program.
     pub preds: Vec<Pred>,
     /// Conditions that several conditions use. Each is compiled once, as a block of its own.
     pub shared: Vec<SharedCondition>,
@@ -89,7 +90,7 @@ pub struct CacheCell {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableCode {
     pub block: BlockId,
-    /// Code of each route, in the order in which routes are tried. The code tests the route's
+    /// Code of each route, in the order in which routes are tried. The code evaluates the route's
     /// condition and ends in `Choose` or `Goto`. If the condition is not true, the code jumps to
     /// [`RuleCode::end`].
     pub routes: Vec<RuleCode>,
@@ -104,7 +105,7 @@ pub struct RuleCode {
     pub end: Pc,
 }
 
-/// The source of a value that a predicate, loop or argument uses.
+/// The source of a value that a predicate, a loop or a function call uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     Missing,
@@ -117,18 +118,18 @@ pub enum Operand {
     Block(BlockId),
 }
 
-/// A test of one or two operands, with a result of true, false or unknown.
+/// A predicate: a condition on one or two operands, with a result of true, false or unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pred {
     pub check: PredCheck,
     pub left: Operand,
     pub right: Operand,
-    /// The operation of the test: a truth test or an operator. [`PredCheck::Generic`] evaluates
-    /// this operation, and listings show it.
+    /// The operation of the predicate: an operator, or the check whether a value is true.
+    /// [`PredCheck::Generic`] evaluates this operation, and listings show it.
     pub ask: TestKind,
     pub mode: TestMode,
-    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the test
-    /// needs no normalized text.
+    /// Index in [`Chunk::texts`] of the left operand's normalized text; [`NO_ENTRY`] if the
+    /// predicate needs no normalized text.
     pub text: u32,
     /// Whether the predicate's result is memoized for the rest of the decision.
     pub memo: bool,
@@ -146,7 +147,7 @@ pub enum PredCheck {
     Length(Comparison, i64),
     /// Equality of the left operand with a text, given by its index in [`Chunk::strings`].
     Equals(u32),
-    /// Test whether the left operand is a dict with a key, given by its index in
+    /// Check whether the left operand is a dict with a key, given by its index in
     /// [`Chunk::strings`].
     HasKey(u32),
     /// Membership of the left operand in a list, given by its index in [`Chunk::members`].
@@ -237,12 +238,12 @@ pub struct Keywords {
 }
 
 impl Keywords {
-    /// Returns the text that a list must contain for the test to be true, for the case that the
-    /// left operand is a list. `mode` is the test mode of the predicate. A search for this one
-    /// element is faster than the function that implements the operator.
+    /// For a left operand that is a list: returns the text that this list must contain for the
+    /// predicate to be true. `mode` is the mode of the predicate. A search for this one element is
+    /// faster than the function that implements the operator.
     ///
-    /// `None` if the test is more than a search for one equal element. That function must then
-    /// evaluate the list.
+    /// `None` if the predicate requires more than a search for one equal element. The function of
+    /// the operator must then evaluate the list.
     pub fn required_element(&self, mode: TestMode) -> Option<&Arc<str>> {
         match &*self.words {
             [text] if self.search.finds_elements() && self.mode.is_plain() && mode.quantity.is_none() => {

@@ -121,7 +121,7 @@ impl Listing<'_> {
         }
     }
 
-    /// Writes an instruction that computes a value from a list or from the history.
+    /// Writes the text of an instruction that computes a value from a list or from the history.
     fn write_list_instr(&self, out: &mut String, instr: &Instr) -> fmt::Result {
         match *instr {
             Instr::Count { dst, each } => write!(out, "r{dst} = count {}", self.format_loop(each)),

@@ -10,7 +10,7 @@ use rulec_base::text::texts::TextIds;
 /// Finds, by field name, the slots (fields that rules read) of one object of the message.
 #[derive(Debug, Default)]
 pub struct SlotsByName {
-    /// Maps each distinct field name to a name index.
+    /// Maps each distinct field name to its name index, a position in `ends`.
     pub names: TextIds,
     /// For each name index, the end of the range of slots with this name in [`slots`](Self::slots).
     ends: Vec<u32>,
@@ -19,7 +19,7 @@ pub struct SlotsByName {
 }
 
 impl SlotsByName {
-    /// Builds the lookup from slots and their names.
+    /// Builds the lookup from pairs of a field name and the id of a slot that reads this field.
     fn new(mut slots_with_names: Vec<(&str, u32)>) -> SlotsByName {
         slots_with_names.sort_unstable();
         let mut by_name = SlotsByName::default();

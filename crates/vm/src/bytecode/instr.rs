@@ -1,6 +1,6 @@
 //! Instructions of the bytecode. There are three kinds of code block, each with its own set of
-//! instructions. *Conditions* test and jump. *Tables* test, jump and choose a route. *Values*
-//! compute into registers. A *slot* is a message field that the rules read.
+//! instructions. *Conditions* evaluate predicates and jump. *Tables* do the same and also choose a
+//! route. *Values* compute into registers. A *slot* is a message field that the rules read.
 //!
 //! Jumps go forward only, within their block. So a block ends after at most as many steps as it has
 //! instructions. The only loops are [`Instr::Each`], [`Instr::Quantifier`] and the folds,
@@ -63,7 +63,7 @@ pub enum OperandReference {
     Register(Reg),
     Registers(RegisterRange),
     /// Operator of an instruction that computes a value. The verifier refuses operators whose
-    /// result is a test result (true, false or unknown) instead of a value.
+    /// result is a truth value (true, false or unknown) instead of a value in a register.
     Operator(Op),
 }
 
@@ -115,11 +115,11 @@ instructions! {
     Int in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: i64 };
     /// Compares a message field with a float, and jumps to `to` depending on the result.
     Float in TEST_BLOCKS { how: CmpJump, slot: u16 => Slot, to: Pc => To, value: f64 };
-    /// Tests whether a message field is `true`, and jumps to `to` depending on the result.
+    /// Checks whether a message field is `true`, and jumps to `to` depending on the result.
     Truth in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a message field is missing, and jumps to `to` depending on the result.
+    /// Checks whether a message field is missing, and jumps to `to` depending on the result.
     Missing in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To };
-    /// Tests whether a message field equals a constant text, and jumps to `to` depending on the
+    /// Checks whether a message field equals a constant text, and jumps to `to` depending on the
     /// result.
     Text in TEST_BLOCKS { on: JumpOn => On, slot: u16 => Slot, to: Pc => To, string: u32 => String };
     /// Evaluates any predicate, and jumps to `to` depending on the result.
@@ -189,8 +189,8 @@ instructions! {
     History in VALUE_BLOCKS { dst: Reg => Register };
     /// Computes the part of a history that a bound selects, or the hash of the operand.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
-    /// Computes `any` or `all` over a list as a value. The loop's body tests whether the condition
-    /// is true for an element; the block `fails` tests whether the condition is false.
+    /// Computes `any` or `all` over a list as a value. The loop's body is true if the condition is
+    /// true for an element. The block `fails` is true if the condition is false for it.
     Quantifier in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, fails: BlockId => Condition };
     /// Computes a condition as a value: `true` if the block `holds` yields true, `false` if the
     /// block `fails` yields true, otherwise missing.

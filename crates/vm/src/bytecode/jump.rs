@@ -1,25 +1,27 @@
-//! The conditions of jump instructions: [`JumpOn`] is a set of test results (true, false, unknown)
-//! and [`CmpJump`] is a comparison. An instruction jumps if its test gives one of these results.
+//! The conditions of jump instructions: [`JumpOn`] is a set of results of a predicate (true, false,
+//! unknown). [`CmpJump`] is a comparison with its wanted result. An instruction jumps if its
+//! predicate or comparison has such a result.
 
 use rulec_lang::operators::Op;
 use rulec_lang::value::Tri;
 use std::cmp::Ordering;
 
-/// The set of test results (true, false or unknown; see [`Tri`]) on which an instruction jumps.
+/// The set of results of a predicate (true, false or unknown; see [`Tri`]) on which an instruction
+/// jumps.
 ///
-/// Only four sets occur. The wanted result of a test is true or false, never unknown. The jump is
-/// taken either on the wanted result, or on the two other results.
+/// Only four sets occur. The wanted result of a predicate is true or false, never unknown. The jump
+/// is taken either on the wanted result, or on the two other results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JumpOn(u8);
 
 impl JumpOn {
-    /// Jump if the result is true.
+    /// Jump if the predicate is true.
     pub const TRUE: JumpOn = JumpOn(1);
-    /// Jump if the result is false.
+    /// Jump if the predicate is false.
     pub const FALSE: JumpOn = JumpOn(2);
-    /// Jump if the result is false or unknown.
+    /// Jump if the predicate is false or unknown.
     pub const NOT_TRUE: JumpOn = JumpOn(6);
-    /// Jump if the result is true or unknown.
+    /// Jump if the predicate is true or unknown.
     pub const NOT_FALSE: JumpOn = JumpOn(5);
 
     /// Returns the set of results that take the jump. With `jump_if` true, this is only the result
@@ -33,13 +35,14 @@ impl JumpOn {
         }
     }
 
-    /// Returns true if an instruction with this set jumps on the given result.
+    /// Returns true if an instruction with this set jumps on the given result of its predicate.
     #[inline(always)]
     pub fn takes(self, result: Tri) -> bool {
         self.0 & (1 << result as u8) != 0
     }
 
-    /// Returns the name used in listings; `?` for a set that is none of the four constants.
+    /// Returns the name of this set in bytecode listings; `?` for a set that is none of the four
+    /// constants.
     pub fn spelling(self) -> &'static str {
         match self {
             JumpOn::TRUE => "if",

@@ -2,10 +2,10 @@
 //! simplification: only predicates are negated, and equal parts are shared. A *part* is a
 //! condition, predicate or value of the normal form.
 //!
-//! A condition becomes a sequence of tests; a test jumps over other tests that can no longer change
-//! the result. A condition or value with several users becomes a block of its own if it costs more
-//! than a comparison. Such a block is evaluated once per decision. So code size and run time grow
-//! in proportion to the normal form, even if `let`s and `def`s are used many times.
+//! A condition becomes a sequence of predicates; an instruction jumps over predicates that can no
+//! longer change the result. A condition or value with several users becomes a block of its own if
+//! it costs more than a comparison. Such a block is evaluated once per decision. So code size and
+//! run time grow in proportion to the normal form, even if `let`s and `def`s are used many times.
 //!
 //! Lowering traverses with explicit stacks, so deep nesting cannot overflow the stack here.
 //! [`super::verify`](fn@super::verify) limits how deep blocks may run each other.
@@ -92,7 +92,7 @@ fn lower_to_chunk(program: &Program, normal: &Normal) -> Result<(Chunk, HashSet<
         strings: HashMap::new(),
         texts: HashMap::new(),
     };
-    // Most predicates are tested once, by one instruction that jumps.
+    // Most predicates are evaluated once, by one instruction that jumps.
     lowering.chunk.instrs.reserve(normal.preds.len() + 2 * program.rules.len());
     slots::lower_slots(program, &mut lowering.chunk)?;
     lowering.chunk.externs = checked_index(program.externs.len(), message!("host functions"))?;
@@ -138,7 +138,8 @@ struct Lowering<'n> {
     /// The loops over the history whose results are not remembered, so that their work grows with
     /// the history.
     growing: HashSet<Part>,
-    /// For several conditions, by their ids: the block that tests whether all of them are true.
+    /// For several conditions, by their ids: the block that is true if all of these conditions are
+    /// true.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,

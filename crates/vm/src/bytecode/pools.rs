@@ -75,7 +75,7 @@ impl Pools {
     }
 }
 
-/// A compiled text predicate, which tests whether a text matches keywords or patterns.
+/// A compiled text predicate, which checks whether a text matches keywords or patterns.
 #[derive(Debug)]
 pub struct KeywordMatcher {
     /// Whether a text must match all keywords or patterns, not just one.

@@ -1,5 +1,5 @@
 //! Selects the access path of each route of a table: by keys, or by a bitmap index on the values
-//! that its condition tests. A *subject* is a text of the message that is scanned for literals. An
+//! that its condition reads. A *subject* is a text of the message that is scanned for literals. An
 //! *attribute* is a value of the message whose equivalence class is looked up.
 //!
 //! Every message that matches a route must have at least one of its keys (facts such as a literal
@@ -39,7 +39,7 @@ const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a column of a bitmap (the bits for one tested value) is read. A column
+/// Assumed probability that a column of a bitmap (the bits for one message value) is read. A column
 /// is not read if earlier columns already exclude all routes.
 ///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
@@ -74,8 +74,8 @@ impl RouteAccess {
         if let RouteAccess::Keys(key_choice) = self { key_choice } else { &[] }
     }
 
-    /// Returns the attributes (tested values) whose bitmap columns are read for the route. The same
-    /// attribute may occur several times.
+    /// Returns the attributes (message values) whose bitmap columns are read for the route. The
+    /// same attribute may occur several times.
     fn bitmap_attributes(&self) -> impl Iterator<Item = u32> {
         let bitmap_alternatives =
             if let RouteAccess::Bits(alternatives) = self { &alternatives[..] } else { &[] };
@@ -273,7 +273,8 @@ impl<'n> AccessSelection<'n> {
         );
         match best_choice.filter(|_| likelihood < MIN_USELESS_PROBABILITY) {
             Some(best_choice) if alternatives.is_empty() || key_cost < bitmap_cost => {
-                // If the key tests a value, `matching_share` includes the key's selectivity.
+                // If the key is a class of a value, `matching_share` includes the key's
+                // selectivity.
                 let is_class = |set: &SetId| matches!(self.sets[*set as usize], [IndexAtom::Class(..)]);
                 let share_includes_key = !alternatives.is_empty() && best_choice.iter().all(is_class);
                 let cost = if share_includes_key {

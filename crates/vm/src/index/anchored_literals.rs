@@ -26,7 +26,7 @@ pub struct EdgeLiterals {
     by_four: LengthsByOuterBytes,
     /// Lengths of the literals with at least eight bytes, by their first or last eight bytes.
     by_eight: LengthsByOuterBytes,
-    /// The literals, each with its id.
+    /// The literals at this edge of a text, each with its id.
     texts: TextIds,
 }
 

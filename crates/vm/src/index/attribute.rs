@@ -1,7 +1,7 @@
-//! Attributes: the values that conditions test, and their equivalence classes. An attribute is an
+//! Attributes: the values that conditions read, and their equivalence classes. An attribute is an
 //! operand together with one text mode (a way to normalize texts, such as case folding). All values
-//! of a class give the same result in every simple test. So a decision looks up the class of a
-//! value once, whatever the number of tests.
+//! of a class give the same result in every simple predicate. So a decision looks up the class of a
+//! value once, whatever the number of predicates.
 
 use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
 use crate::bytecode::instr::Comparison;
@@ -44,20 +44,19 @@ impl RuleNumber {
     }
 }
 
-/// A test whose result depends only on the equivalence class of one value.
+/// A predicate whose result depends only on the equivalence class of one value.
 #[derive(Clone, Debug)]
 pub enum SimpleTest {
     Truth,
     Missing,
     Compare(Comparison, RuleNumber),
     Bool(bool),
-    /// Test for equality with a constant text. The text is already normalized, for example
-    /// case-folded.
+    /// Equality with a constant text. The constant is already normalized, for example case-folded.
     Text(Box<str>),
     In(ListElements),
 }
 
-/// The elements of the constant list of an `in` test, by kind.
+/// The elements of the constant list of an `in` predicate, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct ListElements {
     pub texts: Vec<Box<str>>,
@@ -67,7 +66,7 @@ pub struct ListElements {
 }
 
 impl SimpleTest {
-    /// Returns the predicate with the index `pred` as a simple test, and its text mode. `None` if
+    /// Returns the predicate with the index `pred` as a `SimpleTest`, and its text mode. `None` if
     /// the predicate's result depends on more than the equivalence class of its value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
@@ -106,7 +105,7 @@ impl SimpleTest {
         }
     }
 
-    /// Returns the constant texts that the test compares with.
+    /// Returns the constant texts with which the predicate compares its value.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
             SimpleTest::Text(text) => slice::from_ref(text),
@@ -116,7 +115,7 @@ impl SimpleTest {
         texts.iter().map(|text| &**text)
     }
 
-    /// Returns the constant numbers that the test compares with.
+    /// Returns the constant numbers with which the predicate compares its value.
     pub fn numbers(&self) -> impl Iterator<Item = RuleNumber> {
         let numbers = match self {
             SimpleTest::Compare(_, number) => slice::from_ref(number),
@@ -127,8 +126,8 @@ impl SimpleTest {
     }
 }
 
-/// Id of an equivalence class: a group of an attribute's values that no test distinguishes. The
-/// fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
+/// Id of an equivalence class: a group of an attribute's values that no predicate distinguishes.
+/// The fixed classes below have the lowest ids, followed by the classes of texts, then of numbers.
 pub type ClassId = u32;
 
 /// The equivalence class that consists of the missing value only.
@@ -136,19 +135,19 @@ pub const MISSING_CLASS: ClassId = 0;
 /// The class id of `false`, which is a class of its own; the id of `true` is one higher.
 const FALSE_CLASS: ClassId = 1;
 /// The class of all other values: times, versions, lists and dicts. Unlike the values of other
-/// classes, they may give different results, so their tests must be evaluated.
+/// classes, they may give different results, so predicates on them must be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
-/// The class of all texts that no test names. Each text that a test names has a class of its own,
-/// with a higher id.
+/// The class of all texts that no predicate names. Each text that a predicate names has a class of
+/// its own, with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The equivalence classes of an attribute's values. Each number that a test names is a class. The
-/// other numbers form one class for each interval between, below or above these numbers.
+/// The equivalence classes of an attribute's values. Each number that a predicate names is a class.
+/// The other numbers form one class for each interval between, below or above these numbers.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The numbers that tests name, as floats. `None` if floats cannot represent all of them
+    /// The numbers that predicates name, as floats. `None` if floats cannot represent all of them
     /// exactly.
     floats: Option<FloatBuckets>,
 }
@@ -158,9 +157,9 @@ pub struct ValueClasses {
 #[derive(Clone, Debug, Default)]
 struct FloatBuckets {
     values: Box<[f64]>,
-    /// The smallest of `values`.
+    /// The smallest of the floats in `values`.
     first: f64,
-    /// Number of buckets divided by the width of the value range.
+    /// Number of buckets divided by the distance from the smallest to the largest of `values`.
     scale: f64,
     /// Index of the last bucket, as a float, so that it can be compared without a conversion.
     last: f64,
@@ -231,7 +230,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the equivalence classes of a tested value from the constants that the tests name.
+    /// Builds the equivalence classes of a value from the constants that predicates on it name.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -261,12 +260,12 @@ impl ValueClasses {
         UNNAMED_TEXT_CLASS + 1 + self.texts.len() as ClassId
     }
 
-    /// Returns the number of equivalence classes.
+    /// Returns the number of equivalence classes of the attribute's values.
     pub fn class_count(&self) -> ClassId {
         self.first_number_class() + 2 * self.numbers.len() as ClassId + 1
     }
 
-    /// Returns the number of distinct texts and numbers that tests name.
+    /// Returns the number of distinct texts and numbers that predicates on the attribute name.
     pub fn constant_count(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
@@ -286,7 +285,7 @@ impl ValueClasses {
         }
     }
 
-    /// Returns a number's position among the sorted numbers that tests name: `2 * i + 1` for the
+    /// Returns a number's position among the sorted numbers in predicates: `2 * i + 1` for the
     /// number with index `i`, and an even position for all numbers of one interval between them.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
@@ -320,14 +319,14 @@ impl ValueClasses {
         self.texts.get(text).unwrap_or(UNNAMED_TEXT_CLASS)
     }
 
-    /// Returns the equivalence class of a text that some test names; `None` for any other text.
+    /// Returns the equivalence class of a text that a predicate names; `None` for any other text.
     #[inline(always)]
     pub fn named_text_class(&self, text: &str) -> Option<ClassId> {
         self.texts.get(text.as_bytes())
     }
 
-    /// Returns the result of a test for all values of a class; `None` if different values of the
-    /// class may give different results.
+    /// Returns the result of a predicate for all values of a class; `None` if different values of
+    /// the class may give different results.
     pub fn result_for_class(&self, test: &SimpleTest, class: ClassId) -> Option<Tri> {
         if class == OTHER_CLASS {
             return match test {
@@ -338,8 +337,8 @@ impl ValueClasses {
         let bool_value = (FALSE_CLASS..=FALSE_CLASS + 1).contains(&class).then_some(class == FALSE_CLASS + 1);
         let number_order = class.checked_sub(self.first_number_class());
         let is_text = class >= UNNAMED_TEXT_CLASS && number_order.is_none();
-        // The position of a test's number, comparable with the position `number_order` of the
-        // class.
+        // The position of the predicate's number, comparable with the position `number_order` of
+        // the class.
         let position = |number: RuleNumber| self.number_position(&number.to_value());
         Some(match test {
             SimpleTest::Missing => (class == MISSING_CLASS).into(),
@@ -360,8 +359,8 @@ impl ValueClasses {
         })
     }
 
-    /// Splits the class ids into ranges, so that the test has the same result for all classes of a
-    /// range. Appends the first id of each range to `into`.
+    /// Splits the class ids into ranges, so that the predicate has the same result for all classes
+    /// of a range. Appends the first id of each range to `into`.
     pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,
@@ -387,7 +386,7 @@ impl ValueClasses {
 mod tests {
     use super::*;
 
-    /// Returns the result of a test according to the functions that implement the operators.
+    /// Returns the result of a predicate according to the functions that implement the operators.
     fn expected_result(test: &SimpleTest, value: Value<'_>) -> Tri {
         match test {
             SimpleTest::Truth => rulec_lang::operators::implementations::value_to_tri(value),

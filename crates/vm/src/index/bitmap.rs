@@ -1,9 +1,9 @@
 //! A bitmap index: excludes many routes at once by the values of a message.
 //!
-//! An *attribute* is a value that conditions test, with its values grouped into equivalence
-//! classes. For each attribute that enough routes test, the index has one bit per route and class.
-//! The bit is set unless the class excludes the route. Intersecting the bits of the message's
-//! classes leaves the candidate routes, whose whole conditions must be evaluated.
+//! An *attribute* is a value that conditions read, grouped into equivalence classes. For each
+//! attribute that enough routes read, the index has one bit per route and class. The bit is set
+//! unless the class excludes the route. Intersecting the bits of the message's classes leaves the
+//! candidate routes, whose whole conditions must be evaluated.
 //!
 //! The contract: a route whose condition is true is never excluded. It is always correct not to
 //! exclude a route.
@@ -12,7 +12,7 @@ use super::attribute::ClassId;
 use super::ranges::{ClassRanges, ValueRanges};
 use std::ops::Range;
 
-/// A bitmap index of some routes. It has a column for each attribute (a tested value). A column
+/// A bitmap index of some routes. It has a column for each attribute (a message value). A column
 /// consists of rows, and each route has one bit in every row.
 #[derive(Clone, Debug, Default)]
 pub struct Bitmap {
@@ -28,7 +28,7 @@ pub struct Bitmap {
     pub blocks: Vec<u32>,
 }
 
-/// The bits of one attribute (a tested value). A column has several rows. Each row covers a range
+/// The bits of one attribute (a message value). A column has several rows. Each row covers a range
 /// of the value's equivalence classes. A row has a bit for each route, which is set if the route
 /// may match these classes.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ pub struct Column {
     /// For each equivalence class of values, the number of the row that covers it. To limit the
     /// memory, the list may lack the highest classes. Their rows are found by a search in `starts`.
     row_of: Box<[u8]>,
-    /// The bits of all rows, concatenated: one bit per route, 64 per word.
+    /// The bits of all rows of the column, one row after another: one bit per route, 64 per word.
     bits: Vec<u64>,
     /// Summary of the rows, by which a lookup skips words without candidates. Each row has one
     /// summary word per block of `BLOCK_ROUTES` routes. A bit of this word is set if any bit of the
@@ -54,11 +54,11 @@ pub struct Column {
 ///
 /// Measured in benches/notes/bitmap-residual.md, "A million routes".
 const MAX_COLUMN_ROWS: usize = 256;
-/// An attribute (a tested value) gets a column (bits in the index) if at least one in this number
-/// of routes tests it. Otherwise the column would exclude too few routes.
+/// An attribute (a message value) gets a column (bits in the index) if at least one in this number
+/// of routes reads the value. Otherwise the column would exclude too few routes.
 const MIN_COLUMN_ROUTE_SHARE: usize = 50;
-/// Maximum number of columns (tested values) of a bitmap index; more would cost more time than they
-/// save.
+/// Maximum number of columns (bits for one message value each) of a bitmap index. More columns
+/// would cost more time than they save.
 pub const MAX_COLUMNS: usize = 12;
 
 /// Number of routes in a block, within which routes may be reordered. In the summary of a row, each

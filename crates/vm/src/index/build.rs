@@ -108,8 +108,8 @@ impl<'n> IndexBuilder<'n> {
     }
 
     /// Builds the posting list of one key. `ranks` are the positions in the table of the routes
-    /// that have the key. Each entry also gets guards (tests of values that can exclude its route),
-    /// which follow from the value ranges of the route.
+    /// that have the key. Each entry also gets guards (required ranges of values, which can exclude
+    /// its route). They follow from the value ranges of the route.
     fn add_posting_list(
         &self,
         ranks: Vec<u32>,
@@ -141,8 +141,8 @@ impl<'n> IndexBuilder<'n> {
         PostingList::Range { start, end: postings.len() as u32 }
     }
 
-    /// Returns the attribute (tested value) that a key is about, if the key is one fact: this value
-    /// is in one equivalence class. Returns `None` for any other key.
+    /// Returns the attribute (message value) that a key is about, if the key is one fact: this
+    /// value is in one equivalence class. Returns `None` for any other key.
     fn key_attribute(&self, key: SetId) -> Option<u32> {
         match self.sets[key as usize] {
             [IndexAtom::Class(attribute, _)] => Some(*attribute),
@@ -151,8 +151,9 @@ impl<'n> IndexBuilder<'n> {
     }
 
     /// Returns the two most selective guards for the value ranges of a route. A guard is a range of
-    /// classes in which the value of an attribute (a tested value) must be. The attribute
-    /// `tested_attribute` gets no guard, because the route's key already tests this attribute.
+    /// classes in which the value of an attribute (a message value) must be. The attribute
+    /// `tested_attribute` gets no guard, because the route's key already requires a class of this
+    /// attribute.
     fn select_guards(&self, ranges: ValueRanges, tested_attribute: Option<u32>) -> [Guard; 2] {
         let mut best_guards = [(1.0, Guard::ALWAYS); 2];
         for (attribute, ranges) in

@@ -19,7 +19,7 @@ pub const VALUE_LOOKUP_NS: f64 = 12.0;
 /// Fixed cost in nanoseconds of evaluating a candidate route, without the cost of its condition.
 pub const ROUTE_TRY_NS: f64 = 14.0;
 /// Cost in nanoseconds of checking the guards of one posting, an entry for a route in the list of a
-/// key. Guards are tests of values that can exclude the route.
+/// key. Guards are required ranges of values, which can exclude the route.
 pub const GUARD_CHECK_NS: f64 = 1.25;
 /// Cost in nanoseconds of reading a bitmap index, per route. The cost is low because many routes
 /// share a word.

@@ -24,10 +24,10 @@ pub type SetId = u32;
 pub enum IndexAtom {
     /// A scanned text contains a literal. The fields are the subject (text) id and the literal id.
     Literal(u32, u32),
-    /// A tested value (attribute) is in an equivalence class. The fields are the attribute id and
+    /// A message value (attribute) is in an equivalence class. The fields are the attribute id and
     /// the class.
     Class(u32, ClassId),
-    /// A tested value (attribute) is a list that contains a text. The fields are the attribute id
+    /// A message value (attribute) is a list that contains a text. The fields are the attribute id
     /// and the text.
     Element(u32, Box<str>),
 }
@@ -93,8 +93,8 @@ pub struct IndexAtoms<'c> {
     pub attributes: Vec<IndexedAttribute>,
     subject_ids: HashMap<Operand, u32>,
     attribute_ids: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate that is a simple test (its result depends only on an equivalence class),
-    /// the test and its attribute id.
+    /// For each predicate, the equivalent [`SimpleTest`] with its attribute id. `None` if there is
+    /// none, or if the operand must not be evaluated early.
     simple_tests: Vec<Option<(SimpleTest, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
@@ -102,7 +102,7 @@ pub struct IndexAtoms<'c> {
     /// For each predicate, the sets of atoms (facts about a message) that it requires. If it is
     /// true, the message has an atom of each set.
     sets_by_pred: Vec<Option<Box<[SetId]>>>,
-    /// For each predicate, the literals that decide it.
+    /// For each predicate, the literals in a text that decide its result, if there are any.
     pub literals: Vec<Option<DecidingLiterals>>,
 }
 
@@ -207,8 +207,8 @@ impl<'c> IndexAtoms<'c> {
         atoms_by_id
     }
 
-    /// Returns, for each attribute (tested value), the constants in the rules by equivalence class.
-    /// The constants are written as an author writes them.
+    /// Returns, for each attribute (message value), the constants in the rules by equivalence
+    /// class. The constants are written as an author writes them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simple_tests.iter().flatten() {
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the simple test that is equivalent to predicate number `pred`, with its attribute
-    /// id, if there is one. A simple test depends on only the equivalence class of one value.
+    /// Returns the [`SimpleTest`] that is equivalent to predicate number `pred`, with its attribute
+    /// id, if there is one. Its result follows from the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }

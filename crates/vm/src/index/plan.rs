@@ -22,9 +22,9 @@ pub struct TablePlan {
     #[serde(skip)]
     pub table: u32,
     pub indexed: bool,
-    /// Estimated cost in nanoseconds of a decision with the index.
+    /// Estimated cost in nanoseconds of a decision by this table with the index.
     pub index_cost: f64,
-    /// Estimated cost in nanoseconds of a decision that tries the routes one by one.
+    /// Estimated cost in nanoseconds of a decision that tries this table's routes one by one.
     pub linear_cost: f64,
     pub routes: Vec<RoutePlan>,
 }
@@ -153,7 +153,7 @@ struct PlanWriter<'n> {
 }
 
 impl PlanWriter<'_> {
-    /// Returns the name of the value that predicate number `pred` tests, as an author writes it.
+    /// Returns the name of the value that predicate number `pred` reads, as an author writes it.
     fn attribute_name(&self, pred: u32) -> String {
         let Some(pred) = self.normal.preds.get(pred as usize) else {
             broken_invariant!("the predicate of an index key exists");

@@ -1,4 +1,4 @@
-//! Value ranges of conditions. For each attribute (a value that conditions test), these are the
+//! Value ranges of conditions. For each attribute (a value that conditions read), these are the
 //! ranges of equivalence classes for which a condition may be true.
 //!
 //! The contract: a condition is never true for a message with a class outside the ranges. So the
@@ -12,10 +12,10 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 use std::cell::RefCell;
 
 /// Ascending ranges of class ids for which a condition may be true; the end of each range is
-/// exclusive. A class has the values that no test distinguishes.
+/// exclusive. A class has the values that no predicate distinguishes.
 pub type ClassRanges = Vec<(ClassId, ClassId)>;
 
-/// For each attribute (tested value) that restricts a condition, the ranges of classes for which
+/// For each attribute (message value) that restricts a condition, the ranges of classes for which
 /// the condition may be true. An attribute occurs at most once.
 pub type ValueRanges = Vec<(u32, ClassRanges)>;
 
@@ -26,13 +26,13 @@ const MAX_ALTERNATIVES: usize = 4;
 /// A predicate with more texts would need too many classes in a bitmap.
 const MAX_LISTED_TEXTS: usize = 32;
 
-/// Computes and caches value ranges: for each tested value, the ranges for which a condition may be
-/// true.
+/// Computes and caches value ranges: for each message value, the ranges for which a condition may
+/// be true.
 #[derive(Debug)]
 pub struct RangeAnalysis<'n> {
     normal: &'n Normal,
     atoms: &'n IndexAtoms<'n>,
-    /// Cache of the class ranges. The key is the list of those operands of a condition that test
+    /// Cache of the class ranges. The key is the list of those operands of a condition that read
     /// the same attribute (value of the message). Many rules have such operands in common, so there
     /// are few keys.
     cache: RefCell<HashMap<Box<[CondId]>, ClassRanges, foldhash::fast::FixedState>>,
@@ -76,8 +76,8 @@ impl<'n> RangeAnalysis<'n> {
         }
     }
 
-    /// Returns the operands of an `or` that tests several attributes (values); `None` unless there
-    /// are few operands and each restricts the values of an attribute.
+    /// Returns the operands of an `or` that reads several attributes (message values); `None`
+    /// unless there are few operands and each restricts the values of an attribute.
     fn limiting_disjuncts(&self, part: CondId) -> Option<&'n [CondId]> {
         let NCond::Or(disjuncts) = self.normal.cond(part) else { return None };
         let is_limited =
@@ -88,7 +88,7 @@ impl<'n> RangeAnalysis<'n> {
         is_splittable.then_some(disjuncts)
     }
 
-    /// Returns, for each tested value, the ranges for which all of the given conditions may be
+    /// Returns, for each message value, the ranges for which all of the given conditions may be
     /// true.
     fn value_ranges(&self, all: &[CondId]) -> ValueRanges {
         let mut by_attribute: Vec<(u32, Vec<CondId>)> = Vec::new();
@@ -106,8 +106,8 @@ impl<'n> RangeAnalysis<'n> {
             .collect()
     }
 
-    /// Returns the attribute (value) that all tests of a condition read. `None` if the tests read
-    /// several attributes, or a test cannot restrict an attribute.
+    /// Returns the attribute (message value) that all predicates of a condition read. `None` if the
+    /// predicates read several attributes, or one of them cannot restrict an attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
             NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
@@ -125,7 +125,7 @@ impl<'n> RangeAnalysis<'n> {
     }
 
     /// Returns the ranges of a value's classes for which all of the conditions may be true.
-    /// Precondition: the conditions test only this value.
+    /// Precondition: the conditions read only this value.
     fn cached_ranges(&self, attribute: u32, parts: &[CondId]) -> ClassRanges {
         if let Some(known) = self.cache.borrow().get(parts) {
             return known.clone();

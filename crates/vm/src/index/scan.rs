@@ -58,7 +58,7 @@ pub struct Scanner {
     long_literals: Option<Box<LongLiterals>>,
     short_literals: Option<Box<ShortLiterals>>,
     rare_byte_literals: Option<Box<RareByteLiterals>>,
-    /// Number of literals.
+    /// Number of literals that the scanner searches for. Empty literals are not counted.
     count: u32,
 }
 
@@ -109,9 +109,9 @@ impl fmt::Debug for Scanner {
 }
 
 impl Scanner {
-    /// Builds a scanner for literals. A literal's id is its position among them, counted from 0.
-    /// The literals should be distinct and not empty. Equal literals are both found; empty literals
-    /// are skipped and not counted.
+    /// Builds a scanner for literals. A literal's id is its position, counted from 0. The literals
+    /// should be distinct and not empty. Equal literals are both found. Empty literals are skipped
+    /// and get no id.
     pub fn from_literals<'l>(literals: impl IntoIterator<Item = &'l [u8]>) -> Scanner {
         let literals: Vec<&[u8]> = literals.into_iter().filter(|literal| !literal.is_empty()).collect();
         // All literals are counted before grams are chosen for the first one, so that rare grams

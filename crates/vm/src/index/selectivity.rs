@@ -1,12 +1,13 @@
-//! Estimates the fraction of messages whose value is in a given range, to choose the tests that
-//! exclude the most routes. The estimate assumes that messages often have the values that many
-//! rules name. For example, assume that rules name forty categories, and a third of the rules name
-//! one of them. This category is assumed to occur in far more than one of forty messages.
+//! Estimates the fraction of messages whose value is in a given range, to choose the keys and
+//! guards that exclude the most routes. The estimate assumes that messages often have the values
+//! that many rules name. For example, assume that rules name forty categories, and a third of the
+//! rules name one of them. This category is assumed to occur in far more than one of forty
+//! messages.
 
 use super::attribute::{ClassId, ValueClasses};
 use rulec_sema::normal::{CondId, NCond, Normal};
 
-/// For one tested value, the estimated fraction of messages in each of its equivalence classes.
+/// For one message value, the estimated fraction of messages in each of its equivalence classes.
 /// Values that no rule distinguishes form a class. The ids of number classes ascend with the
 /// numbers.
 #[derive(Debug, Default)]
@@ -76,7 +77,7 @@ impl ClassShares {
 /// grow exponentially.
 const MAX_COUNTED_PARTS: usize = 64;
 
-/// Returns for each predicate the number of times that routes use it.
+/// Returns for each predicate the number of times that conditions of routes use it.
 pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
     let mut uses = vec![0; normal.preds.len()];
     let mut pending: Vec<CondId> = Vec::new();

@@ -158,7 +158,8 @@ impl<'a> SlotFiller<'a> {
         self.plan
     }
 
-    /// Returns the values of slots (fields that rules read) that were read so far.
+    /// Returns the values that were read from the message so far, for the slots (fields that rules
+    /// read).
     #[inline]
     pub fn slots(&self) -> SlotValues<'_> {
         SlotValues { values: &self.values, present: None }

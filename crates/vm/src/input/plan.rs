@@ -251,7 +251,7 @@ impl InputPlan {
             && self.node(path).and_then(|node| node.contract).is_some_and(|contract| contract.optional)
     }
 
-    /// Returns the number of paths.
+    /// Returns the number of paths in the plan, including the path of the message itself.
     pub(super) fn path_count(&self) -> usize {
         self.nodes.len()
     }

@@ -1,5 +1,5 @@
-//! Evaluates loops over the history. Results for elements that an earlier decision has tested are
-//! reused.
+//! Evaluates loops over the history. The results for elements that an earlier decision has
+//! evaluated are reused.
 
 use super::past::{GroupKey, Hits, LoopMemo};
 use super::{Message, Vm};
@@ -15,8 +15,8 @@ pub(super) struct LoopHits<'a> {
     pub count: usize,
     /// The first and the last of these elements; missing if there is none.
     pub ends: [Value<'a>; 2],
-    /// The sum of the terms for these elements, for a loop that computes a sum. `None` if it is not
-    /// known exactly.
+    /// The sum of the terms for these elements, for a loop that computes a sum. `None` for other
+    /// loops, and if the exact sum is unknown.
     pub total: Option<Value<'static>>,
 }
 

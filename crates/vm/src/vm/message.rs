@@ -37,7 +37,7 @@ impl<'a> Message<'a> for SlotValues<'a> {
         }
         let values = self.values.get(..slots as usize).unwrap_or(self.values);
         let mut first_slot = 0;
-        // Most values are missing, so eight are tested at once without a branch.
+        // Most values are missing, so eight are checked at once without a branch.
         let (eights, rest) = values.as_chunks::<8>();
         for eight in eights {
             if !eight.iter().fold(true, |all, value| all & value.is_missing()) {

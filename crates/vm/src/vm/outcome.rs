@@ -7,7 +7,8 @@ use rulec_eval::decision::Details;
 use rulec_lang::value::Value;
 use rulec_sema::hir::{Argument, Destination, NEXT_FIELD, Outcome, ValueId};
 
-/// Returns the texts in a list; `None` for any value other than a list.
+/// Returns the elements of a list that are texts, as node ids; `None` for any value other than a
+/// list.
 fn list_of_ids(list: Value<'_>) -> Option<Vec<String>> {
     Some(list.elements()?.filter_map(|id| id.as_str().map(str::to_owned)).collect())
 }

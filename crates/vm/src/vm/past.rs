@@ -15,17 +15,18 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Debug, Default)]
 pub struct Past {
     pub(super) timeline: Arc<Timeline>,
-    /// The index of the first element that the decision can read. Older elements have expired.
+    /// The index in `timeline` of the first element that the decision can read. Older elements have
+    /// expired.
     start: usize,
-    /// The remembered results of conditions on the elements. `None` if the elements come from no
-    /// store.
+    /// The remembered results of conditions on the recorded messages. `None` if the messages come
+    /// from no store.
     pub(super) memo: Option<Arc<Mutex<HistoryMemo>>>,
     gap: Option<HistoryGap>,
 }
 
 impl Past {
-    /// Creates a view of the elements of a timeline from the index `start`. `memo` must belong to
-    /// the same timeline. Not part of the stable API.
+    /// Creates a view of the recorded messages in `timeline` from the index `start` on. `memo` must
+    /// belong to the same timeline. Not part of the stable API.
     #[doc(hidden)]
     pub fn new(timeline: Arc<Timeline>, start: usize, memo: Option<Arc<Mutex<HistoryMemo>>>) -> Past {
         Past { timeline, start, memo, gap: None }
@@ -45,18 +46,19 @@ impl Past {
         self.gap
     }
 
-    /// Returns the elements and the hash key, in the form that evaluators read.
+    /// Returns the recorded messages and the hash key of this view, in the form that evaluators
+    /// read.
     #[doc(hidden)]
     pub fn view(&self) -> PastView<'_> {
         PastView { elements: self.elements(), hash_key: self.timeline.hash_key() }
     }
 
-    /// Creates a view of elements that have their times, for example from a test.
+    /// Creates a view of recorded messages, each with its own time, for example in a Rust test.
     pub fn from_elements(elements: Vec<Json>) -> Past {
         Past::new(Arc::new(Timeline::from_elements(elements)), 0, None)
     }
 
-    /// Returns the elements, oldest first.
+    /// Returns the recorded messages that the decision can read, oldest first.
     pub fn elements(&self) -> &[Json] {
         self.timeline.elements().get(self.start..).unwrap_or(&[])
     }
@@ -84,8 +86,8 @@ impl Past {
     }
 }
 
-/// Remembered results of conditions on the elements of one key. They remain valid for later
-/// decisions.
+/// Remembered results of conditions on the recorded messages of one key. They remain valid for
+/// later decisions.
 #[derive(Debug, Default)]
 pub struct HistoryMemo {
     /// For each bytecode, identified by its number, the results of its loops. The most recently
@@ -101,8 +103,8 @@ pub(super) type LoopMemos = HashMap<u32, LoopMemo>;
 const MAX_CODES: usize = 8;
 
 impl HistoryMemo {
-    /// Forgets the results for elements from `position` on. Called when an element was inserted
-    /// there, which moved the later elements.
+    /// Forgets the results for recorded messages from `position` on. Called when a message was
+    /// inserted there, which moved the later messages.
     pub fn forget_from(&mut self, position: i64) {
         let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
         loops.for_each(|memo| memo.forget_from(position));
@@ -125,12 +127,13 @@ impl HistoryMemo {
     }
 }
 
-/// Remembered results of one loop's condition on the elements.
+/// Remembered results of one loop's condition on the recorded messages.
 #[derive(Debug, Default)]
 pub(super) struct LoopMemo {
-    /// The position of the first element that was not tested yet; `None` if no element was tested.
+    /// The position of the first element without a remembered result; `None` if no element was
+    /// evaluated.
     pub(super) next: Option<i64>,
-    /// The elements for which the condition is true, for a loop without groups.
+    /// For a loop without groups: the elements for which the loop's condition is true.
     pub(super) hits: Hits,
     /// For a loop with groups: the elements for which the rest of the condition is true, grouped by
     /// the value that the condition compares.
@@ -155,7 +158,7 @@ pub(super) struct Hits {
     /// For a loop that computes a sum: for each element, the sum of the terms of all elements up to
     /// this one.
     pub(super) totals: Vec<RunningTotal>,
-    /// The sum of the terms of the elements that were removed from the front.
+    /// The sum of the terms of the elements that were removed from the front of `positions`.
     pub(super) total_before: RunningTotal,
 }
 
@@ -166,8 +169,8 @@ impl Hits {
         self.totals.truncate(kept);
     }
 
-    /// Removes the elements before `position`, which have expired, if they are more than half of
-    /// the elements.
+    /// Removes the elements before `position`, which have expired, if they are more than 16 and
+    /// more than half of the elements.
     pub(super) fn forget_before(&mut self, position: i64) {
         let outdated = self.positions.partition_point(|hit| *hit < position);
         if outdated > 16 && outdated > self.positions.len() / 2 {
@@ -177,7 +180,8 @@ impl Hits {
         }
     }
 
-    /// Returns the range of indices in `positions` at which the given positions lie.
+    /// Returns the range of indices in the field `positions` whose elements lie within the given
+    /// range of positions.
     pub(super) fn within(&self, positions: &Range<i64>) -> Range<usize> {
         let start = self.positions.partition_point(|hit| *hit < positions.start);
         let end = self.positions.partition_point(|hit| *hit < positions.end);

@@ -30,7 +30,8 @@ pub struct Scratch {
     input: Option<Box<InputBuffers>>,
 }
 
-/// The VM's working memory, except the memo cells (results that are kept during a decision).
+/// The VM's working memory, except the memo cells (cells for results that are valid during one
+/// decision).
 #[derive(Debug, Default)]
 pub struct VmBuffers {
     pub(super) arena: Arena,

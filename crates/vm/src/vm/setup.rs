@@ -26,8 +26,8 @@ pub struct DecisionMemory<'a> {
 
 impl Scratch {
     /// Starts a decision: gives it a new number, so that no result of earlier decisions is valid.
-    /// `memo_len` is the number of memo cells (for results that are kept during a decision) that
-    /// the code uses.
+    /// `memo_len` is the number of memo cells (cells for results that are valid during one
+    /// decision) that the code uses.
     #[inline(always)]
     pub fn start_decision<'a>(
         &'a mut self,

@@ -1,4 +1,5 @@
-//! Lowering of conditions to sequences of test instructions, which jump depending on their results.
+//! Lowering of conditions to sequences of instructions that evaluate predicates and jump depending
+//! on the results.
 
 use super::{Label, LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};
@@ -125,8 +126,8 @@ fn push_operand_tasks(
     }));
 }
 
-/// Returns a specialized instruction that tests a predicate on a message field and jumps. The jump
-/// is taken if the predicate has the result `want` or, with `jump_if` false, if it has another
+/// Returns a specialized instruction that evaluates a predicate on a message field and jumps. The
+/// jump is taken if the predicate has the result `want` or, with `jump_if` false, if it has another
 /// result. `None` if no specialized instruction fits the predicate.
 fn slot_test_instr(pred: &Pred, want: bool, jump_if: bool) -> Option<Instr> {
     let Operand::Slot(slot) = pred.left else { return None };

@@ -64,7 +64,8 @@ impl Lowering<'_> {
         Ok(Some(HistoryLoop { body, groups, memo }))
     }
 
-    /// Records a loop over the history whose results are not remembered.
+    /// Records a loop over the history whose work grows with the history, unless `is_remembered`
+    /// says that its results are remembered.
     pub(super) fn note_growing(&mut self, part: Part, list: ExprId, is_remembered: bool) {
         if !is_remembered && self.is_history(list) {
             self.growing.insert(part);
@@ -150,7 +151,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// True for a cheap test: a comparison with a constant scalar, or `in` with a constant list.
+    /// True for a cheap predicate: a comparison with a constant scalar, or `in` with a constant
+    /// list.
     fn is_cheap_test(&self, pred: &NPred) -> bool {
         let op = match pred.ask {
             TestKind::Truth => return true,
@@ -176,7 +178,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Emits a block that is true if all of these conditions are true.
+    /// Emits a block that is true if all of the conditions `conds` are true.
     fn block_of_all(&mut self, conds: &[CondId]) -> Result<BlockId, LowerError> {
         if let [only] = conds {
             return self.cond_block(*only);

@@ -1,4 +1,4 @@
-//! Lowering of predicates (tests): selects the fastest check for each predicate.
+//! Lowering of predicates: selects the fastest check for each predicate.
 
 use super::{LowerError, Lowering, checked_index};
 use crate::bytecode::chunk::{Keywords, MemberList, NO_ENTRY, Operand, Pred, PredCheck};
@@ -43,7 +43,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// Returns the index in `Chunk::texts` of the normalized text that the predicate tests;
+    /// Returns the index in `Chunk::texts` of the normalized text that the predicate reads;
     /// `NO_ENTRY` if the predicate needs no normalized text. Adds the text to the chunk if it is
     /// new.
     fn normalized_text_index(&mut self, pred: &Pred) -> Result<u32, LowerError> {
@@ -68,7 +68,7 @@ impl Lowering<'_> {
         Ok(text)
     }
 
-    /// Selects the fastest check for a predicate. Returns the check and the operand to test, which
+    /// Selects the fastest check for a predicate. Returns the check and the operand to check, which
     /// is the operand that is not constant, or the argument of a `len` call.
     fn select_check(&mut self, pred: &rulec_sema::normal::NPred) -> Result<(PredCheck, ExprId), LowerError> {
         let left = pred.left;
@@ -133,7 +133,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// Returns the check of a text predicate, and the operand that it tests. `constant` is the
+    /// Returns the check of a text predicate, and the operand that it reads. `constant` is the
     /// value of the right operand, if it is constant. The check is `PredCheck::Generic` if this
     /// value is not constant, or if the operator's quantity is `none` (as opposed to `any` or
     /// `all`).

@@ -1,4 +1,4 @@
-//! Tests the order in which routes are tried.
+//! Checks the order in which the index tries the routes of a table.
 
 use super::*;
 use crate::index::PackedLists;

@@ -66,7 +66,7 @@ pub struct ProbeTable {
     step: usize,
 }
 
-/// Returns the index of four bytes in a table with `size` entries.
+/// Returns the index of the entry for four bytes of a text in a probe table with `size` entries.
 #[inline(always)]
 fn hash_slot(four: u32, size: usize) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - size.trailing_zeros())) as usize

@@ -1,5 +1,5 @@
-//! Literals of one or two bytes. They are too short for grams, so every position of a text is
-//! tested for them. Rules rarely have such literals.
+//! Literals of one or two bytes. They are too short for grams, so a scan looks for them at every
+//! position of a text. Rules rarely have such literals.
 
 use rulec_base::broken_invariant;
 
@@ -45,7 +45,8 @@ impl ShortLiterals {
         self.pair_bits.is_empty()
     }
 
-    /// Sorts the literals, which the search requires.
+    /// Sorts the literals by their bytes, because [`ShortLiterals::scan_text`] finds them by binary
+    /// search.
     pub fn sort_literals(&mut self) {
         self.single_byte_literals.sort_unstable();
         self.two_byte_literals.sort_unstable();

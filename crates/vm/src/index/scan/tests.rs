@@ -186,8 +186,8 @@ fn empty_and_huge_texts() {
     assert_eq!(scan_hits(&scanner, &text), naive_hits(&literals[..40], &text));
 }
 
-/// Tests a literal at every position of texts of every length, up to lengths of more than one
-/// block.
+/// Searches for a literal at every position of texts of every length, up to lengths of more than
+/// one block.
 #[test]
 fn every_place() {
     let literals =
@@ -252,8 +252,8 @@ fn few_literals_share_places() {
     }
 }
 
-/// Tests literal lengths for each distance between probes, at many offsets, also across the ends of
-/// blocks. Also tests literals that are shorter than the others, or too short for grams.
+/// Checks literal lengths for each distance between probes, at many offsets, also across the ends
+/// of blocks. Also checks literals that are shorter than the others, or too short for grams.
 #[test]
 fn every_distance_of_probes() {
     let mut random = RandomSource(9);
