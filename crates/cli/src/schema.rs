@@ -1,6 +1,6 @@
 //! `rulec schema`: prints the JSON Schema of payload kinds, of the messages or of a handler's
-//! arguments, all of them as pydantic models, or the breaking changes since an older version. With
-//! `--from`, prints an `input` block that is derived from samples or from a JSON Schema.
+//! arguments. Other options print pydantic models, or the breaking changes since an older version.
+//! With `--from`, prints an `input` block that is derived from samples or from a JSON Schema.
 
 mod pydantic;
 

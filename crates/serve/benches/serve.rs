@@ -1,7 +1,7 @@
 //! Measures the requests per second of the service, and of a bare axum server that reads JSON and
 //! sends it back. Both run alternately in this process, with the same clients. If the variable
-//! `RULEC` has the path of the program, also compares the speed of one long request, with a message
-//! a line, with the speed of `rulec run`.
+//! `RULEC` has the path of the program, also compares `rulec run` with one long request that has a
+//! message a line.
 //!
 //! `RULEC=target/release/rulec cargo bench -p rulec-serve`
 

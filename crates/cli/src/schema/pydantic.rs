@@ -1,6 +1,6 @@
-//! `rulec schema --pydantic`: Python source with a pydantic model for the messages, for each payload
-//! kind and for the arguments of each handler. `rulec.models` of the Python package makes the same
-//! models at run time; type checkers and editors need the source.
+//! `rulec schema --pydantic`: Python source with a pydantic model for the messages, for each
+//! payload kind and for the arguments of each handler. `rulec.models` of the Python package makes
+//! the same models at run time; type checkers and editors need the source.
 
 use rulec::{Rules, payload};
 use serde_json::{Map, Value as Json};
@@ -51,8 +51,8 @@ const RESERVED_CLASSES: &[&str] = &[
     "None",
     "True",
 ];
-/// The order in which a union lists the types of JSON: an integer before a number, as pydantic tries
-/// them.
+/// The order in which a union lists the types of JSON: an integer before a number, as pydantic
+/// tries them.
 const KINDS: &[&str] = &["boolean", "integer", "number", "string", "array", "object", "null"];
 
 /// Returns Python source with the models of a rule set. `file` names the rules in the docstring of
@@ -82,7 +82,8 @@ struct Module {
     imports: BTreeSet<(&'static str, &'static str)>,
     /// Whether an optional field uses the function `_is_none`.
     has_optional_fields: bool,
-    /// Whether classes of records with and without other fields exist.
+    /// The base classes in use: `_Closed` for records that refuse other fields, `_Open` for records
+    /// that keep them.
     bases: BTreeSet<&'static str>,
 }
 

@@ -229,7 +229,7 @@ fn schemas_of_messages_and_arguments_and_models_of_pydantic() {
         "desk.rules",
         "input { text: string, plan?: \"free\" | \"gold\", phone?: string @private, ctx?: { class: string } }\n\
          handler pay(amount: decimal, list?: list<int>)\ndefault -> pay(amount: 1.50)\n\
-         ## Says \"hi\".\npayload none rank 1 { _id: int in 0..5; closed }\n",
+         ## Says \"hi\".\npayload message rank 1 { _id: int in 0..5; closed }\n",
     );
     let input = folder.rulec(&["schema", "desk.rules", "--input"]).expect(0).json();
     assert_eq!(input[0]["required"], json!(["text"]));

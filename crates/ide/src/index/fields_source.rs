@@ -22,8 +22,8 @@ pub(super) enum FieldsSource<'a> {
     Typed(DeclarationKind, Vec<&'a str>, &'a TypeExpr),
     /// The value is a field of the input message, at this path, without a declaration.
     Field(Vec<&'a str>),
-    /// The value is the object that a `payload` or `group` statement describes; the statement declares
-    /// the fields.
+    /// The value is the object that a `payload` or `group` statement describes. The statement
+    /// declares the fields.
     Payload,
     /// The value is the built-in `request`, whose fields are not declared in the rules.
     Request,

@@ -20,6 +20,8 @@ impl Checker<'_> {
         let ast::ExprKind::List(items) = &binary.right.kind else { return };
         let range = |item: &ast::Expr| {
             let (low, high) = self.loaded.sources.slice(item.span).split_once('-')?;
+            // The formatter writes blanks around `-`.
+            let (low, high) = (low.trim_end(), high.trim_start());
             let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let is_range =
                 is_number(low) && is_number(high) && low.parse::<u64>().ok()? < high.parse::<u64>().ok()?;
