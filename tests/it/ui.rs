@@ -292,6 +292,10 @@ fn wording_of_habits() {
         "newcomers_meaning",
         "newcomers_answers",
         "newcomers_arguments",
+        "newcomers_units",
+        "newcomers_words",
+        "newcomers_lines",
+        "newcomers_graphs",
         "workflow_names",
         "allow_order",
     ] {

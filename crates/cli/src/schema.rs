@@ -67,8 +67,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             }
             if schemas.is_empty() {
                 return Err(CliError::usage(message!(
-                    "the rules declare no payload kind, and a schema describes payloads: add `payload KIND {{ … }}`; \
-                    for an `input` block from messages, run `rulec schema --from FILE`"
+                    "the rules declare no payload kind; add one: `payload KIND {{ … }}`; a schema describes \
+                    payloads, so for an `input` block from messages run `rulec schema --from FILE`"
                 )));
             }
             Json::Object(schemas)

@@ -231,8 +231,9 @@ fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
             .map_err(|error| CliError::error(message!("`{name}`: {}", error.to_message())));
     }
     let input = match args.input.as_deref() {
-        Some(text) if text != "-" && !text.trim_start().starts_with('{') => {
-            return Err(CliError::usage(message!(
+        // A text without quotes and braces is no mistake within the JSON.
+        Some(text) if text.trim_start().starts_with(char::is_alphabetic) => {
+            return Err(CliError::error(message!(
                 "`--input` is a JSON object with the fields of the input: write `--input '{{\"text\": …}}'`"
             )));
         }

@@ -13,7 +13,7 @@ route refunds when text contains \"refund\" and (n > 100 or vip) -> h
 route small priority -1 when n > 3 -> h
 route late priority -2 when text == \"late\" -> h
 route off disabled when text == \"off\" -> h
-route billing priority 5 when text == \"bill\" -> goto bills
+route billing priority 5 when text starts_with \"bill\" -> goto bills
 default -> d
 table bills {
   route paid when text contains \"paid\" -> h

@@ -330,7 +330,8 @@ impl ParseFailure<'_, '_> {
         let message = message!("a time of day is not a value");
         let numbers = parts.iter().map(|part| part.parse::<u64>()).collect::<Result<Vec<_>, _>>();
         let seconds = match numbers.as_deref() {
-            Ok([hours, minutes]) => Some(hours * 3600 + minutes * 60),
+            // `10:30` is probably a time of day, `00:30` a duration.
+            Ok([0, minutes]) => Some(minutes * 60),
             Ok([hours, minutes, seconds]) => Some(hours * 3600 + minutes * 60 + seconds),
             _ => None,
         };

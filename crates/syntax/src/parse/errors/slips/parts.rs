@@ -1,5 +1,5 @@
-//! Diagnostics for the parts of a block that other languages write in other words or in another order:
-//! branches of a choice, cases of a router, nodes and edges of a workflow.
+//! Diagnostics for the parts of a block that other languages write in other words or in another
+//! order: branches of a choice, cases of a router, nodes and edges of a workflow.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
@@ -68,94 +68,12 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a part of a block that other languages write with other words: a
     /// branch as `small: n < 3`, a case of a router as `if c`. `None` without such a mistake.
     pub(super) fn part_in_other_words(&self) -> Option<Diagnostic> {
-        let (found, next) = (self.found_text, self.text_of(self.token_index + 1));
-        let is_word = self.kind_of(self.token_index) == Some(TokenKind::Word);
-        let report = |message: Message, help: Message| Some(unexpected_token(self.span, message, help));
-        let swap =
-            |message: Message, wanted: &str| Some(foreign::foreign_syntax_error(self.span, message, wanted));
         match self.rule {
-            Rule::choice_statement if self.is_preceded_by("default") && is_word && found != "branch" => {
-                report(message!("a default is a branch"), message!("write `default branch {found}`"))
-            }
-            Rule::choice_statement
-                if !self.expects_rule(Rule::choice_branch) && !self.expects_rule(Rule::kw_branch) =>
-            {
-                None
-            }
-            Rule::choice_statement if matches!(found, "else" | "otherwise" | "fallback") => {
-                let name = if next == "branch" { self.text_of(self.token_index + 2) } else { next };
-                let name = if matches!(name, "->" | ":" | "{" | "") { "ID" } else { name };
-                report(
-                    message!("the branch for the rest is marked with `default`, not `{found}`"),
-                    message!("write `default branch {name}`"),
-                )
-            }
-            Rule::choice_statement if matches!(found, "when" | "if" | "case") => report(
-                message!("a branch begins with its name, and its conditions follow in braces"),
-                message!("write `branch ID {{ CONDITION }}`"),
-            ),
-            Rule::choice_statement if is_word && matches!(next, ":" | "{" | "=" | "->" | "=>") => report(
-                message!("a branch begins with `branch`"),
-                message!("write `branch {found} {{ CONDITION }}`"),
-            ),
-            Rule::router_statement
-                if matches!(found, "if" | "case" | "on" | "elif") && self.expects_rule(Rule::kw_when) =>
-            {
-                swap(message!("a case of a router begins with `when`, not `{found}`"), "when")
-            }
-            Rule::router_statement if found == "{" && self.expects_rule(Rule::open_paren) => {
-                let name = self.text_of(self.cx.tokens.start + 1);
-                report(
-                    message!("a router gives a name to the output of its node"),
-                    message!("write `router {name}(output) {{`"),
-                )
-            }
-            Rule::router_statement if matches!(found, ":" | "then") && self.expects_rule(Rule::arrow) => {
-                swap(message!("the next node must follow `->`, not `{found}`"), "->")
-            }
-            Rule::workflow_statement if matches!(found, "timeout" | "time_limit" | "deadline" | "limit") => {
-                swap(message!("the time limit of a node is written with `within`, not `{found}`"), "within")
-            }
-            Rule::workflow_statement if found == ":" && self.expects_rule(Rule::node_kind) => {
-                let removed = message!("remove the `:`: write `node ID KIND -> NEXT`");
-                Some(
-                    unexpected_token(self.span, message!("no `:` follows the id of a node"), removed)
-                        .fix(self.span, ""),
-                )
-            }
-            Rule::workflow_statement
-                if is_word && matches!(next, "->" | "=>") && self.expects_rule(Rule::kw_node) =>
-            {
-                report(
-                    message!("a node begins with `node`, and its kind follows its id"),
-                    message!("write `node {found} echo -> {}`", self.text_of(self.token_index + 2)),
-                )
-            }
-            Rule::intent_statement
-                if found == ":" && (self.is_preceded_by("examples") || self.is_preceded_by("keywords")) =>
-            {
-                let removed = message!("remove the `{found}`", found = found.to_owned());
-                Some(
-                    unexpected_token(self.span, message!("the list follows without `:`"), removed)
-                        .fix(self.span, ""),
-                )
-            }
-            Rule::intent_statement if found == "[" && self.expects_rule(Rule::open_brace) => {
-                let end = self.closing_bracket_or_end(self.token_index) + 1;
-                let list = self.source(self.token_index..end.min(self.cx.tokens.end));
-                report(
-                    message!("the parts of an intent are written in braces"),
-                    message!("write `{{ examples {list} }}`"),
-                )
-            }
-            Rule::test_statement
-                if self.expects_rule(Rule::kw_given) && is_word && matches!(next, "=" | ":" | "==" | ".") =>
-            {
-                report(
-                    message!("a field of a test begins with `given`"),
-                    message!("write `given {found} = …`"),
-                )
-            }
+            Rule::choice_statement => self.branch_in_other_words(),
+            Rule::router_statement => self.case_in_other_words(),
+            Rule::workflow_statement => self.node_in_other_words(),
+            Rule::intent_statement => self.intent_in_other_words(),
+            Rule::test_statement => self.field_without_given(),
             Rule::route_statement if self.is_arrow_as_dot() => {
                 let arrow = self.token_index.checked_sub(2)?;
                 let span = self.span_of_tokens(arrow..arrow + 1);
@@ -167,6 +85,123 @@ impl ParseFailure<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    fn is_found_word(&self) -> bool {
+        self.kind_of(self.token_index) == Some(TokenKind::Word)
+    }
+
+    fn next_text(&self) -> &str {
+        self.text_of(self.token_index + 1)
+    }
+
+    fn wanted_word(&self, message: Message, wanted: &str) -> Option<Diagnostic> {
+        Some(foreign::foreign_syntax_error(self.span, message, wanted))
+    }
+
+    fn branch_in_other_words(&self) -> Option<Diagnostic> {
+        let (found, next) = (self.found_text, self.next_text());
+        if self.is_preceded_by("default") && self.is_found_word() && found != "branch" {
+            let help = message!("write `default branch {found}`");
+            return self.unexpected_token(message!("a default is a branch"), help);
+        }
+        if !self.expects_rule(Rule::choice_branch) && !self.expects_rule(Rule::kw_branch) {
+            return None;
+        }
+        match found {
+            "else" | "otherwise" | "fallback" => {
+                let name = if next == "branch" { self.text_of(self.token_index + 2) } else { next };
+                let name = if matches!(name, "->" | ":" | "{" | "") { "ID" } else { name };
+                self.unexpected_token(
+                    message!("the branch for the rest is marked with `default`, not `{found}`"),
+                    message!("write `default branch {name}`"),
+                )
+            }
+            "when" | "if" | "case" => self.unexpected_token(
+                message!("a branch begins with its name, and its conditions follow in braces"),
+                message!("write `branch ID {{ CONDITION }}`"),
+            ),
+            _ if self.is_found_word() && matches!(next, ":" | "{" | "=" | "->" | "=>") => self
+                .unexpected_token(
+                    message!("a branch begins with `branch`"),
+                    message!("write `branch {found} {{ CONDITION }}`"),
+                ),
+            _ => None,
+        }
+    }
+
+    fn case_in_other_words(&self) -> Option<Diagnostic> {
+        let found = self.found_text;
+        match found {
+            "if" | "case" | "on" | "elif" if self.expects_rule(Rule::kw_when) => {
+                self.wanted_word(message!("a case of a router begins with `when`, not `{found}`"), "when")
+            }
+            ":" | "then" if self.expects_rule(Rule::arrow) => {
+                self.wanted_word(message!("the next node must follow `->`, not `{found}`"), "->")
+            }
+            "{" if self.expects_rule(Rule::open_paren) => {
+                let name = self.text_of(self.cx.tokens.start + 1);
+                self.unexpected_token(
+                    message!("a router gives a name to the output of its node"),
+                    message!("write `router {name}(output) {{`"),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    fn node_in_other_words(&self) -> Option<Diagnostic> {
+        let found = self.found_text;
+        match found {
+            "timeout" | "time_limit" | "deadline" | "limit" => self.wanted_word(
+                message!("the time limit of a node is written with `within`, not `{found}`"),
+                "within",
+            ),
+            ":" if self.expects_rule(Rule::node_kind) => {
+                let help = message!("remove the `:`: write `node ID KIND -> NEXT`");
+                let message = message!("no `:` follows the id of a node");
+                Some(unexpected_token(self.span, message, help).fix(self.span, ""))
+            }
+            _ if self.is_found_word()
+                && matches!(self.next_text(), "->" | "=>")
+                && self.expects_rule(Rule::kw_node) =>
+            {
+                self.unexpected_token(
+                    message!("a node begins with `node`, and its kind follows its id"),
+                    message!("write `node {found} echo -> {}`", self.text_of(self.token_index + 2)),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    fn intent_in_other_words(&self) -> Option<Diagnostic> {
+        match self.found_text {
+            ":" if self.is_preceded_by("examples") || self.is_preceded_by("keywords") => {
+                let help = message!("remove the `{found}`", found = ":");
+                let message = message!("the list follows without `:`");
+                Some(unexpected_token(self.span, message, help).fix(self.span, ""))
+            }
+            "[" if self.expects_rule(Rule::open_brace) => {
+                let end = self.closing_bracket_or_end(self.token_index) + 1;
+                let list = self.source(self.token_index..end.min(self.cx.tokens.end));
+                self.unexpected_token(
+                    message!("the parts of an intent are written in braces"),
+                    message!("write `{{ examples {list} }}`"),
+                )
+            }
+            _ => None,
+        }
+    }
+
+    fn field_without_given(&self) -> Option<Diagnostic> {
+        let is_field = self.is_found_word() && matches!(self.next_text(), "=" | ":" | "==" | ".");
+        if !is_field || !self.expects_rule(Rule::kw_given) {
+            return None;
+        }
+        let found = self.found_text;
+        let message = message!("a field of a test begins with `given`");
+        self.unexpected_token(message, message!("write `given {found} = …`"))
     }
 
     /// True for a name after an arrow that touches the name before it, as in `user->role`. The

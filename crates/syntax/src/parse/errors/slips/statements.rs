@@ -273,6 +273,27 @@ impl ParseFailure<'_, '_> {
         None
     }
 
+    /// Returns the diagnostic for a word between a handler and its metadata or arguments, as in `-> h
+    /// with { a: 1 }`. `None` without such a mistake.
+    fn word_before_metadata(&self) -> Option<Diagnostic> {
+        let handler = self.token_index.checked_sub(1).filter(|handler| *handler > 0)?;
+        let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
+        let follows_target = matches!(self.text_of(handler - 1), "->" | "goto");
+        let is_word = matches!(
+            self.found_text,
+            "with" | "using" | "metadata" | "meta" | "tags" | "labels" | "args" | "params" | "as" | "given"
+        );
+        if !is_route || !follows_target || !is_word {
+            return None;
+        }
+        let message = match self.text_of(self.token_index + 1) {
+            "(" => message!("the arguments follow the handler directly"),
+            "{" => message!("the metadata follow the handler directly"),
+            _ => return None,
+        };
+        self.removal(self.token_index, self.token_index + 1, message)
+    }
+
     /// Returns the diagnostic for a word before the target of a route: `-> call billing`. `None`
     /// without such a mistake.
     fn verb_before_target(&self) -> Option<Diagnostic> {
@@ -280,30 +301,8 @@ impl ParseFailure<'_, '_> {
         let verb = self.token_index.checked_sub(1)?;
         let begins_line = self.cx.sigs.get(self.token_index).is_some_and(|sig| sig.indent().is_some());
         let is_word = matches!(self.kind_of(verb)?, TokenKind::Word);
-        let opens = matches!(self.text_of(self.token_index + 1), "{" | "(");
-        let follows_target = verb > 0 && matches!(self.text_of(verb - 1), "->" | "goto");
-        if is_route
-            && follows_target
-            && opens
-            && matches!(
-                self.found_text,
-                "with"
-                    | "using"
-                    | "metadata"
-                    | "meta"
-                    | "tags"
-                    | "labels"
-                    | "args"
-                    | "params"
-                    | "as"
-                    | "given"
-            )
-        {
-            let message = match self.text_of(self.token_index + 1) {
-                "(" => message!("the arguments follow the handler directly"),
-                _ => message!("the metadata follow the handler directly"),
-            };
-            return self.removal(self.token_index, self.token_index + 1, message);
+        if let Some(diagnostic) = self.word_before_metadata() {
+            return Some(diagnostic);
         }
         if matches!(self.found_text, "priority" | "disabled") {
             return None;
