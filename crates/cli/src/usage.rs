@@ -50,29 +50,8 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
             } else if invalid.starts_with('-') {
-                if let Some(tip) = foreign::needless_option(
-                    verb,
-                    &path,
-                    &texts.iter().map(|text| &**text).collect::<Vec<_>>(),
-                    &invalid,
-                )
-                .filter(|_| foreign::meant_option(verb, &invalid).is_none())
-                {
-                    error.remove(ContextKind::SuggestedArg);
-                    set_tips(error, vec![tip]);
-                } else if let Some(meant) = foreign::meant_option(verb, &invalid) {
-                    error.remove(ContextKind::Suggested);
-                    error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
-                } else if error.get(ContextKind::SuggestedArg).is_none() {
-                    // An option is not meant as a value, so clap's advice `-- -v` misleads.
-                    set_tips(
-                        error,
-                        vec![match path.is_empty() {
-                            true => message!("`rulec --help` lists the options"),
-                            false => message!("`rulec {} --help` lists the options", path.join(" ")),
-                        }],
-                    );
-                }
+                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+                add_meant_option(error, verb, &path, (&texts, &invalid));
             } else {
                 let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
                 if let Some(tip) = foreign::surplus_argument(verb, &path, &texts, &invalid) {
@@ -111,6 +90,30 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
             }
         }
         _ => {}
+    }
+}
+
+/// Adds the remedy for an unknown option: the option that is meant, that it is needless, or where the
+/// options are listed. `texts` are the arguments of this run, and `invalid` is the option.
+fn add_meant_option(
+    error: &mut clap::Error,
+    verb: &Command,
+    path: &[&str],
+    (texts, invalid): (&[&str], &str),
+) {
+    if let Some(meant) = foreign::meant_option(verb, invalid) {
+        error.remove(ContextKind::Suggested);
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
+    } else if let Some(tip) = foreign::needless_option(verb, path, texts, invalid) {
+        error.remove(ContextKind::SuggestedArg);
+        set_tips(error, vec![tip]);
+    } else if error.get(ContextKind::SuggestedArg).is_none() {
+        // An option is not meant as a value, so clap's advice `-- -v` misleads.
+        let tip = match path.is_empty() {
+            true => message!("`rulec --help` lists the options"),
+            false => message!("`rulec {} --help` lists the options", path.join(" ")),
+        };
+        set_tips(error, vec![tip]);
     }
 }
 
