@@ -329,14 +329,14 @@ fn after_any_edits_live_rules_answer_like_the_edited_text() {
     run_seeds(seeds(4), 300, 6, &mut tally);
     run_seeds(seeds(1), 2000, 3, &mut tally);
     println!("{tally:?}");
-    assert!(tally.decided > 100_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
+    assert!(tally.decided > 45_000 && tally.chosen * 4 > tally.decided, "{tally:?}");
     // Both decision paths are covered: the base alone on each engine, and the base with edits.
     assert!(
         tally.by_base.len() == COLUMNS.len() && tally.by_base.values().all(|count| *count > 1_000),
         "{tally:?}"
     );
-    assert!(tally.edited > 20_000 && tally.later > 2_000, "{tally:?}");
-    assert!(tally.edits > 3_000 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
+    assert!(tally.edited > 20_000 && tally.later > 1_000, "{tally:?}");
+    assert!(tally.edits > 1_500 && tally.refused * 3 < tally.edits && tally.merges > 100, "{tally:?}");
     assert!(tally.beside_merges > 1_000, "{tally:?}");
 }
 

@@ -25,10 +25,9 @@ impl Checker<'_> {
             let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
             let is_range =
                 is_number(low) && is_number(high) && low.parse::<u64>().ok()? < high.parse::<u64>().ok()?;
-            is_range.then(|| (item.span, format!("{low}..={high}")))
+            is_range.then(|| (item.span, format!("{low} - {high}"), format!("{low}..={high}")))
         };
-        let Some((span, range)) = items.iter().find_map(range) else { return };
-        let written = self.loaded.sources.slice(span);
+        let Some((span, written, range)) = items.iter().find_map(range) else { return };
         let message = message!("`{written}` is a subtraction, not a range");
         let diagnostic = Diagnostic::new(Code::NumbersLikeOthers, span, message);
         self.diagnostics.push(match items.len() {
