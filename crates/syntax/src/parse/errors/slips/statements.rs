@@ -273,8 +273,8 @@ impl ParseFailure<'_, '_> {
         None
     }
 
-    /// Returns the diagnostic for a word between a handler and its metadata or arguments, as in `-> h
-    /// with { a: 1 }`. `None` without such a mistake.
+    /// Returns the diagnostic for a word between a handler and its metadata or arguments, such as
+    /// `with` in `-> h with { a: 1 }`. `None` without such a mistake.
     fn word_before_metadata(&self) -> Option<Diagnostic> {
         let handler = self.token_index.checked_sub(1).filter(|handler| *handler > 0)?;
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
