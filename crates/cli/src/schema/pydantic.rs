@@ -145,7 +145,7 @@ impl Module {
             ("pattern", "pattern"),
             ("description", "description"),
         ] {
-            if !schema[key].is_null() && !(has_open_end && option == "le") {
+            if !(schema[key].is_null() || has_open_end && option == "le") {
                 options.push(format!("{option}={}", to_python(&schema[key])));
             }
         }
