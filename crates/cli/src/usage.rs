@@ -93,8 +93,9 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
 }
 
-/// Adds the remedy for an unknown option: the option that is meant, that it is needless, or where
-/// the options are listed. `texts` are the arguments of this run, and `invalid` is the option.
+/// Adds the remedy for an unknown option. It names the option that is meant, says that the option
+/// is needless, or where the options are listed. `texts` are the arguments of this run, and
+/// `invalid` is the unknown option.
 fn add_meant_option(
     error: &mut clap::Error,
     verb: &Command,

@@ -130,7 +130,9 @@ impl Module {
         let mut options = Vec::new();
         if !required {
             let default = &schema["default"];
-            if default.is_null() && annotation != "Any" && !annotation.ends_with("| None") {
+            let lists_none = annotation.starts_with("Literal[") && annotation.ends_with("None]");
+            let takes_none = annotation == "Any" || annotation.ends_with("| None") || lists_none;
+            if default.is_null() && !takes_none {
                 annotation.push_str(" | None");
             }
             options.push(format!("default={}", to_python(default)));
