@@ -226,9 +226,11 @@ fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> b
     let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
     let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();
     let Some(((end, _), _)) = words else { return true };
-    let rest = |name: &str| name[end + 1..].chars().count();
+    let (rest, other) = (&name[end + 1..], &candidate[end + 1..]);
+    let shorter = rest.chars().count().min(other.chars().count());
     // Both rests are as far apart as the names, because they differ only there.
-    distance <= (rest(name).min(rest(candidate)) / 2).max(1)
+    let is_longer_form = shorter > 0 && (rest.starts_with(other) || other.starts_with(rest));
+    is_longer_form || distance <= (shorter / 2).max(1)
 }
 
 /// True if two different names probably are one name, once with a typing error. Names that differ

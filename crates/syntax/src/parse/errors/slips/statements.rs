@@ -386,7 +386,7 @@ impl ParseFailure<'_, '_> {
                 "\"how does the customer feel?\"",
             ),
             (Rule::import_statement, "import") => {
-                (message!("the name of a file is written in quotes"), "\"shared/words.rules\"")
+                (message!("an import has only the name of a file, in quotes"), "\"shared/words.rules\"")
             }
             (Rule::test_statement, "test") => (message!("a test needs a name in quotes"), "\"a refund\""),
             (Rule::handler_statement, "permission") => {
@@ -397,6 +397,14 @@ impl ParseFailure<'_, '_> {
         // The text may be there without its quotes.
         let end = (self.token_index..self.cx.tokens.end).find(|index| self.text_of(*index) == "{");
         let end = end.unwrap_or(self.cx.tokens.end);
+        // `import verbs from "words.rules"`
+        let is_text = |index: &usize| self.kind_of(*index) == Some(TokenKind::String);
+        if let Some(text) = (self.token_index..end).find(is_text) {
+            let text = self.text_of(text).to_owned();
+            let span = self.span_of_tokens(self.token_index..end);
+            let help = message!("write `{before} {text}`");
+            return Some(unexpected_token(span, message, help).likely_fix(span, text));
+        }
         if end > self.token_index && self.kind_of(self.token_index) == Some(TokenKind::Word) {
             let text = format!("\"{}\"", self.source(self.token_index..end));
             let span = self.span_of_tokens(self.token_index..end);
