@@ -10,11 +10,12 @@ from pathlib import Path
 import package
 
 METADATA = "Metadata-Version: 2.4\nName: rulec\nVersion: 1.0\nLicense-Expression: MIT OR Apache-2.0\nRequires-Python: >=3.10\n\n"
+PAGE = b"<!doctype html><title>Studio</title>"
 WHEEL = {
     "rulec/py.typed": b"",
     "rulec/_rulec.pyi": b"",
     "rulec/agents.py": b"",
-    "rulec/_rulec.abi3.so": b"\x7fELF",
+    "rulec/_rulec.abi3.so": b"\x7fELF" + PAGE,
     "rulec-1.0.dist-info/METADATA": METADATA.encode(),
     "rulec-1.0.dist-info/licenses/LICENSE-APACHE": b"",
     "rulec-1.0.dist-info/licenses/LICENSE-MIT": b"",
@@ -34,12 +35,12 @@ def packages(
     with tarfile.open(folder / "rulec-1.0.tar.gz", "w:gz") as archive:
         for name in sdist:
             archive.addfile(tarfile.TarInfo(f"rulec-1.0/{name}"), io.BytesIO())
-    return package.check(folder)
+    return package.check(folder, PAGE)
 
 
 def test_complete_packages_pass(tmp_path: Path) -> None:
     assert packages(tmp_path, WHEEL, SDIST) == []
-    assert package.check(tmp_path / "nothing") != []
+    assert package.check(tmp_path / "nothing", PAGE) != []
 
 
 def test_each_fault_is_found(tmp_path: Path) -> None:
@@ -49,7 +50,8 @@ def test_each_fault_is_found(tmp_path: Path) -> None:
         assert packages(tmp_path, WHEEL, [other for other in SDIST if other != name]), name
     for name in (".venv/bin/python", "rulec/__pycache__/a.pyc", "studio/src/main.ts", "crates/studio/src/server.rs"):
         assert packages(tmp_path, WHEEL, [*SDIST, name]), name
-    assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0"}, SDIST)
+    assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF\0.symtab\0" + PAGE}, SDIST)
+    assert packages(tmp_path, WHEEL | {"rulec/_rulec.abi3.so": b"\x7fELF"}, SDIST)
     assert packages(tmp_path, WHEEL | {"rulec-1.0.dist-info/METADATA": b"Name: rulec\n\n"}, SDIST)
     for tag in ("cp310-abi3-linux_x86_64", "cp313-cp313-manylinux_2_28_x86_64"):
         assert len(packages(tmp_path, WHEEL, SDIST, tag)) == 1, tag
