@@ -399,7 +399,8 @@ impl ParseFailure<'_, '_> {
         let end = end.unwrap_or(self.cx.tokens.end);
         // `import verbs from "words.rules"`
         let is_text = |index: &usize| self.kind_of(*index) == Some(TokenKind::String);
-        if let Some(text) = (self.token_index..end).find(is_text) {
+        let is_import = self.rule == Rule::import_statement;
+        if let Some(text) = (self.token_index..end).find(is_text).filter(|_| is_import) {
             let text = self.text_of(text).to_owned();
             let span = self.span_of_tokens(self.token_index..end);
             let help = message!("write `{before} {text}`");
