@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-const URI: &str = "file:///work/a.rules";
+const URI: &str = "file:///rules/a.rules";
 
 fn main() {
     let mut text = String::from("let money = text contains any [\"refund\", \"money\"]\n");
