@@ -83,8 +83,12 @@ fn compiled_meaning(path: &Path, text: &str) -> String {
     match rules {
         Ok(rules) => without_places(&rules),
         Err(error) => {
+            // A message quotes the text of the author as written, with the white space.
+            let tight = |message: String| message.split_whitespace().collect::<String>();
             let findings = error.diagnostics().iter();
-            findings.map(|finding| format!("{} {}\n", finding.code, finding.message)).collect()
+            findings
+                .map(|finding| format!("{} {}\n", finding.code, tight(finding.message.to_string())))
+                .collect()
         }
     }
 }

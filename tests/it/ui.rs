@@ -296,6 +296,7 @@ fn wording_of_habits() {
         "newcomers_words",
         "newcomers_lines",
         "newcomers_graphs",
+        "newcomers_repairs",
         "workflow_names",
         "allow_order",
     ] {

@@ -92,7 +92,10 @@ fn report_excluded_by_gotos(
                 diagnostic =
                     diagnostic.label(entry.condition.span, message!("the table is entered if this holds"));
             }
-            let help = message!("correct one of the conditions, or move the route to another table");
+            let help = message!(
+                "correct one of the conditions, or move the route to another table; if a program enters the table \
+                directly, write `# rulec: allow W0213 reason`"
+            );
             report.add_finding(diagnostic.help(help), None);
         }
         report.record_if_exhausted(*id);

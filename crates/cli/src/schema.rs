@@ -73,7 +73,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if args.pydantic {
         let path = args.rules.as_deref().unwrap_or_else(|| Path::new("-"));
         let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-        out.write_text(pydantic::write_models(rules, &file).trim_end())?;
+        out.write_source(&pydantic::write_models(rules, &file))?;
         return Ok(Status::Success);
     }
     if args.input {

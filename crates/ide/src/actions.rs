@@ -62,7 +62,7 @@ fn suppress_action(diagnostic: &Diagnostic, span: Span, sources: &SourceMap) -> 
 
 /// Returns the start of the first line of the statement that contains `offset`. `None` if no
 /// statement begins at or before the line of `offset`.
-fn statement_start(text: &str, offset: usize) -> Option<usize> {
+pub(super) fn statement_start(text: &str, offset: usize) -> Option<usize> {
     let mut start = text.get(..offset)?.rfind('\n').map_or(0, |newline| newline + 1);
     loop {
         let word = text[start..].trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next()?;

@@ -8,8 +8,9 @@ use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_lang::builtins::{FnInfo, Function};
 use rulec_lang::operators::{Op, OpInfo, TABLE};
+use rulec_syntax::ast::Literal;
 use rulec_syntax::lex::{self, Token, TokenKind};
-use rulec_syntax::parse::{UNITS, WordDoc, word_doc};
+use rulec_syntax::parse::{WordDoc, number_with_unit, word_doc};
 
 /// The hover text for the token at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,6 +138,19 @@ pub(super) fn significant_tokens(text: &str) -> Vec<Token> {
     lex::tokenize(text, 0).filter(|token| !token.kind.is_trivia()).collect()
 }
 
+/// Returns the indexes of the brackets that the tokens open and do not close, outermost first.
+pub(super) fn open_brackets(tokens: &[Token]) -> Vec<usize> {
+    let mut open = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        if token.kind.opens_bracket() {
+            open.push(index);
+        } else if token.kind.closes_bracket() {
+            open.pop();
+        }
+    }
+    open
+}
+
 /// Returns the operator that the token at `index` spells, alone or together with a neighbouring
 /// word. `None` if the token is not part of an operator.
 fn operator_at(text: &str, tokens: &[Token], index: usize) -> Option<Op> {
@@ -181,16 +195,14 @@ fn private_mark(file: FileId, text: &str, tokens: &[Token]) -> Option<Span> {
 /// Returns the hover text of a number with a unit: its value without the unit. `None` for a number
 /// without a unit.
 fn number_hover(number: &str, span: Span) -> Option<Hover> {
-    let unit_start = number.rfind(|c: char| !c.is_ascii_alphabetic())? + 1;
-    let (digits, unit) = number.split_at(unit_start);
-    let (_, factor, divisor) = UNITS.iter().find(|(name, ..)| *name == unit)?;
-    let digits = digits.replace('_', "");
-    let product = digits.parse::<i128>().ok().and_then(|whole| whole.checked_mul(i128::from(*factor)));
-    let value = match product.filter(|_| *divisor == 1) {
-        Some(value) => value.to_string(),
-        None => (digits.parse::<f64>().ok()? * *factor as f64 / *divisor as f64).to_string(),
+    let (value, is_size) = number_with_unit(number)?;
+    let value = match value {
+        Literal::Int(value) => value.to_string(),
+        Literal::Wide(value) => value.to_string(),
+        Literal::Float(value) => value.to_string(),
+        _ => return None,
     };
-    let text = match unit.ends_with('B') {
+    let text = match is_size {
         true => message!("a number of bytes: {value}"),
         false => message!("a number of seconds: {value}"),
     };

@@ -2,16 +2,15 @@
 //! statement of the line is complete. Otherwise the line is indented by two spaces for each line
 //! with open brackets, and by two more if it continues a statement.
 
-use super::hover::significant_tokens;
+use super::actions::statement_start;
+use super::hover::{open_brackets, significant_tokens};
+use super::refactor::start_of_line;
 use super::{Analysis, Edit};
 use rulec_base::span::{FileId, Span};
 use rulec_lang::operators::is_reserved_word;
-use rulec_syntax::format::{MeaningChanged, format};
+use rulec_syntax::format::{INDENT_WIDTH, MeaningChanged, format};
 use rulec_syntax::lex::{Token, TokenKind};
 use rulec_syntax::parse::{self, WordRole};
-
-/// Number of columns by which each level is indented.
-const INDENT_WIDTH: usize = 2;
 
 impl Analysis {
     /// Returns the edit for a character that was just typed before `offset`. A line break indents
@@ -41,25 +40,16 @@ impl Analysis {
 /// Returns the start of the brace that the closing brace directly before `offset` closes.
 fn opening_brace(text: &str, offset: u32) -> Option<u32> {
     let tokens = significant_tokens(text);
-    let mut open = Vec::new();
-    for token in tokens.iter().take_while(|token| token.end <= offset) {
-        if token.kind.opens_bracket() {
-            open.push(*token);
-        } else if token.kind.closes_bracket() {
-            let opening = open.pop()?;
-            if token.end == offset {
-                return (token.kind == TokenKind::CloseBrace).then_some(opening.start);
-            }
-        }
-    }
-    None
+    let index = tokens.iter().position(|token| token.end == offset)?;
+    let opening = *open_brackets(&tokens[..index]).last()?;
+    (tokens[index].kind == TokenKind::CloseBrace).then_some(tokens[opening].start)
 }
 
 /// Returns the edit that indents the line of `offset`. `None` if the line is already indented so,
 /// or if it begins within a string or comment.
 fn indent_line(text: &str, file: FileId, offset: u32) -> Option<Edit> {
-    let before = text.get(..offset as usize)?;
-    let line = before.rfind('\n').map_or(0, |newline| newline + 1);
+    text.get(..offset as usize)?;
+    let line = start_of_line(text, offset);
     let indent = indent_of_line(text, line)?;
     let span = Span { file, start: line as u32, end: (line + leading_blanks(&text[line..])) as u32 };
     let replacement = " ".repeat(indent);
@@ -96,17 +86,15 @@ pub(super) fn indent_of_line(text: &str, line: usize) -> Option<usize> {
 /// `None` if the statement is incomplete, or if the formatter does not begin a line with the token.
 fn formatted_indent(text: &str, line: usize, index: usize) -> Option<usize> {
     let formatted = format(text).ok()?;
-    let number = text[..line].matches('\n').count() + 1;
-    let starts_statement = |line: &str| {
-        let word = line.trim_start().split(|c: char| !c.is_alphanumeric() && c != '_').next();
-        word.is_some_and(parse::starts_statement)
-    };
-    let start = text.lines().take(number).enumerate().filter(|(_, line)| starts_statement(line)).last();
-    if start.is_some_and(|(start, _)| formatted.left.iter().any(|left| (start + 1..=number).contains(left))) {
-        return None;
+    let line_number = |start: usize| text[..start].matches('\n').count() + 1;
+    if let Some(start) = statement_start(text, line) {
+        let statement = line_number(start)..=line_number(line);
+        if formatted.left.iter().any(|left| statement.contains(left)) {
+            return None;
+        }
     }
     let token = *significant_tokens(&formatted.text).get(index)?;
-    let start = formatted.text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
+    let start = start_of_line(&formatted.text, token.start);
     let blanks = leading_blanks(&formatted.text[start..]);
     (start + blanks == token.start as usize).then_some(blanks)
 }
@@ -114,14 +102,7 @@ fn formatted_indent(text: &str, line: usize, index: usize) -> Option<usize> {
 /// Returns the indentation of a line of an incomplete statement. `before` are all tokens before the
 /// line, and `next` is its first token.
 fn indent_of_incomplete(text: &str, before: &[Token], next: Option<&Token>) -> usize {
-    let mut open: Vec<usize> = Vec::new();
-    for (index, token) in before.iter().enumerate() {
-        if token.kind.opens_bracket() {
-            open.push(index);
-        } else if token.kind.closes_bracket() {
-            open.pop();
-        }
-    }
+    let open = open_brackets(before);
     let base = open.last().map_or(0, |bracket| column_of_line(text, before[*bracket]));
     if next.is_some_and(|token| token.kind.closes_bracket()) {
         return base;
@@ -134,8 +115,7 @@ fn indent_of_incomplete(text: &str, before: &[Token], next: Option<&Token>) -> u
 
 /// Returns the number of columns by which the line of a token is indented.
 fn column_of_line(text: &str, token: Token) -> usize {
-    let line = text[..token.start as usize].rfind('\n').map_or(0, |newline| newline + 1);
-    leading_blanks(&text[line..])
+    leading_blanks(&text[start_of_line(text, token.start)..])
 }
 
 /// True if a line continues what the tokens before it began. `before` are the tokens since the
@@ -165,12 +145,12 @@ fn continues_statement(text: &str, before: &[Token], next: Option<&Token>) -> bo
 
 /// True if the last statement among the tokens is a route whose arrow is still missing.
 fn lacks_arrow(text: &str, tokens: &[Token]) -> bool {
-    let begins_line =
-        |token: &Token| text[..token.start as usize].trim_end_matches([' ', '\t']).ends_with('\n');
+    let begins_line = |token: &Token| {
+        let before = text[..token.start as usize].trim_end_matches([' ', '\t', '\u{feff}']);
+        before.is_empty() || before.ends_with('\n')
+    };
     let starts = |token: &Token| {
-        token.kind == TokenKind::Word
-            && (token.start == 0 || begins_line(token))
-            && parse::starts_statement(token.text(text))
+        token.kind == TokenKind::Word && begins_line(token) && parse::starts_statement(token.text(text))
     };
     let Some(start) = tokens.iter().rposition(starts) else { return false };
     let has_arrow = tokens[start..].iter().any(|token| token.kind == TokenKind::Arrow);

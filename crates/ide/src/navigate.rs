@@ -2,7 +2,7 @@
 //! of a type, and the signature of a call.
 
 use super::facts::ELEMENT_SEGMENT;
-use super::hover::{documentation_with_example, significant_tokens};
+use super::hover::{documentation_with_example, open_brackets, significant_tokens};
 use super::{Analysis, DeclarationKind, OutlineEntry, Symbol};
 use rulec_base::diag::Message;
 use rulec_base::span::{FileId, Span};
@@ -129,20 +129,12 @@ impl Analysis {
         let text = self.text(file);
         let tokens = significant_tokens(text);
         let tokens = &tokens[..tokens.partition_point(|token| token.end <= offset)];
-        let mut open_brackets: Vec<usize> = Vec::new();
-        for (index, token) in tokens.iter().enumerate() {
-            if token.kind.opens_bracket() {
-                open_brackets.push(index);
-            } else if token.kind.closes_bracket() {
-                open_brackets.pop();
-            }
-        }
         let is_call = |open: &&usize| {
             tokens[**open].kind == TokenKind::OpenParen
                 && **open > 0
                 && matches!(tokens[**open - 1].kind, TokenKind::Word | TokenKind::Quoted)
         };
-        let open = *open_brackets.iter().rev().find(is_call)?;
+        let open = *open_brackets(tokens).iter().rev().find(is_call)?;
         let name = tokens[open - 1].text(text).trim_matches('`');
         let is_target = open > 1 && tokens[open - 2].kind == TokenKind::Arrow;
         let mut signature = self.signature_of(name, is_target)?;

@@ -187,7 +187,8 @@ fn routes_around(entries: &[OutlineEntry], selection: Span) -> Option<Vec<&Outli
     }
 }
 
-fn start_of_line(text: &str, offset: u32) -> usize {
+/// Returns the start of the line that contains `offset`.
+pub(super) fn start_of_line(text: &str, offset: u32) -> usize {
     text[..offset as usize].rfind('\n').map_or(0, |newline| newline + 1)
 }
 

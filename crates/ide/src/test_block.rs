@@ -104,7 +104,8 @@ impl Analysis {
         let mut is_unreachable = true;
         // Most tests of a table's route begin at the top-level routes, from which a jump leads to
         // the table.
-        for entry in [rules.main(), rules.table(route.table)] {
+        let (main, own) = (rules.main(), rules.table(route.table));
+        for entry in std::iter::once(main).chain((own.name() != main.name()).then_some(own)) {
             // An empty message is the start, so the message gets only the fields that are needed.
             let empty = json!({});
             let message = match entry.why_not(&route.name, &empty).map(|found| found.remedy) {

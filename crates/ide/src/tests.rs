@@ -335,6 +335,8 @@ fn hover_explains_the_token_at_the_position() {
     };
     for line in [
         "route x when len(text) > 1┃5 -> billing",
+        "route x when len(text) > 5┃分钟 -> billing",
+        "route x when len(text) > 1.5e300┃_0d -> billing",
         "# a com┃ment",
         "route x when text == \"te┃st\" -> billing",
     ] {

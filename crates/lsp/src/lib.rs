@@ -7,7 +7,7 @@
 //! | `lines` | positions as the protocol counts them: lines, and UTF-16 code units in a line |
 //! | `workspace` | the files of the workspace, the main file that imports each of them, analyses |
 //! | `answers` | one handler for each kind of request |
-//! | `commands` | runs a test, and adds a test for a route |
+//! | `commands` | runs a test, adds a test for a route, shows the page of a code |
 //! | `kept` | findings of the last analysis, shown until the next one is complete |
 //! | `pages` | the pages of diagnostic codes, as documents or as messages |
 //! | `transport` | messages over standard input and output |

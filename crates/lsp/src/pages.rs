@@ -15,6 +15,8 @@ pub const EXPLAIN: &str = "rulec.explain";
 
 /// The scheme of the URIs of the server's documents.
 const SCHEME: &str = "rulec";
+/// The start of the URI of a page.
+const PAGE_PREFIX: &str = "rulec:/codes/";
 
 /// The request for the text of a document of the server. The protocol has it since version 3.18.
 pub enum TextDocumentContent {}
@@ -62,7 +64,7 @@ pub fn offer_documents(result: &mut Json) {
 
 /// Returns the URI of the document with the page of a code.
 pub fn page_uri(code: Code) -> Option<Uri> {
-    format!("{SCHEME}:/codes/{code}.md").parse().ok()
+    format!("{PAGE_PREFIX}{code}.md").parse().ok()
 }
 
 /// Returns the page of a code as Markdown.
@@ -75,7 +77,7 @@ pub fn page(code: Code, language: Language) -> String {
 
 /// Returns the text of a document of the server. `None` if there is no such document.
 pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
-    let name = params.uri.strip_prefix("rulec:/codes/").and_then(|name| name.strip_suffix(".md"));
+    let name = params.uri.strip_prefix(PAGE_PREFIX).and_then(|name| name.strip_suffix(".md"));
     name.and_then(Code::parse).map(|code| Content { text: page(code, language) })
 }
 

@@ -31,6 +31,8 @@ pub use difference::RoutePosition;
 pub use failures::TypedError;
 pub use handler::{HandlerError, HandlerResult, Reply, Request};
 pub use hooks::Finished;
+#[doc(hidden)]
+pub use log::credentials::Credentials;
 pub use log::{DecidedMessage, DecisionLog, DecisionLogBuilder, LogStats};
 pub use outcome::{Attempt, HandlerOutcome, Outcome};
 pub use permission::Permissions;

@@ -214,6 +214,11 @@ struct Checker<'a> {
     /// For a router: the name that its author gave to the node's output, and the message field that
     /// holds the output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
+    /// Whether the current router reads its parameter.
+    reads_output: bool,
+    /// Warnings about other names for the output, which are dropped if the router reads its
+    /// parameter.
+    other_outputs: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
@@ -252,6 +257,8 @@ impl<'a> Checker<'a> {
             let_measures: Vec::new(),
             is_in_choice: false,
             output_alias: None,
+            reads_output: false,
+            other_outputs: Vec::new(),
             analysis_state: request::AnalysisState::default(),
             history_element: None,
             pending_type_tests: Vec::new(),

@@ -61,14 +61,6 @@ impl Grant {
             false => format!("the token `{}` has not the scope `{scope}`", self.name),
         }))
     }
-}
-
-impl Grant {
-    /// Returns the permissions of a request that needs none.
-    #[cfg(feature = "studio")]
-    pub fn none() -> Grant {
-        Grant { name: String::new(), scopes: Vec::new() }
-    }
 
     /// Checks that the request has one of these scopes.
     ///

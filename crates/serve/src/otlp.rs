@@ -24,6 +24,7 @@ use serde_json::{Value as Json, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
 
 /// Maximum number of spans that wait for the collector. Further spans are lost.
 const QUEUE: usize = 2048;
@@ -212,6 +213,9 @@ impl Exporter {
         let mut flush = tokio::time::interval(SPAN_INTERVAL);
         let mut ticks = tokio::time::interval(self.options.interval);
         ticks.reset();
+        // After a send that took long, the missed ticks are not made up for.
+        flush.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 task = self.received.recv() => match task {

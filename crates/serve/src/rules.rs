@@ -320,13 +320,7 @@ impl RuleSet {
     }
 
     fn check_generation(&self, expected: Option<u64>) -> Result<(), Problem> {
-        let generation = self.generation();
-        match expected {
-            Some(expected) if expected != generation => Err(Problem::changed(format!(
-                "the rules have the generation {generation}, not {expected}; read them again"
-            ))),
-            _ => Ok(()),
-        }
+        check_generation(self.generation(), expected)
     }
 
     /// Decides the message `text` with the shadow rules too, if there are any. Counts whether their
@@ -349,6 +343,19 @@ fn written(decision: &Decision) -> Vec<u8> {
     let mut bytes = Vec::new();
     decision.write_json(&mut bytes);
     bytes
+}
+
+/// Checks that the rules in force have the generation that a request expects.
+///
+/// # Errors
+/// If they have another generation.
+pub(crate) fn check_generation(generation: u64, expected: Option<u64>) -> Result<(), Problem> {
+    match expected {
+        Some(expected) if expected != generation => Err(Problem::changed(format!(
+            "the rules in force have the generation {generation}, not {expected}; read them again"
+        ))),
+        _ => Ok(()),
+    }
 }
 
 fn no_shadow() -> Problem {

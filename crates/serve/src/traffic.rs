@@ -99,13 +99,14 @@ pub(crate) struct RouteTraffic {
 }
 
 /// Returns the routes with the most decisions in the last minute, and the sum of the others as
-/// `other`.
-pub(crate) fn busiest(mut routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
+/// `other`. `routes` may contain a route `other` already, which counts among the others.
+pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffic> {
+    let (mut rest, mut routes): (Vec<_>, Vec<_>) = routes.into_iter().partition(|route| route.route == other);
     routes.sort_by(|one, two| {
         let key = |route: &RouteTraffic| std::cmp::Reverse((route.counts.last_minute(), route.counts.total));
         key(one).cmp(&key(two)).then_with(|| (&one.entry, &one.route).cmp(&(&two.entry, &two.route)))
     });
-    let rest = routes.split_off(routes.len().min(MAX_LISTED));
+    rest.extend(routes.split_off(routes.len().min(MAX_LISTED)));
     if !rest.is_empty() {
         let mut sum =
             RouteTraffic { entry: other.to_owned(), route: other.to_owned(), counts: Counts::default() };
@@ -306,8 +307,9 @@ mod tests {
             let counts = Counts { total: u64::from(number), per_second: vec![number; SECONDS] };
             RouteTraffic { entry: "routes".to_owned(), route: format!("r{number}"), counts }
         };
-        let listed = busiest((1..=60).map(route).collect(), "_other");
+        let uncounted = RouteTraffic { route: "_other".to_owned(), ..route(70) };
+        let listed = busiest((1..=60).map(route).chain([uncounted]).collect(), "_other");
         assert_eq!((listed.len(), &*listed[0].route, &*listed[50].route), (51, "r60", "_other"));
-        assert_eq!(listed[50].counts.total, (1..=10).sum::<u64>());
+        assert_eq!(listed[50].counts.total, (1..=10).sum::<u64>() + 70);
     }
 }

@@ -35,7 +35,7 @@ use std::ops::Range;
 /// Maximum number of columns per line. Only text that cannot be broken may be longer.
 const MAX_LINE_WIDTH: usize = 100;
 /// Number of columns by which each level is indented.
-const INDENT_WIDTH: usize = 2;
+pub const INDENT_WIDTH: usize = 2;
 
 /// The formatted text of a rules file, and the statements that were left as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]

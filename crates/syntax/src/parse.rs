@@ -31,8 +31,8 @@ mod unknown;
 mod words;
 
 pub use foreign::joined_template;
-pub use literal::UNITS;
-pub use words::{WORD_DOCS, WordDoc, word_doc};
+pub use literal::{UNITS, number_with_unit};
+pub use words::{WordDoc, word_doc};
 
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};

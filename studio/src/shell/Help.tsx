@@ -2,12 +2,12 @@
 import type { JSX } from 'preact';
 import { t } from '../i18n';
 import { shortcuts } from '../state/prefs';
-import { session } from '../state/studio';
+import { session, views } from '../state/studio';
 import { Dialog } from '../ui/Dialog';
 import { Preferences } from './Bar';
 
+// The keys of the views come first.
 const KEYS = [
-  '1 – 5',
   '/',
   '?',
   '↑ ↓ Enter',
@@ -27,7 +27,7 @@ export function Help({ onClose }: { onClose: () => void }): JSX.Element {
     <Dialog title={words.title} onClose={onClose}>
       <table class="plain">
         <tbody>
-          {KEYS.map((key, index) => (
+          {[`1 – ${views.value.length}`, ...KEYS].map((key, index) => (
             <tr key={key}>
               <th scope="row">
                 <kbd>{key}</kbd>

@@ -6,6 +6,7 @@ use rulec::{Rules, payload};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use unicode_ident::{is_xid_continue, is_xid_start};
 
 /// Names of `BaseModel` and of types in annotations. A field with such a name would hide them.
 const RESERVED_FIELDS: &[&str] = &[
@@ -154,9 +155,6 @@ impl Module {
         if attribute != field {
             options.push(format!("alias={}", to_python(&Json::from(field))));
         }
-        if schema["writeOnly"] == true {
-            options.push("repr=False".to_owned());
-        }
         if options.is_empty() {
             return format!("{attribute}: {annotation}");
         }
@@ -249,6 +247,7 @@ impl Module {
 
 /// Converts a name of the rules to the name of a class: `create_node` to `CreateNode`.
 fn to_title(name: &str) -> String {
+    let name = to_identifier(name);
     let capitalize = |part: &str| {
         let mut chars = part.chars();
         chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect::<String>())
@@ -256,16 +255,26 @@ fn to_title(name: &str) -> String {
     name.split('_').map(capitalize).collect()
 }
 
-/// Returns the attribute for a field: its name, unless Python or pydantic reserves this name.
+/// Returns the attribute for a field: its name, unless the name is no identifier, or reserved by
+/// Python or pydantic.
 fn to_attribute(field: &str) -> String {
+    let name = to_identifier(field);
     let is_reserved =
-        KEYWORDS.contains(&field) || RESERVED_FIELDS.contains(&field) || field.starts_with("model_");
-    if !is_reserved && !field.starts_with('_') {
-        return field.to_owned();
+        KEYWORDS.contains(&&*name) || RESERVED_FIELDS.contains(&&*name) || name.starts_with("model_");
+    match name.strip_prefix('_') {
+        Some(rest) => to_identifier(&format!("{}_", rest.trim_start_matches('_'))),
+        None if is_reserved => format!("{name}_"),
+        None => name,
     }
-    let rest = field.trim_start_matches('_');
-    let starts_name = rest.starts_with(|c: char| !c.is_numeric());
-    if starts_name { format!("{rest}_") } else { format!("field_{rest}") }
+}
+
+/// Converts a name of the rules, which is any text in backquotes, to an identifier of Python.
+fn to_identifier(name: &str) -> String {
+    let name: String = name.chars().map(|c| if is_xid_continue(c) { c } else { '_' }).collect();
+    match name.chars().find(|c| *c != '_') {
+        Some(first) if is_xid_start(first) => name,
+        _ => format!("field_{}", name.trim_start_matches('_')),
+    }
 }
 
 /// Writes a JSON value as a Python expression.

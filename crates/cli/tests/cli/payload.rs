@@ -229,7 +229,8 @@ fn schemas_of_messages_and_arguments_and_models_of_pydantic() {
         "desk.rules",
         "input { text: string, plan?: \"free\" | \"gold\", phone?: string @private, ctx?: { class: string } }\n\
          handler pay(amount: decimal, list?: list<int>)\ndefault -> pay(amount: 1.50)\n\
-         ## Says \"hi\".\npayload message rank 1 { _id: int in 0..5; closed }\n",
+         ## Says \"hi\".\npayload message rank 1 { _id: int in 0..5; `x-team`?: string; closed }\n\
+         payload `_1 b` rank 2 { `7`: int }\n",
     );
     let schema = |args: &[&str]| -> serde_json::Value {
         let printed = folder.rulec(&[&["schema", "desk.rules"], args].concat()).expect(0).out;

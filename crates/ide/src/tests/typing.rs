@@ -27,6 +27,8 @@ fn a_new_line_is_indented() {
     check("table t {\n┃\n}\n", "table t {\n  \n}\n");
     check("table t {\n  route a\n┃when x -> h\n}\n", "table t {\n  route a\n    when x -> h\n}\n");
     check("route a\n┃", "route a\n  ");
+    check("\u{feff}route a\n┃", "\u{feff}route a\n  ");
+    check("  route a when x\n┃", "  route a when x\n  ");
     check("route a when x\n┃-> h\n", "route a when x\n  -> h\n");
     check("route a when x and\n┃    y -> h\n", "route a when x and\n  y -> h\n");
     check("route a when x -> h\n┃  route b when y -> h\n", "route a when x -> h\nroute b when y -> h\n");

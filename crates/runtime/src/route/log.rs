@@ -3,7 +3,7 @@
 //! thread. Lines that cannot be queued or written are dropped and counted. When a series of dropped
 //! lines begins, a warning is logged.
 
-mod credentials;
+pub(crate) mod credentials;
 mod line;
 mod writer;
 

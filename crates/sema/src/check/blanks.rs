@@ -55,7 +55,8 @@ impl Checker<'_> {
             _ => message!("the whole text must be equal, with the white space: write {meant}"),
         };
         let diagnostic = Diagnostic::new(Code::BlankAround, span, message).help(help);
-        self.diagnostics.push(match is_single || place.is_some() {
+        let is_name = matches!(written.kind, ast::ExprKind::Name(..));
+        self.diagnostics.push(match is_single && !is_name || place.is_some() {
             true => diagnostic.likely_fix(span, meant),
             false => diagnostic,
         });
@@ -65,9 +66,10 @@ impl Checker<'_> {
 /// True for words with white space around them. White space alone, and white space next to
 /// punctuation, are usually meant.
 fn has_blanks_around(text: &str) -> bool {
-    let trimmed = text.trim();
-    let is_end = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    let begins = text.len() > text.trim_start().len() && is_end(trimmed.chars().next());
-    let ends = text.len() > text.trim_end().len() && is_end(trimmed.chars().next_back());
+    // The author of `"stop\n"` means the line break.
+    let is_blank = |c: char| c.is_whitespace() && !matches!(c, '\n' | '\r');
+    let (from_start, to_end) = (text.trim_start_matches(is_blank), text.trim_end_matches(is_blank));
+    let begins = text.len() > from_start.len() && from_start.starts_with(char::is_alphanumeric);
+    let ends = text.len() > to_end.len() && to_end.ends_with(char::is_alphanumeric);
     begins || ends
 }

@@ -44,7 +44,7 @@ impl Checker<'_> {
     /// Warns about wrong settings of a node of a built-in kind. `config` are the settings.
     pub(super) fn warn_node_settings(&mut self, node: &ast::Node, config: &serde_json::Map<String, Json>) {
         let Some((kind, settings)) = KINDS.iter().find(|(kind, _)| *kind == node.kind.node) else { return };
-        for (name, _) in &node.config {
+        for (name, written) in &node.config {
             let Some(value) = config.get(&name.node) else { continue };
             let known = settings.iter().find(|(known, ..)| *known == name.node);
             let Some((known, wanted, _)) = known else {
@@ -62,11 +62,7 @@ impl Checker<'_> {
             if wanted.accepts(value) {
                 continue;
             }
-            let span = node
-                .config
-                .iter()
-                .find(|(key, _)| key.node == name.node)
-                .map_or(name.span, |(_, value)| value.span);
+            let span = written.span;
             let (message, help) = match wanted {
                 Wanted::Share => {
                     let help = match share(value) {

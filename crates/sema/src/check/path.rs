@@ -14,6 +14,10 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
+/// Names that authors give to the output of a node.
+const OUTPUT_NAMES: &[&str] =
+    &["result", "results", "output", "outputs", "response", "resp", "res", "out", "ret", "answer", "value"];
+
 /// The names of a path into the message.
 pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
@@ -102,8 +106,12 @@ impl<'a> Checker<'a> {
                 if names.len() == 1 && self.fields.infers_types() {
                     self.warn_near_name(names[0], span);
                 }
-                if let Some((param, _)) = self.output_alias.filter(|_| names.len() > 1) {
-                    self.warn_other_output(names, param, path.segment_spans[0].0);
+                match self.output_alias {
+                    Some((_, field)) if names[0] == field => self.reads_output = true,
+                    Some((param, _)) if names.len() > 1 => {
+                        self.warn_other_output(param, path.segment_spans[0].0);
+                    }
+                    _ => {}
                 }
                 self.warn_foreign_property(path, span);
                 let ResolvedField { ty, optional, private } = field;
@@ -218,29 +226,16 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about a router that reads the output of its node by another name than its parameter.
-    fn warn_other_output(&mut self, names: &[&str], param: &str, span: Span) {
-        let is_output = matches!(
-            names[0],
-            "result"
-                | "results"
-                | "output"
-                | "outputs"
-                | "response"
-                | "resp"
-                | "res"
-                | "out"
-                | "ret"
-                | "answer"
-                | "value"
-        );
+    /// The warning is dropped if the router reads its parameter, too.
+    fn warn_other_output(&mut self, param: &str, span: Span) {
         let name = self.loaded.sources.slice(span);
-        if !is_output || name == param || name != names[0] || !self.fields.infers_types() {
+        if !OUTPUT_NAMES.contains(&name) || name == param || !self.fields.infers_types() {
             return;
         }
         let message =
             message!("`{name}` is read as a field of the message, but the output of the node is `{param}`");
         let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
-        self.diagnostics.push(diagnostic.did_you_mean(span, Some(param)));
+        self.other_outputs.push(diagnostic.did_you_mean(span, Some(param)));
     }
 
     fn warn_near_name(&mut self, name: &str, span: Span) {

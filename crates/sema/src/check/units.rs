@@ -75,6 +75,10 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new(Code::UnitOfName, span, message);
             let meant = shown_number(amount / length);
             self.diagnostics.push(match other == measured {
+                // The definition may compute seconds, so that its name is wrong.
+                _ if matches!(value.kind, ExprKind::Let(_)) => {
+                    diagnostic.help(message!("rename `{name}`, or write the number of `{word}`"))
+                }
                 true => diagnostic
                     .help(message!("write `{meant}`, the number of `{word}`"))
                     .likely_fix(span, meant),

@@ -182,8 +182,7 @@ impl Checker<'_> {
     }
 
     /// Reports a comparison inside the parentheses of a call that takes no condition, as in
-    /// `bucket(user.id in 0..10)`. `kinds_are_conditions` is true for a parameter that may be a
-    /// condition. Returns `Ok` for other arguments.
+    /// `bucket(user.id in 0..10)`. Returns `Ok` for other arguments.
     pub(super) fn check_late_parenthesis(
         &mut self,
         name: &ast::Ident,

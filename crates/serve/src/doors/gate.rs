@@ -128,22 +128,17 @@ fn is_open(path: &str) -> bool {
     OPEN_PATHS.contains(&path)
 }
 
-async fn admit(
-    app: &Arc<App>,
-    path: &str,
-    #[cfg_attr(not(feature = "studio"), allow(unused_mut, reason = "only the studio changes it"))]
-    mut request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
+async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Result<Response, Problem> {
     if is_open(path) {
         return Ok(next.run(request).await);
     }
     #[cfg(feature = "studio")]
     if studio::is_studio(path) {
-        let visitor = studio::admit(app, &request)?;
-        request.extensions_mut().insert(visitor);
-        // The studio has checked the scope, so its requests need no permissions of their own.
-        return run(app, Grant::none(), request, next).await;
+        return match studio::admit(app, &request)? {
+            Some(grant) => run(app, grant, request, next).await,
+            // A request without a token takes no permit. So strangers cannot take all permits.
+            None => run_until(Deadline::after(app.service().limits().deadline), request, next).await,
+        };
     }
     if !is_envoy(path) {
         app.web().check(&request)?;
@@ -161,6 +156,10 @@ async fn run(app: &Arc<App>, grant: Grant, mut request: Request, next: Next) -> 
     let deadline = Deadline::after(app.service().limits().deadline);
     let (permit, trace) = (Permit::new(permit), trace_of(&request));
     request.extensions_mut().insert(Admitted { grant, permit, deadline, trace });
+    run_until(deadline, request, next).await
+}
+
+async fn run_until(deadline: Deadline, request: Request, next: Next) -> Result<Response, Problem> {
     let answered = tokio::time::timeout_at(deadline.end().into(), next.run(request)).await;
     answered.map_err(|_| deadline.problem())
 }

@@ -5,6 +5,7 @@
 //! names the login. Browsers send the cookie to this service only for its own pages
 //! (`SameSite=Strict`), and scripts cannot read it (`HttpOnly`). The token is in no address.
 
+use super::admitted::Admitted;
 use super::app::{App, json_response, language};
 use super::logins::{COOKIE, Door, PATH};
 use crate::auth::{Grant, Scope, hash_of};
@@ -28,14 +29,6 @@ const LOGIN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-
     frame-ancestors 'none'";
 /// Maximum number of bytes of the form with the token.
 const MAX_FORM_BYTES: usize = 4 << 10;
-/// What a request to the studio may do.
-#[derive(Clone)]
-pub(super) enum Visitor {
-    /// A request with the scope `admin`.
-    Admin,
-    /// A request without a token. It sees the page for the login.
-    Unknown,
-}
 
 /// Returns the routes of the studio.
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -50,11 +43,12 @@ pub(super) fn is_studio(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Checks which page sends a request, and what the request may do.
+/// Checks which page sends a request, and what the request may do. Returns its permissions, which
+/// have the scope `admin`; `None` for a request without a token, which sees only the login page.
 ///
 /// # Errors
 /// If another page sends it, or its token is unknown or lacks the scope `admin`.
-pub(super) fn admit(app: &App, request: &Request) -> Result<Visitor, Problem> {
+pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
     let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
     check_page(app, request, is_page)?;
     let headers = request.headers();
@@ -66,8 +60,8 @@ pub(super) fn admit(app: &App, request: &Request) -> Result<Visitor, Problem> {
             .and_then(|token| app.grant_of_hash(&token)),
     };
     match grant {
-        Some(grant) => grant.need(Scope::Admin).map(|()| Visitor::Admin),
-        None if is_page || request.uri().path() == "/studio/login" => Ok(Visitor::Unknown),
+        Some(grant) => grant.need(Scope::Admin).map(|()| Some(grant)),
+        None if is_page || request.uri().path() == "/studio/login" => Ok(None),
         None => {
             Err(Problem::unauthorized("log in at `/studio/`, or give a token: `Authorization: Bearer TOKEN`"))
         }
@@ -102,26 +96,25 @@ fn login_of(headers: &HeaderMap) -> Option<&str> {
 
 async fn answer(
     State(app): State<Arc<App>>,
-    Extension(visitor): Extension<Visitor>,
-    Extension(admitted): Extension<super::admitted::Admitted>,
+    admitted: Option<Extension<Admitted>>,
     request: Request,
 ) -> Result<Response, Problem> {
     let Some(door) = app.studio() else { return Err(Problem::not_found("the service has no studio")) };
     let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
-    match (path.as_str(), &visitor) {
+    match (path.as_str(), &admitted) {
         ("/login", _) => return log_in(&app, door, request).await,
         ("/logout", _) if request.method() == Method::POST => {
             login_of(request.headers()).inspect(|id| door.logins.remove(id));
             return Ok(redirect(&door.cookie("")));
         }
-        (_, Visitor::Unknown) => return Ok(login_page(StatusCode::UNAUTHORIZED, "")),
+        (_, None) => return Ok(login_page(StatusCode::UNAUTHORIZED, "")),
         // The page names its files relative to its folder.
-        ("", Visitor::Admin) => {
+        ("", Some(_)) => {
             return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/studio/")]).into_response());
         }
-        ("/api/traffic", Visitor::Admin) if request.method() == Method::GET => {
+        ("/api/traffic", Some(Extension(admitted))) if request.method() == Method::GET => {
             let language = language(request.headers());
-            let traffic = app.blocking(&admitted, move |service| service.traffic(language)).await?;
+            let traffic = app.blocking(admitted, move |service| service.traffic(language)).await?;
             return Ok(json_response(traffic));
         }
         _ => {}

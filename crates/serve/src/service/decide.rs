@@ -266,7 +266,10 @@ impl Decider<'_> {
         })?;
         let Answered { decision, route, .. } = &answered;
         self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
-        self.set.metrics().traffic().sample(decision, route.as_deref(), text);
+        // Messages of rules with a history are not explained later.
+        if !self.version.has_history() {
+            self.set.metrics().traffic().sample(decision, route.as_deref(), text);
+        }
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(Record {
             rules_name: self.set.name().to_owned(),

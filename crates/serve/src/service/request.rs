@@ -1,7 +1,7 @@
 //! Fields that several requests have: the language of the answer, and the expected generation.
 
 use crate::problem::Problem;
-use crate::rules::Version;
+use crate::rules::{self, Version};
 use rulec::Language;
 
 /// Reads the name of a language.
@@ -14,16 +14,11 @@ pub(super) fn read_language(name: Option<&str>) -> Result<Language, Problem> {
         .ok_or_else(|| Problem::invalid(format!("`{name}` is no language of rulec; write `en` or `zh`")))
 }
 
-/// Checks that the rules in force have the generation that a request expects.
+/// Returns the generation of the rules in force, which must be the one that a request expects.
 ///
 /// # Errors
 /// If they have another generation.
 pub(super) fn check_generation(version: &Version, expected: Option<u64>) -> Result<u64, Problem> {
     let generation = version.generation()?;
-    match expected {
-        Some(expected) if expected != generation => Err(Problem::changed(format!(
-            "the rules in force have the generation {generation}, not {expected}"
-        ))),
-        _ => Ok(generation),
-    }
+    rules::check_generation(generation, expected).map(|()| generation)
 }

@@ -2,11 +2,13 @@
 
 use super::Service;
 use super::other::to_bytes;
+use super::why::explain;
 use crate::problem::Problem;
 use crate::rules::RuleSet;
 use crate::traffic::{Counts, NearMiss, RouteTraffic, SECONDS, Unknown};
-use rulec::Language;
+use rulec::{Explanation, Language};
 use rulec_lang::value::format_datetime;
+use rulec_runtime::route::Credentials;
 use serde::Serialize;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -40,7 +42,7 @@ struct SetTraffic {
 
 impl Service {
     /// Returns the decisions of the last minute and the latest near misses, as JSON text. Values of
-    /// `@private` fields are masked.
+    /// `@private` fields and credentials in headers are masked, as in the decision log.
     ///
     /// # Errors
     /// If edited rules do not compile, which would be a bug in the library.
@@ -52,6 +54,18 @@ impl Service {
             rules: rules?,
         })
     }
+}
+
+/// Masks the credentials of a message in its explanation. `None` if the explanation cannot be
+/// masked.
+fn mask_credentials(explanation: Explanation, mut message: Json) -> Option<Explanation> {
+    let credentials = Credentials::mask_in(&mut message);
+    if credentials.is_empty() {
+        return Some(explanation);
+    }
+    let mut json = serde_json::to_value(explanation).ok()?;
+    credentials.mask_copies(&mut json);
+    serde_json::from_value(json).ok()
 }
 
 fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
@@ -66,7 +80,7 @@ fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
         true => traffic.near_misses(language, |sample| {
             let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
             let message = Json::Object(rules.parse_message(&sample.text).ok()?);
-            Some(entry.explain(&message, false))
+            mask_credentials(explain(&version, entry, &message).ok()?, message)
         }),
     };
     Ok(SetTraffic {

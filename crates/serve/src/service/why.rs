@@ -5,9 +5,11 @@ use super::Service;
 use super::other::to_bytes;
 use super::request::{check_generation, read_language};
 use crate::problem::Problem;
+use crate::rules::Version;
 use rulec::choice::Question;
 use rulec::history::HistoryGap;
-use rulec::{Explanation, InputViolation, Message};
+use rulec::{Entry, Explanation, InputViolation, Message};
+use rulec_report::answer::has_intent_flows;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
@@ -68,9 +70,7 @@ impl Service {
         let past = rules.past(set.store(), &message);
         let past = past.map_err(|error| Problem::broken(error.to_string()))?;
         let entry = if version.has_history() { entry.with_history(&past) } else { entry };
-        let matcher = version.matcher()?.filter(|_| rulec_report::answer::has_intent_flows(rules, entry));
-        let explained = matcher.and_then(|matcher| matcher.explain(&message, false));
-        let mut explanation = explained.unwrap_or_else(|| entry.explain(&message, false));
+        let mut explanation = explain(&version, entry, &message)?;
         explanation.trace.localize(language);
         let decision = entry.decide(&message);
         let question = Question::new(rules, entry.name()).ok();
@@ -86,4 +86,16 @@ impl Service {
             history_gap: decision.history_gap().map(HistoryGap::as_str),
         })
     }
+}
+
+/// Explains a decision, which the intent classifier makes if no keyword pattern chooses a flow.
+/// Values of `@private` fields are masked.
+///
+/// # Errors
+/// If edited rules do not compile, which would be a bug in the library.
+pub(super) fn explain(version: &Version, entry: Entry<'_>, message: &Json) -> Result<Explanation, Problem> {
+    let rules = version.rules()?;
+    let matcher = version.matcher()?.filter(|_| has_intent_flows(rules, entry));
+    let explained = matcher.and_then(|matcher| matcher.explain(message, false));
+    Ok(explained.unwrap_or_else(|| entry.explain(message, false)))
 }

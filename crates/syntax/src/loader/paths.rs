@@ -64,12 +64,9 @@ impl ImportLoader<'_> {
 /// Returns the path of an existing rules file whose name differs from a missing one by one slip, or
 /// by its extension. `None` if there is no such file.
 pub(super) fn near_file(loader: &dyn Loader, path: &str) -> Option<String> {
-    let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+    let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let stem = name.strip_suffix(".rules").unwrap_or(name);
-    let join = |stem: &str| match folder.is_empty() {
-        true => format!("{stem}.rules"),
-        false => format!("{folder}/{stem}.rules"),
-    };
+    let join = |stem: &str| format!("{folder}{stem}.rules");
     let names = std::iter::once(stem.to_owned()).chain(one_slip_away(stem));
     names.map(|stem| join(&stem)).find(|near| near != path && loader.load(near).is_ok())
 }

@@ -197,7 +197,7 @@ impl<'a> StatementContext<'a> {
             let diagnostic = Diagnostic::new(Code::NumbersLikeOthers, span, message);
             self.diagnostics.push(diagnostic.help(help));
         }
-        // A month has no unit, and in a duration no bytes and no millions are meant.
+        // `6M` after `keep` or `within` means months or minutes, not millions or megabytes.
         let before = self.text[..span.start as usize].trim_end();
         let is_duration = ["keep", "within"].into_iter().any(|word| before.ends_with(word));
         let months = written.strip_suffix('M').filter(|_| is_duration);

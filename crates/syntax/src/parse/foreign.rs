@@ -235,16 +235,15 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         {
             format!("({base} ?? {args})")
         }
-        ("test" | "fullmatch" | "search" | "findall" | "matchall", _) => format!("x matches {args}"),
-        ("slice" | "substr" | "mid" | "subseq", _) if !args.is_empty() => {
-            format!("substring({base}, {args})")
-        }
+        // The text before the dot is the expression.
+        ("test" | "fullmatch", _) => "x matches r\"…\"".to_owned(),
+        ("search" | "findall" | "matchall", _) if args.starts_with('/') => format!("{base} matches r\"…\""),
+        ("search" | "findall" | "matchall", _) => format!("{base} matches {args}"),
+        ("substr", _) if !args.is_empty() => format!("substring({base}, {args})"),
+        // The second number is an end in some languages, and a length in others.
+        ("slice" | "mid" | "subseq", _) => format!("substring({base}, …)"),
         ("charat" | "char_at", _) if !args.is_empty() => format!("substring({base}, {args}, 1)"),
-        ("parse" | "strptime" | "fromisoformat" | "parse_rfc3339_ns" | "parseexact", _)
-            if matches!(base.to_lowercase().as_str(), "time" | "datetime" | "date" | "dayjs" | "moment") =>
-        {
-            return None;
-        }
+        _ if reads_time(name, base) => return None,
         ("equalsignorecase", _) => format!("{base} == {args} ignoring case"),
         ("get", _) if args.matches(',').count() == 1 => {
             let (key, default) = args.split_once(',')?;

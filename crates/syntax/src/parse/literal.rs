@@ -59,6 +59,14 @@ pub(super) fn parse_number(text: &str, negative: bool) -> Result<Literal, BadLit
     Ok(Literal::Float(if negative { -value } else { value }))
 }
 
+/// Returns the value of a number with a unit, and whether the unit is one of size. `None` for a
+/// number without a unit, or if the number is invalid.
+pub fn number_with_unit(text: &str) -> Option<(Literal, bool)> {
+    let unit = &text[digits_end(text)..];
+    let value = parse_number(text, false).ok()?;
+    (!unit.is_empty()).then(|| (value, unit.ends_with('B')))
+}
+
 /// Returns the number that a 64-bit float stores in place of the decimal number `text`, if both
 /// have different digits. The caller warns the author. `None` if the float keeps all digits, or if
 /// `text` is an integer.

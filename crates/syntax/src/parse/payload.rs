@@ -192,7 +192,7 @@ fn build_limits(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Limits> 
 /// notice describes how a violation is reported and corrected.
 fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: &mut Notice) -> Built<()> {
     let span = cx.span(&clause);
-    let correction = match clause.as_rule() {
+    match clause.as_rule() {
         Rule::message => {
             let mut texts =
                 cx.build_children(&clause, Rule::string, StatementContext::read_spanned_string)?.into_iter();
@@ -204,14 +204,12 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
             notice.warning = true;
             return Ok(());
         }
-        Rule::fallback_value | Rule::field_default if notice.correction.is_some() => Correction::Remove,
-        Rule::fallback_value | Rule::field_default => Correction::Default(build_clause_value(cx, clause)?),
-        Rule::clamp_to => Correction::Clamp(build_clause_value(cx, clause)?),
-        _ => Correction::Remove,
-    };
+        _ => {}
+    }
     if let Some(first) = &notice.correction {
-        let next = cx.text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
-        let begins_line = cx.text[next..span.start as usize].trim().is_empty() && span.start > first.span.end;
+        let line_start = cx.text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
+        let begins_line =
+            cx.text[line_start..span.start as usize].trim().is_empty() && span.start > first.span.end;
         if begins_line {
             let written = cx.shortened_source(span);
             let diagnostic = Diagnostic::new(Code::Unexpected, span, message!("`{written}` is no rule of a payload"))
@@ -226,6 +224,11 @@ fn build_notice_clause(cx: &mut StatementContext<'_>, clause: Pair<'_>, notice: 
             .help(message!("keep one of them"));
         return Err(cx.report(diagnostic));
     }
+    let correction = match clause.as_rule() {
+        Rule::fallback_value | Rule::field_default => Correction::Default(build_clause_value(cx, clause)?),
+        Rule::clamp_to => Correction::Clamp(build_clause_value(cx, clause)?),
+        _ => Correction::Remove,
+    };
     notice.correction = Some(Spanned::new(correction, span));
     Ok(())
 }

@@ -210,7 +210,11 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
                 return Diagnostic::new(Code::StrayCharacter, span, message)
                     .help(message!("`not` comes before the operator: `x not contains \"a\"`"));
             }
-            '\'' => message!("write strings in double quotes, `\"`"),
+            '\'' => {
+                // Without a closing quote, the character reaches to the end of the line.
+                let help = message!("write strings in double quotes, `\"`");
+                return Diagnostic::new(Code::StrayCharacter, span, message).help(help);
+            }
             _ => message!("write `{ascii}`"),
         };
         return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, ascii);

@@ -350,11 +350,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             return None;
         }
         let inner = self.constant_elements(piece)?;
-        let is_text = inner.trim_start().starts_with(['"', 'r']) || inner.contains(',');
+        let is_text = inner.starts_with(['"', 'r']) || inner.contains(',');
         if piece.kind == ExprPieceKind::Group && !is_text {
             return None;
         }
-        let replacement = format!("[{}]", inner.trim());
+        let replacement = format!("[{inner}]");
         Some(self.report(foreign_syntax_error(
             piece.span,
             message!("a list is written in brackets"),

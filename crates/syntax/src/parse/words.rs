@@ -18,7 +18,7 @@ macro_rules! words {
     ($($word:literal $doc:expr, $example:literal;)*) => {
         /// Every word of [`super::keywords`], and `@private`. The statements come first, with the
         /// texts of the table in `docs/statements.md`.
-        pub static WORD_DOCS: &[WordDoc] =
+        static WORD_DOCS: &[WordDoc] =
             &[$(WordDoc { word: $word, doc: $doc, example: $example }),*];
     };
 }

@@ -16,10 +16,13 @@ const VALUE_FIELD: &str = "value";
 /// Minimum number of bytes of a credential, or of its start, that is searched in other texts.
 /// Shorter ones occur in many texts.
 const MIN_BYTES: usize = 4;
+/// Minimum number of bytes of any other part of a credential, such as a match of a pattern, that is
+/// masked.
+const MIN_PART_BYTES: usize = 8;
 
 /// The credentials that were masked in a message.
 #[derive(Default)]
-pub(super) struct Credentials(Vec<String>);
+pub struct Credentials(Vec<String>);
 
 impl Credentials {
     /// Masks the values of headers with credentials, in each field `headers` of the message. The
@@ -82,15 +85,25 @@ impl Credentials {
 
     /// Masks a value, and remembers its texts.
     fn take(&mut self, value: &mut Json) {
-        match std::mem::replace(value, Json::from(MASK)) {
-            Json::String(text) if !text.is_empty() => self.0.push(text),
-            Json::Array(items) => {
-                self.0.extend(items.into_iter().filter_map(|item| match item {
-                    Json::String(text) if !text.is_empty() => Some(text),
-                    _ => None,
-                }));
+        self.remember(std::mem::replace(value, Json::from(MASK)));
+    }
+
+    fn remember(&mut self, value: Json) {
+        match value {
+            Json::String(text) if !text.is_empty() => {
+                // An explanation may quote a text as JSON.
+                let quoted = Json::from(&*text).to_string();
+                let escaped = &quoted[1..quoted.len() - 1];
+                if escaped != text {
+                    self.0.push(escaped.to_owned());
+                }
+                self.0.push(text);
             }
-            _ => {}
+            // Small numbers occur in many places.
+            Json::Number(number) if number.to_string().len() >= MIN_BYTES => self.0.push(number.to_string()),
+            Json::Array(items) => items.into_iter().for_each(|item| self.remember(item)),
+            Json::Object(fields) => fields.into_values().for_each(|value| self.remember(value)),
+            Json::String(_) | Json::Number(_) | Json::Bool(_) | Json::Null => {}
         }
     }
 
@@ -99,10 +112,11 @@ impl Credentials {
         self.0.is_empty()
     }
 
-    /// Masks each text that contains one of the credentials, or the start of one.
+    /// Masks each text that contains one of the credentials, or is a part of one.
     pub fn mask_copies(&self, value: &mut Json) {
         match value {
             Json::String(text) if self.is_copy(text) => *text = MASK.to_owned(),
+            Json::Number(number) if self.0.contains(&number.to_string()) => *value = Json::from(MASK),
             Json::Array(items) => items.iter_mut().for_each(|item| self.mask_copies(item)),
             Json::Object(fields) => self.mask_copies_in(fields),
             _ => {}
@@ -116,11 +130,12 @@ impl Credentials {
 
     fn is_copy(&self, text: &str) -> bool {
         // An explanation truncates long texts and marks their ends.
-        let start = text.strip_suffix('…').filter(|start| start.len() >= MIN_BYTES);
+        let (part, is_truncated) = text.strip_suffix('…').map_or((text, false), |start| (start, true));
         self.0.iter().any(|secret| {
             text == secret
                 || secret.len() >= MIN_BYTES && text.contains(secret.as_str())
-                || start.is_some_and(|start| secret.starts_with(start))
+                || part.len() >= MIN_PART_BYTES && secret.contains(part)
+                || is_truncated && part.len() >= MIN_BYTES && secret.starts_with(part)
         })
     }
 }
@@ -165,6 +180,23 @@ mod tests {
         let mut copies = json!({ "a": "sid=1; x", "b": ["k-2", "k-3"], "c": "Bear…", "d": "…", "e": "text" });
         found.mask_copies(&mut copies);
         assert_eq!(copies, json!({ "a": MASK, "b": [MASK, "k-3"], "c": MASK, "d": "…", "e": "text" }));
+    }
+
+    #[test]
+    fn parts_and_other_spellings_of_credentials_are_masked() {
+        let mut message = json!({ "headers": {
+            "authorization": "Bearer eyJhbGciOi.x", "cookie": "a=\"quoted\"; b", "x-api-key": { "id": 73_121 }
+        } });
+        let found = Credentials::mask_in(&mut message);
+        let mut copies = json!({
+            "token": "eyJhbGciOi.x", "middle": "hbGciOi.x…", "short": "eyJ",
+            "because": "`headers.cookie` is \"a=\\\"quoted\\\"; b\"", "number": 73_121, "other": 7
+        });
+        found.mask_copies(&mut copies);
+        let expected = json!({
+            "token": MASK, "middle": MASK, "short": "eyJ", "because": MASK, "number": MASK, "other": 7
+        });
+        assert_eq!(copies, expected);
     }
 
     #[test]

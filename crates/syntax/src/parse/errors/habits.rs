@@ -328,7 +328,8 @@ impl ParseFailure<'_, '_> {
             self.cx.sigs[first].token.span(self.cx.file).to(self.cx.sigs[last].token.span(self.cx.file));
         let written = parts.join(":");
         let message = message!("a time of day is not a value");
-        let numbers = parts.iter().map(|part| part.parse::<u64>()).collect::<Result<Vec<_>, _>>();
+        let numbers =
+            parts.iter().map(|part| part.parse::<u32>().map(u64::from)).collect::<Result<Vec<_>, _>>();
         let seconds = match numbers.as_deref() {
             // `10:30` is probably a time of day, `00:30` a duration.
             Ok([0, minutes]) => Some(minutes * 60),

@@ -79,7 +79,7 @@ pub(in super::super) fn with_unit(digits: &str, word: &str) -> Option<String> {
 /// Returns the number that an author means by digits and a word for a power of ten: `10_000` for
 /// `1万`. A currency may follow the word, as in `万元`. `None` for other words, or if the number
 /// has a fraction.
-fn multiplied(digits: &str, word: &str) -> Option<String> {
+pub(in super::super) fn with_factor(digits: &str, word: &str) -> Option<String> {
     let word = word.trim_end_matches(is_currency_sign).to_lowercase();
     let factor = match word.as_str() {
         "百" => 100.0,
@@ -98,12 +98,6 @@ fn multiplied(digits: &str, word: &str) -> Option<String> {
     let plain = format!("{value:.0}");
     let groups = plain.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
     Some(groups.collect::<Vec<_>>().join("_"))
-}
-
-/// Returns the number that digits and a word for a power of ten mean: `5_000` for `5 thousand`.
-/// `None` for other words.
-pub(in super::super) fn with_factor(digits: &str, word: &str) -> Option<String> {
-    multiplied(digits, word)
 }
 
 /// Returns the sum of durations, such as `90m` for `1h` and `30m`. The sum has the smallest of the
@@ -207,7 +201,7 @@ pub(super) fn unknown_unit(text: &str, digits: &str, unit: &str) -> BadLiteral {
         };
     }
     let names: Vec<String> = UNITS.iter().map(|(name, ..)| format!("`{name}`")).collect();
-    let number = multiplied(digits, unit);
+    let number = with_factor(digits, unit);
     let replacement = with_unit(digits, unit)
         .or_else(|| number.clone())
         .or_else(|| is_written_alone(unit).then(|| digits.to_owned()))

@@ -122,7 +122,7 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
     }
     let takes_name = terminals::find_word(word).is_some_and(terminals::Terminal::wants_name)
         || matches!(word, "include" | "goto" | "by" | "node" | "branch")
-        || before.ends_with("->");
+        || before.ends_with("->") && !is_in_flow(before);
     let is_name = inner.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && inner.chars().all(|c| c.is_alphanumeric() || c == '_');
     if takes_name && is_name && !matches!(word, "test" | "import" | "from") {
@@ -130,9 +130,9 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
         return diagnostic.help(message!("write `{replacement}`", replacement = inner)).fix(span, inner);
     }
-    let is_ordered = before.ends_with(['<', '>']) && !before.ends_with("->")
-        || ["<=", ">="].into_iter().any(|sign| before.ends_with(sign));
-    if is_ordered && inner.parse::<f64>().is_ok() {
+    let is_ordered = before.trim_end_matches('=').ends_with(['<', '>']) && !before.ends_with("->");
+    let is_number = inner.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+    if is_ordered && is_number && inner.parse::<f64>().is_ok() {
         let message = message!("a number is written without quotes");
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
         return diagnostic
@@ -143,4 +143,10 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
     let is_short = inner.chars().count() <= 40;
     let help = if is_short { message!("write `{replacement}`") } else { message!("write `\"…\"`") };
     diagnostic.help(help).fix(span, replacement)
+}
+
+/// True if a text ends within a `flow` statement, whose target is a text and not a name.
+fn is_in_flow(before: &str) -> bool {
+    let first = before.lines().rev().find(|line| line.starts_with(|c: char| !c.is_whitespace()));
+    first.is_some_and(|line| line.starts_with("flow "))
 }

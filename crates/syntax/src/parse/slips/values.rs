@@ -126,8 +126,17 @@ impl PrecedenceClimber<'_, '_, '_> {
             return None;
         }
         let span = self.piece_span(first).to(self.piece_span(last));
-        let written = self.span_text(span).split_whitespace().collect::<Vec<_>>().join("_");
-        Some(foreign_syntax_error(span, message!("a number contains no space"), &written))
+        let groups: Vec<&str> = self.span_text(span).split_whitespace().collect();
+        let message = message!("a number contains no space");
+        if self.cx.innermost_open_bracket(span.start) == Some(TokenKind::OpenBracket) {
+            let help = message!(
+                "write `{}` for several elements, or `{}` for one number",
+                groups.join(", "),
+                groups.join("_")
+            );
+            return Some(unexpected_token(span, message, help));
+        }
+        Some(foreign_syntax_error(span, message, &groups.join("_")))
     }
 
     /// Returns the diagnostic for a comparison of the shell, as in `count -gt 5`. The current piece
@@ -365,25 +374,30 @@ impl PrecedenceClimber<'_, '_, '_> {
             .then(|| foreign_syntax_error(piece.span, message!("a range is written without brackets"), inner))
     }
 
-    /// Returns the elements of constants in braces or parentheses, such as `"a", "b"`. `None` if
-    /// the brackets contain anything else.
-    pub(super) fn constant_elements(&self, piece: ExprPiece) -> Option<&str> {
+    /// Returns the constants in braces or parentheses as the elements of a list: `"a", "b"`. `None`
+    /// if the brackets contain anything else.
+    pub(super) fn constant_elements(&self, piece: ExprPiece) -> Option<String> {
+        use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.piece_text(piece);
         let inner = &written[1..written.len() - 1];
-        let is_item = |kind: TokenKind| {
-            use TokenKind::{Comma, Number, RawString, Semicolon, String};
-            kind.is_trivia() || matches!(kind, Comma | Semicolon | Number | RawString | String)
-        };
-        let has_items = !inner.trim().is_empty() && tokenize(inner, 0).all(|token| is_item(token.kind));
-        has_items.then_some(inner)
+        let (mut elements, mut start) = (Vec::new(), 0);
+        for token in tokenize(inner, 0) {
+            let end = token.end as usize;
+            match token.kind {
+                Number | RawString | String => elements.push(&inner[start..end]),
+                kind if kind.is_trivia() || matches!(kind, Comma | Semicolon) => {}
+                _ => return None,
+            }
+            start = end;
+        }
+        (!elements.is_empty()).then(|| elements.join(", "))
     }
 
     /// Returns the diagnostic for a list of constants in braces, as in `{ "a", "b" }`. `None` if
     /// the braces contain anything else.
     pub(in super::super) fn list_in_braces(&self, braces: ExprPiece) -> Option<Diagnostic> {
         let elements = self.constant_elements(braces)?;
-        let list = format!("[{}]", elements.trim().trim_end_matches([',', ';']).replace(';', ","));
         let message = message!("a list is written in brackets");
-        Some(foreign_syntax_error(braces.span, message, &list))
+        Some(foreign_syntax_error(braces.span, message, &format!("[{elements}]")))
     }
 }

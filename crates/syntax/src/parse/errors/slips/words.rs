@@ -52,8 +52,9 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the diagnostic for a quantifier with its parts in another order, or with another
-    /// word for `in`: `attachments any a: …`, `any a of attachments: …`. The unexpected token is
-    /// the colon, or the word. `None` without such a mistake.
+    /// word for `in`: `attachments any a: …`, `any a of attachments: …`.
+    ///
+    /// The unexpected token is the colon, or the word. `None` without such a mistake.
     fn quantifier_in_other_order(&self) -> Option<Diagnostic> {
         let word = |text: &str| match text {
             "any" | "some" | "exists" | "exist" | "for" | "each" | "foreach" | "with" | "where" => {
@@ -256,14 +257,22 @@ impl ParseFailure<'_, '_> {
                 break;
             }
         }
-        let close = self.closing_bracket_or_end(open);
-        let (mut arguments, mut start, mut depth) = (Vec::new(), self.token_index, 0);
-        for index in self.token_index..close {
-            if depth == 0 && text(index) == "," {
-                arguments.push(start..index);
-                start = index + 1;
+        // In a condition, `<` and `>` are no brackets.
+        let (mut arguments, mut start, mut depth) = (Vec::new(), self.token_index, 0_u32);
+        let mut close = self.token_index;
+        while let Some(sig) = self.cx.sigs.get(close) {
+            let kind = sig.token.kind;
+            match depth {
+                0 if kind.closes_bracket() => break,
+                0 if kind == TokenKind::Comma => {
+                    arguments.push(start..close);
+                    start = close + 1;
+                }
+                _ if kind.opens_bracket() => depth += 1,
+                _ if kind.closes_bracket() => depth -= 1,
+                _ => {}
             }
-            depth += depth_change(index);
+            close += 1;
         }
         if start < close {
             arguments.push(start..close);
