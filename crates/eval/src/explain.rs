@@ -68,7 +68,7 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
-    /// Name of the entry table, in which the search began.
+    /// Name of the table in which the search began.
     pub entry: String,
     /// Name of the chosen route, or `default`; `None` if nothing was chosen.
     pub chosen: Option<String>,
@@ -76,9 +76,9 @@ pub struct Explanation {
     pub target: Option<String>,
     /// Arguments for the handler; private values are masked.
     pub args: Map<String, Json>,
-    /// The metadata of the handler.
+    /// The metadata that the rules declare for the chosen handler, as JSON.
     pub metadata: Map<String, Json>,
-    /// The permissions that the handler requires.
+    /// The permissions that the chosen handler requires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
     /// Names of the tables on the path from the entry table to the table of the chosen statement.
@@ -103,7 +103,7 @@ pub struct Explanation {
     pub intents: Option<IntentTrace>,
 }
 
-/// The result of the built-in intent classifier.
+/// The result of the built-in intent classifier, which chooses a flow by the meaning of the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct IntentTrace {

@@ -72,9 +72,10 @@ pub struct HostCalls<'a> {
     /// Calls made so far, with their results. Each is found by the hash of its function and
     /// arguments.
     cached_calls: HashTable<(u64, CachedCall<'a>)>,
-    /// The calls that failed.
+    /// The calls of host functions that returned an error or panicked, in call order.
     pub failures: Vec<HostFailure>,
-    /// The time spent in host functions.
+    /// The total time spent in host functions (functions of the embedding program) during the
+    /// decision.
     pub elapsed: Duration,
 }
 

@@ -81,7 +81,8 @@ impl Arena {
         self.is_exceeded.get()
     }
 
-    /// Returns every limit that the decision exceeded, with its amounts.
+    /// Returns every limit that the decision exceeded, with the amount that was needed and the
+    /// maximum that the limit allows.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
         let amounts = rows.map(|(row, cell)| (row.limit, cell.get()));
@@ -89,8 +90,8 @@ impl Arena {
         exceeded.map(|(limit, (amount, maximum))| Exceeded { limit, amount, most: maximum }).collect()
     }
 
-    /// Runs `evaluate` and returns its result. Also returns a limit that `evaluate` exceeded, or
-    /// `None` if it exceeded no limit.
+    /// Runs `evaluate` and returns its result. Also returns the first limit in the table of limits
+    /// that `evaluate` exceeded, or `None` if it exceeded no limit.
     pub fn catch_exceeded<T>(&self, evaluate: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let earlier_amounts: Vec<(u64, u64)> =
             self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
@@ -228,8 +229,8 @@ impl Arena {
         maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text that `build` writes and whose length is known: `bytes`. Returns
-    /// [`Value::Missing`], without a call of `build`, if it is too long.
+    /// Builds a text of `bytes` bytes in the arena; `build` writes its content. Returns
+    /// [`Value::Missing`], without a call of `build`, if the text is too long.
     pub fn build_text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;

@@ -1,7 +1,9 @@
-//! Values that rules compute from a history: parts of it, and sums.
+//! Rules may read a history: the messages that were recorded earlier for the same key, such as a
+//! user. This file selects the elements within a window, such as the last hour, and computes exact
+//! sums.
 //!
-//! A history is a list of elements, oldest first. An element is a dict: the kept fields of a
-//! recorded message, its time [`AT_FIELD`], and its position [`POSITION_FIELD`].
+//! A history is a list of elements, oldest first. An element is a dict: the fields of a recorded
+//! message that rules read, its time [`AT_FIELD`], and its position [`POSITION_FIELD`].
 
 use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
@@ -96,12 +98,14 @@ impl HistoryGap {
     }
 }
 
-/// The recorded messages of one key, in the form that an evaluator reads.
+/// The recorded messages of one history key (such as one user), in the form that an evaluator
+/// reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastView<'a> {
     /// The recorded messages, oldest first.
     pub elements: &'a [Json],
-    /// The key of the hashes in these messages.
+    /// The secret with which the private texts in these messages were hashed. A text that is
+    /// compared with a hash is hashed with the same secret.
     pub hash_key: HashKey,
 }
 
@@ -116,12 +120,13 @@ impl<'a> PastView<'a> {
     }
 }
 
-/// The recorded messages (elements) of one key, sorted by their times.
+/// The recorded messages (elements) of one history key, such as one user, sorted by their times.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
     times: Vec<OffsetDateTime>,
-    /// The time of the newest element that was removed because there were more than `at most`.
+    /// The time of the newest element that was removed because the history had more elements than
+    /// its bound `at most` allows.
     dropped: Option<OffsetDateTime>,
     hash_key: HashKey,
 }
@@ -136,26 +141,27 @@ impl Timeline {
         Timeline { elements, times, ..Timeline::default() }
     }
 
-    /// Returns this timeline with the key for the hashes in its elements.
+    /// Returns this timeline with `hash_key`, the secret with which private texts in its elements
+    /// were hashed.
     #[must_use]
     pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
         Timeline { hash_key, ..self }
     }
 
-    /// Returns this timeline with the time of the newest element that was removed because there
-    /// were more than `at most`.
+    /// Returns this timeline with the time of the newest element that was removed because the
+    /// history had more elements than its bound `at most` allows.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
         Timeline { dropped, ..self }
     }
 
-    /// Returns the key for the hashes in the elements.
+    /// Returns the secret with which the private texts in the elements were hashed.
     pub fn hash_key(&self) -> HashKey {
         self.hash_key
     }
 
-    /// Returns the time of the newest element that was removed because there were more than `at
-    /// most`. `None` if none was removed.
+    /// Returns the time of the newest element that was removed because the history had more
+    /// elements than its bound `at most` allows. `None` if none was removed.
     pub fn dropped(&self) -> Option<OffsetDateTime> {
         self.dropped
     }
@@ -202,8 +208,8 @@ impl Timeline {
         self.times.drain(..count.min(self.times.len()));
     }
 
-    /// Removes the oldest elements until at most `max` remain. Returns the number of removed
-    /// elements.
+    /// Removes the oldest elements until at most `max` remain, and records the time of the newest
+    /// element that was removed. Returns the number of removed elements.
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {

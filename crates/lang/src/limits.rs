@@ -94,7 +94,8 @@ impl Limit {
     }
 }
 
-/// The values of all limits for a rule set.
+/// The maximum amount that each limit allows for the decisions of one rule set. Limits that the
+/// rule file does not set have their default value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits([u64; COUNT]);
 
@@ -159,7 +160,7 @@ impl Exceeded {
         self.amount
     }
 
-    /// Returns the maximum amount that the limit allows.
+    /// Returns the maximum amount that the limit allows, in the unit of the limit.
     pub fn most(&self) -> u64 {
         self.most
     }

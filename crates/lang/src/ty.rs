@@ -17,7 +17,7 @@ use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
 
-/// The kind of a value at run time.
+/// The kind of a value at run time. A type of the rule language is a set of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -277,7 +277,8 @@ impl Ty {
         })
     }
 
-    /// The names of the built-in types, to suggest in error messages.
+    /// The names of the built-in types. An error about an unknown type suggests the most similar
+    /// one.
     pub const BUILTIN_NAMES: [&'static str; 10] =
         ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
 
@@ -313,8 +314,8 @@ impl Ty {
         }
     }
 
-    /// Returns the paths of decimals inside values of this type. A JSON reader must keep all digits
-    /// of the numbers at these paths.
+    /// Returns the paths at which values of this type contain decimals. A JSON reader must keep all
+    /// digits of the numbers at these paths.
     pub fn decimal_paths(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();
         if self.kinds.has(Kind::Decimal) {

@@ -1,4 +1,5 @@
-//! Bytecode: the compact form of a rule set that the virtual machine runs.
+//! Bytecode: the compact form of a rule set that the virtual machine (VM) runs, and that can be
+//! stored so that a program need not compile the rules again.
 //!
 //! | module | contents |
 //! |---|---|
@@ -63,7 +64,8 @@ impl Bytecode {
         Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Returns the number of this bytecode, which is unique in the process.
+    /// Returns the number of this bytecode, which is unique in the process. Memory that is reused
+    /// between decisions compares the number, because it is valid for one bytecode only.
     pub fn number(&self) -> u64 {
         self.number
     }

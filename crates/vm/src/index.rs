@@ -131,7 +131,7 @@ pub struct SubjectIndex {
     /// has the literals that must be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
-    /// Search for the literals that may occur anywhere in the text.
+    /// Searcher that finds the literals that may occur anywhere in the text.
     pub scanner: Scanner,
 }
 
@@ -171,7 +171,8 @@ impl LiteralAnswer {
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
-/// A normalized form of a text.
+/// A normalized form of a text: the mode of the normalization, and the id under which a decision
+/// caches the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
     /// The mode in which the text is normalized.

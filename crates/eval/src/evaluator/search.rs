@@ -1,5 +1,5 @@
-//! Searches tables for the statement of a decision: first the rules in evaluation order, then the
-//! default. A `goto` searches another table.
+//! Decides a message: searches a table for the first rule whose condition is true, and falls back
+//! to the table's default. A `goto` searches another table.
 
 use super::Evaluator;
 use super::observe::{EvalStep, Observer};

@@ -1,9 +1,10 @@
-//! The keywords of a text: its words in order, without repetitions and stop words.
+//! Finds the keywords of a text, which rules read as `request.keywords`: its words in order,
+//! without repetitions and stop words.
 //!
 //! A word is a run of word characters, with apostrophes inside. Korean is split at spaces. Chinese
 //! and Japanese are written without spaces. With the Cargo feature `chinese`, such text is
-//! segmented by jieba's dictionary. Without it, such text is split at function characters (的, 了,
-//! 我 …). Each piece then gives its pairs of adjacent characters as words, as in search indexes.
+//! segmented by jieba's dictionary. Without it, such text is split at function characters (的, 了, 我
+//! …). Each piece then gives its pairs of adjacent characters as words, as in search indexes.
 
 use super::COMPARISON_MODE;
 use super::stop_words;

@@ -69,7 +69,8 @@ impl<'a> PrivacyMask<'a> {
         (!self.show_private && (private || self.bindings_are_private), ty)
     }
 
-    /// Returns the type that decides which parts of an expression's value are masked.
+    /// Returns the declared type of an expression. Fields that this type declares as private are
+    /// masked in the expression's value.
     pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
         self.reads.expr_type(expr)
     }
@@ -82,7 +83,7 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Returns the arguments with which `outcome` calls a handler, with the private parts masked.
+    /// Returns the arguments with which `outcome` calls a handler, with private values masked.
     /// Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,

@@ -8,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use std::collections::HashMap;
 
-/// How often a condition was true, false, unknown or left out.
+/// How often a condition was true, false, unknown or left out, counted over many decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultCounts {
     /// Number of times the condition was true.
@@ -77,11 +77,11 @@ fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
-/// The observer that counts results.
+/// The observer that counts the results of conditions while the reference evaluator decides.
 struct CoverageObserver<'t> {
     coverage: &'t mut ConditionCoverage,
-    /// Number of open steps that test whether a condition is usable. The compiler generates these
-    /// tests, so their results are not counted.
+    /// Number of steps that have not ended and that check whether a condition is usable (reads no
+    /// missing value). The compiler generates these checks, so their results are not counted.
     open_guards: usize,
 }
 

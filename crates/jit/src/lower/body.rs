@@ -23,7 +23,7 @@ pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 /// The machine-code function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
-    /// The builder of the function.
+    /// The Cranelift builder, which appends instructions to the function that is being emitted.
     pub b: FunctionBuilder<'b>,
     /// The address of the machine (the state of the decision), which is the function's first
     /// parameter.
@@ -91,7 +91,8 @@ impl TagSet {
         self.0 & (1 << tag) != 0
     }
 
-    /// True if the value may be a number.
+    /// True if a value with one of these tags (type markers) may be an int or a float. Decimals do
+    /// not count, because they have no inline code.
     pub const fn may_be_number(self) -> bool {
         self.has(layout::INT_TAG) || self.has(layout::FLOAT_TAG) || self.has(layout::WIDE_TAG)
     }
@@ -328,7 +329,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a test whether `tag` equals `expected`.
+    /// Emits a test whether the tag (type marker) of a value equals `expected`. The result is 1 or
+    /// 0.
     pub fn emit_tag_is(&mut self, tag: Value, expected: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
     }

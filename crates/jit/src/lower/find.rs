@@ -73,9 +73,10 @@ struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
     /// of the matching positions, and the first of the sixteen positions that the mask describes.
     hits: Block,
-    /// Start of the second sixteen positions.
+    /// Position in the text at which the second sixteen of the thirty-two compared positions begin.
     second_start: Value,
-    /// Mask of the matching positions among the second sixteen.
+    /// Mask of the matching positions among the second sixteen of the thirty-two compared
+    /// positions.
     second_bits: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,

@@ -100,7 +100,7 @@ struct NumberTests {
     int: ConstantTest<i64>,
     float: ConstantTest<f64>,
     /// The test of an integer from 2^63 to 2^64-1. It compares the integer's bits as a signed
-    /// number.
+    /// number, because signed numbers have the same order in this range.
     wide: ConstantTest<i64>,
 }
 

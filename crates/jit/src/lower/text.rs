@@ -19,7 +19,9 @@ use std::sync::Arc;
 
 /// Maximum length in bytes of texts that are compared inline.
 const MAX_INLINE_TEXT_BYTES: usize = 32;
-/// Maximum number of list elements that are compared one by one.
+/// Maximum number of texts or integers that inline code compares one by one, such as the elements
+/// of an `in` list. For longer lists, the code calls a Rust function that looks the value up in a
+/// set.
 const MAX_INLINE_ITEMS: usize = 8;
 
 impl Body<'_, '_, '_> {

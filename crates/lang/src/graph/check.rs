@@ -13,7 +13,7 @@ use rulec_base::message;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// The severity of a fault that was found in a workflow.
+/// Whether a fault in a workflow prevents the workflow from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
     /// The workflow is suspicious, but can still be built.
@@ -75,12 +75,14 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Returns the stable name of this kind of fault.
+    /// Returns the stable name of this kind of fault, such as `duplicate-node`. Users see the name
+    /// in brackets in the message about the fault.
     pub fn name(self) -> &'static str {
         self.name_and_help().0
     }
 
-    /// Returns a suggested fix for this kind of fault.
+    /// Returns advice on how to correct this kind of fault. The message about the fault ends with
+    /// it.
     pub fn help(self) -> Message {
         self.name_and_help().1
     }
@@ -149,9 +151,10 @@ impl FindingKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The kind of the fault.
+    /// The fault, as one of a fixed list of kinds, such as two nodes with one name.
     pub kind: FindingKind,
-    /// The severity of the fault.
+    /// Whether the fault prevents the workflow from running (an error), or is only suspicious (a
+    /// warning).
     pub severity: Severity,
     /// The faulty node; `None` if the fault is a name that no node has.
     pub node: Option<NodeId>,
@@ -167,7 +170,7 @@ impl Finding {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
-    /// Returns a suggested fix for the fault.
+    /// Returns advice on how to correct the fault.
     pub fn help(&self) -> Message {
         self.kind.help()
     }

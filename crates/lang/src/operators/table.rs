@@ -34,7 +34,7 @@ pub struct OperatorForm {
     pub result: OperatorResult,
 }
 
-/// What an operator accepts as its right operand, in a [`OperatorForm`].
+/// What an operator accepts as its right operand in one of its valid uses, an [`OperatorForm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RightOperand {
     Nothing,
@@ -105,8 +105,8 @@ pub enum Cost {
     Host,
 }
 
-/// How an operator is implemented. Every evaluator of conditions can call the functions in this
-/// enum.
+/// How an operator is implemented. Every engine can call the functions in this enum, so a new
+/// operator works in all engines at once.
 #[derive(Clone, Copy)]
 pub enum Implementation {
     /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.
@@ -139,9 +139,9 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// True if the operator searches a prepared text: case-folded and Unicode-normalized as the
-    /// modifiers and settings require. A regular expression searches the unprepared text and
-    /// handles case itself.
+    /// True if the operator searches a normalized text: case-folded and Unicode-normalized as the
+    /// modifiers and settings require. A regular expression searches the original text and handles
+    /// case itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }

@@ -111,7 +111,7 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// Operand that is the list of recorded messages.
+    /// Operand that is the list of recorded messages, which rules read as `history`.
     History,
     /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
@@ -194,9 +194,11 @@ pub const MAX_COMPARED_BYTES: u64 = 200;
 /// an element in every decision, except for at most one comparison with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
-    /// The condition on an element without the comparison in `groups`.
+    /// The block that evaluates the loop's condition on an element, without the comparison in
+    /// `groups`.
     pub body: BlockId,
-    /// The comparison with a value of the current message; `None` if the condition has none.
+    /// The comparison of the element with a value of the current message; `None` if the loop's
+    /// condition has no such comparison.
     pub groups: Option<ElementGroups>,
     /// The number under which the results of the loop are remembered.
     pub memo: u32,
@@ -206,7 +208,8 @@ pub struct HistoryLoop {
 /// form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
-    /// The block that computes the key of an element.
+    /// The block that computes the key of an element: the value that is compared with the current
+    /// message.
     pub key: BlockId,
     /// The value of the current message with which the keys are compared.
     pub other: Operand,

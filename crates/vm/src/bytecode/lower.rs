@@ -69,7 +69,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 }
 
 /// Returns the loops over the history whose results are not remembered between decisions. Their
-/// work grows with the number of kept messages.
+/// work grows with the number of recorded messages.
 pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
     lower_to_chunk(program, normal).map(|(_, growing)| growing)
 }
@@ -129,7 +129,8 @@ struct Lowering<'n> {
     is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
-    /// For each condition id, its index in [`Chunk::shared`].
+    /// The index in [`Chunk::shared`] of each condition that has its own block, by the condition's
+    /// id.
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
     /// The numbers under which the results of history loops are remembered. Loops with the same

@@ -17,14 +17,17 @@ type LengthSet = u32;
 /// their first or last eight bytes.
 const EIGHT_OR_LONGER: LengthSet = !0xff;
 
-/// Lookup of the literals at one edge (the start or the end) of a text.
+/// Finds which of a set of literals a text begins with, or which it ends with. One value serves one
+/// of both edges.
 #[derive(Debug)]
 pub struct EdgeLiterals {
-    /// Lengths of the literals that have fewer than four bytes.
+    /// The lengths (in bytes) of the literals that are shorter than four bytes.
     short: LengthSet,
-    /// Lengths of all other literals, by the first or last four bytes of the literals.
+    /// The lengths (in bytes) of the literals of at least four bytes, by their first or last four
+    /// bytes.
     by_four: LengthsByOuterBytes,
-    /// Lengths of the literals with at least eight bytes, by their first or last eight bytes.
+    /// The lengths (in bytes) of the literals of at least eight bytes, by their first or last eight
+    /// bytes.
     by_eight: LengthsByOuterBytes,
     /// The literals at this edge of a text, each with its id.
     texts: TextIds,

@@ -41,9 +41,11 @@ pub struct Subject {
     pub fold: bool,
     /// Whether the text is also scanned without normalization, except the folding by `fold`.
     pub plain: bool,
-    /// Other text modes of the scan. All apply Unicode normalization or full case folding.
+    /// Other text modes (ways to normalize a text) in which the text is scanned. All apply Unicode
+    /// normalization or full case folding.
     pub modes: Vec<TextMode>,
-    /// The ids of the literals within this subject, by their position (start, end, any) and text.
+    /// The literals that are searched in this text, each with its id within the text. The key is
+    /// the required position (start, end or anywhere) and the literal.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
@@ -55,8 +57,8 @@ impl Subject {
     }
 }
 
-/// A value of the message whose equivalence class can be looked up. A text is read in one text
-/// mode.
+/// A value of the message whose equivalence class can be looked up. If the value is a text, it is
+/// first normalized in one text mode.
 #[derive(Debug)]
 pub struct IndexedAttribute {
     pub operand: Operand,
@@ -208,7 +210,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Returns, for each attribute (message value), the constants in the rules by equivalence
-    /// class. The constants are written as an author writes them.
+    /// class, as an author writes them. The output of `rulec plan` shows them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simple_tests.iter().flatten() {

@@ -24,9 +24,9 @@ pub struct Prefilter {
     /// The part of the text in which the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
     /// Whether the literals must be searched in the case-folded text, although the predicate's text
-    /// mode does not fold. This is so for regular expressions that ignore case.
+    /// mode does not fold. This happens for regular expressions that ignore case.
     pub folded: bool,
-    /// Whether a text that contains one of the literals always satisfies the predicate.
+    /// Whether the predicate is true for every text that contains one of the literals.
     pub exact: bool,
 }
 

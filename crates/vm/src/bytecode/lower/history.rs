@@ -1,5 +1,6 @@
-//! Finds the loops over the history whose results can be remembered: the condition has the same
-//! result for an element, whatever the current message is.
+//! Finds the loops over the history (earlier messages) whose results can be remembered between
+//! decisions. In such a loop, the condition has the same result for an element, whatever the
+//! current message is.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
@@ -83,7 +84,7 @@ impl Lowering<'_> {
     }
 
     /// If a condition compares a value of the element with a value that does not depend on the
-    /// element, returns both sides.
+    /// element, returns both values as operands. Otherwise returns `None`.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Test { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
