@@ -1,4 +1,5 @@
-//! Common words, which occur in many sentences on any subject.
+//! Lists common words, which occur in many sentences on any subject, so that the intent classifier
+//! gives them little weight.
 //!
 //! Rare words get a high weight. Among a hundred training sentences, `i` and `的` are frequent and
 //! get a low one. Among five sentences they look rare. If the examples of only one intent contained

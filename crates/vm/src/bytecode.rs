@@ -1,5 +1,5 @@
-//! Bytecode: the compact form of a rule set that the virtual machine (VM) runs, and that can be
-//! stored so that a program need not compile the rules again.
+//! Bytecode: the compact form of a rule set that the virtual machine (VM) runs. It can be stored,
+//! so that a program need not compile the rules again.
 //!
 //! | module | contents |
 //! |---|---|

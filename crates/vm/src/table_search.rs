@@ -11,8 +11,8 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// The code was the block of a single condition, not of a table: whether this condition is
-    /// true.
+    /// Result of a block that evaluates a single condition instead of a table: whether the
+    /// condition is true.
     Answer(bool),
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),

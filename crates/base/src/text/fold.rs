@@ -130,7 +130,8 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
     chars.into_iter().flatten()
 }
 
-/// Which characters are equal to a given character when case is ignored.
+/// Which characters equal a given character when case is ignored. The index uses the answer to
+/// decide how it searches for a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseEquals {
     /// Only the character itself.

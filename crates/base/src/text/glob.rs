@@ -16,22 +16,24 @@ use super::normalize::TextMode;
 
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// The piece that matches at the start of the text. If the pattern has no star, this piece is
-    /// the whole pattern.
+    /// The pattern before the first star, which must match at the start of the text. If the pattern
+    /// has no star, this is the whole pattern.
     first: Piece,
-    /// The pieces (parts without stars) after the first star. `None` if the pattern has no star.
+    /// The sections of the pattern (texts between stars) after the first star. `None` if the
+    /// pattern has no star.
     rest: Option<StarredRest>,
 }
 
 #[derive(Clone, Debug)]
 struct StarredRest {
-    /// The non-empty pieces of the pattern between two stars, in order.
+    /// The non-empty sections of the pattern between two stars, in order.
     middle: Vec<Piece>,
-    /// The piece after the last star, which matches at the end of the text.
+    /// The section of the pattern after the last star, which must match at the end of the text.
     last: Piece,
 }
 
-/// A part of the pattern without stars. Literal parts are never empty and never adjacent.
+/// A section of a pattern without stars, as a sequence of literals and `?` wildcards. Literals are
+/// never empty and never adjacent.
 type Piece = Vec<PiecePart>;
 
 #[derive(Clone, Debug)]

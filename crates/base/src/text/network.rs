@@ -1,5 +1,5 @@
-//! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address. White
-//! space around them is ignored.
+//! Implements the operator `in_network`: reads IPv4 and IPv6 addresses and networks, such as
+//! `10.0.0.0/8`, `2001:db8::/32`, or a single address. White space around them is ignored.
 
 mod set;
 

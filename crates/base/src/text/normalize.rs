@@ -1,5 +1,5 @@
-//! Prepares both sides of a text predicate for comparison: Unicode normalization, then case
-//! folding.
+//! Prepares both operands of a text predicate for comparison: by Unicode normalization, then by
+//! case folding.
 //!
 //! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`].
 //! Constants are prepared once, when rules are compiled. A message's text is prepared once for each
@@ -31,14 +31,15 @@ pub enum NormalizationForm {
     StrictNfkc,
 }
 
-/// How both sides of a text predicate are prepared: first normalized, then case-folded. If both
-/// steps apply, the text is normalized again after folding. Folding can leave a letter and an
-/// accent that compose: `J` and a caron become `ǰ`.
+/// How both operands of a text predicate are prepared for comparison: first normalized, then
+/// case-folded. If both steps apply, the text is normalized again after folding. Folding can leave
+/// a letter and an accent that compose: `J` and a caron become `ǰ`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
-    /// Whether case is ignored, see [`fold_char`].
+    /// Whether upper and lower case count as equal, by the folding of [`fold_char`].
     pub fold: bool,
-    /// Whether case is ignored by full case folding, see [`full_fold`]. Only if `fold` is set.
+    /// Whether the folding is full, as in [`full_fold`], so that `ß` equals `ss`. Has an effect
+    /// only if `fold` is true.
     pub full: bool,
     pub form: NormalizationForm,
 }
@@ -58,8 +59,8 @@ impl TextMode {
         !self.full && matches!(self.form, NormalizationForm::None)
     }
 
-    /// Returns the prepared text, borrowed if preparing changes nothing. Preparing the result again
-    /// changes nothing.
+    /// Returns the text normalized and case-folded by this mode; borrowed if that changes nothing.
+    /// Preparing the result again changes nothing.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self.is_surely_unchanged(text) {
             return Cow::Borrowed(text);
@@ -70,8 +71,8 @@ impl TextMode {
         if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
     }
 
-    /// Appends the prepared `text` to `out`. Allocates only if `out` has to grow, or inside the
-    /// normalizer for unusually long runs of combining marks.
+    /// Appends `text`, normalized and case-folded by this mode, to `out`. Allocates only if `out`
+    /// has to grow, or inside the normalizer for unusually long runs of combining marks.
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
@@ -107,7 +108,7 @@ impl TextMode {
         }
     }
 
-    /// Appends the prepared `text` to `out` under full case folding.
+    /// Appends `text`, normalized and with full case folding, to `out`.
     fn fold_fully_into(self, text: &str, out: &mut String) {
         let chars = self.form.kept_chars(text);
         match self.form {
@@ -186,7 +187,8 @@ impl NormalizationForm {
         matches!(self, NormalizationForm::Nfkc | NormalizationForm::Visible)
     }
 
-    /// Returns the characters of a text that this form does not remove.
+    /// Returns the characters of a text that this normalization form keeps; some forms remove
+    /// invisible characters.
     fn kept_chars(self, text: &str) -> impl Iterator<Item = char> {
         let removes = self.removes_invisible();
         text.chars().filter(move |&c| !(removes && is_default_ignorable(c)))

@@ -48,7 +48,8 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
     Ok(hir)
 }
 
-/// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
+/// Runs `work` with the thread's cache of parsed regular expressions enabled, so that
+/// [`parse_cached`] parses each expression only once.
 pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
     /// Clears the cache on drop, even if the work panics. The bool is true for the outermost call,
     /// which created the cache. An inner call leaves the cache to the outermost one.

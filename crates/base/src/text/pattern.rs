@@ -79,7 +79,7 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
     })
 }
 
-/// A group of a regular expression.
+/// The capture group of a regular expression whose text a rule reads.
 #[derive(Clone, Copy, Debug)]
 pub enum CaptureGroup<'g> {
     /// The first group, or the whole match if the expression has no group.

@@ -4,18 +4,20 @@
 
 use super::TextMode;
 
-/// The slot number for a text whose prepared form need not be kept. A slot is a message field that
-/// the rules read.
+/// The slot number for a text whose normalized form need not be stored for later use in the
+/// decision. A slot is a message field that the rules read.
 pub const UNKEPT_SLOT: u32 = u32::MAX;
 
-/// The prepared texts of the current decision. The next decision reuses their memory.
+/// The normalized and case-folded texts of the current decision, so that each is prepared only
+/// once. The next decision reuses their memory.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
     slots: Vec<PreparedText>,
     buffer: String,
 }
 
-/// A prepared text, and the number (epoch) of the decision for which the text was prepared.
+/// A normalized and case-folded text, and the number (epoch) of the decision for which the text was
+/// prepared.
 #[derive(Debug, Default)]
 struct PreparedText {
     epoch: u32,
@@ -62,8 +64,8 @@ impl PreparedTexts {
         &slot.text
     }
 
-    /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
-    /// prepared.
+    /// Returns `text`, normalized and case-folded by `mode`. The result is valid only until the
+    /// next text is prepared.
     #[inline]
     pub fn prepare_transient<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {

@@ -33,7 +33,7 @@ pub struct SimilarityPattern {
     characters: usize,
     /// Number of characters after lower-casing and collapsing white space.
     len: usize,
-    /// The distinct characters of the prepared text, ascending.
+    /// The distinct characters of the prepared text, sorted.
     chars: Vec<char>,
     /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
     /// does not contain the character.
@@ -109,7 +109,7 @@ impl SimilarityPattern {
 /// One column of the distance table. A cell is the distance between a prefix of the prepared text
 /// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
-    /// The pairs of bit masks of the column's blocks, see [`Scratch`].
+    /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
     vertical: &'a mut [(u64, u64)],
     /// The bit mask of the lowest cell of the column, in the last block.
     lowest: u64,

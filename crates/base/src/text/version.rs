@@ -1,6 +1,7 @@
-//! Versions such as `1.2.3-beta.1`, in the order of semantic versioning. The variants `v1.2.3`,
-//! `1.2` and `2026.01` are accepted too. A leading `v`, missing trailing numbers and leading zeros
-//! do not affect the order. The part after `+` names a build and is ignored.
+//! Reads and compares versions such as `1.2.3-beta.1`, for rules that depend on the version of a
+//! client. The order is the order of semantic versioning. The variants `v1.2.3`, `1.2` and
+//! `2026.01` are accepted too. A leading `v`, missing trailing numbers and leading zeros do not
+//! affect the order. The suffix after `+` names a build and is ignored.
 
 use semver::{BuildMetadata, Prerelease, Version};
 use std::cmp::Ordering;

@@ -51,11 +51,9 @@ struct TreeLine {
     is_bold: bool,
     /// Text in a dim colour that follows the main text of the line.
     dim_suffix: String,
-    /// The notes of this line of the tree, such as the values that a test read. They are shown in
-    /// the right column.
+    /// Values that a test read, or reasons, shown in the right column.
     notes: Vec<String>,
-    /// Whether the notes of this line explain why a condition is unknown. Such notes are shown in a
-    /// warning colour.
+    /// Whether the notes say why a condition is unknown. They are then shown in a warning colour.
     warn: bool,
 }
 

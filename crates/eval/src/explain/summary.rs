@@ -289,7 +289,7 @@ fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
     node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
 }
 
-/// Formats the values that a test read, such as `ctx.n = 3`, in parentheses for a summary.
+/// Formats the values that a test read, such as `ctx.n = 3`, joined by commas.
 fn format_operands(node: &TraceNode, language: Language) -> String {
     let operands = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),

@@ -141,15 +141,14 @@ pub const OTHER_CLASS: ClassId = 3;
 /// has a class of its own, with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The equivalence classes of an attribute's values. Each number with which a predicate compares
-/// the attribute is a class. The other numbers form one class for each interval between, below or
-/// above these numbers.
+/// The equivalence classes of an attribute's values. Each number that a predicate names is a class.
+/// The other numbers form one class for each interval between, below or above these numbers.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The numbers with which predicates compare the attribute, as floats. `None` if floats cannot
-    /// represent all of them exactly.
+    /// The constant numbers of the predicates, as floats. `None` if floats cannot represent all of
+    /// them exactly.
     floats: Option<FloatBuckets>,
 }
 
@@ -231,8 +230,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the equivalence classes of a value from the constants with which predicates compare
-    /// the value.
+    /// Builds the equivalence classes of a value from the constants of the predicates on it.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -267,8 +265,7 @@ impl ValueClasses {
         self.first_number_class() + 2 * self.numbers.len() as ClassId + 1
     }
 
-    /// Returns the number of distinct texts and numbers with which predicates compare the
-    /// attribute.
+    /// Returns the number of distinct constants with which predicates compare the attribute.
     pub fn constant_count(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
@@ -288,9 +285,8 @@ impl ValueClasses {
         }
     }
 
-    /// Returns a number's position among the sorted constant numbers of predicates: `2 * i + 1` for
-    /// the number with index `i`, and an even position for all numbers of one interval between
-    /// them.
+    /// Returns a number's position among the sorted numbers in predicates: `2 * i + 1` for the
+    /// number with index `i`, and an even position for all numbers of one interval between them.
     #[inline(always)]
     fn number_position(&self, value: &Value<'_>) -> ClassId {
         let float = match value {
@@ -323,8 +319,7 @@ impl ValueClasses {
         self.texts.get(text).unwrap_or(UNNAMED_TEXT_CLASS)
     }
 
-    /// Returns the equivalence class of a text with which a predicate compares the attribute;
-    /// `None` for any other text.
+    /// Returns the class of a text that is a constant of a predicate; `None` for any other text.
     #[inline(always)]
     pub fn named_text_class(&self, text: &str) -> Option<ClassId> {
         self.texts.get(text.as_bytes())

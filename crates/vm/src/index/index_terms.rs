@@ -41,11 +41,9 @@ pub struct Subject {
     pub fold: bool,
     /// Whether the text is also scanned without normalization, except the folding by `fold`.
     pub plain: bool,
-    /// Other text modes (ways to normalize a text) in which the text is scanned. All apply Unicode
-    /// normalization or full case folding.
+    /// Further modes in which the text is scanned. Each normalizes Unicode or folds case fully.
     pub modes: Vec<TextMode>,
-    /// The literals that are searched in this text, each with its id within the text. The key is
-    /// the required position (start, end or anywhere) and the literal.
+    /// The id within this text of each literal, by the literal's required position and its text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 
@@ -57,8 +55,8 @@ impl Subject {
     }
 }
 
-/// A value of the message whose equivalence class can be looked up. If the value is a text, it is
-/// first normalized in one text mode.
+/// A value of the message whose equivalence class can be looked up. A text is read in one text
+/// mode.
 #[derive(Debug)]
 pub struct IndexedAttribute {
     pub operand: Operand,
@@ -210,7 +208,7 @@ impl<'c> IndexAtoms<'c> {
     }
 
     /// Returns, for each attribute (message value), the constants in the rules by equivalence
-    /// class, as an author writes them. The output of `rulec plan` shows them.
+    /// class. The constants are written as an author writes them.
     pub fn constants_by_class(&self) -> Vec<HashMap<ClassId, String>> {
         let mut names = vec![HashMap::new(); self.attributes.len()];
         for (test, attribute) in self.simple_tests.iter().flatten() {

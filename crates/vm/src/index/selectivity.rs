@@ -23,8 +23,8 @@ pub struct ClassShares {
 }
 
 impl ClassShares {
-    /// Estimates the fractions. `uses` has the equivalence classes that rules name, each with the
-    /// number of these rules.
+    /// Estimates the fraction of messages in each equivalence class of a value. `uses` has the
+    /// equivalence classes that rules name, each with the number of these rules.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
         let total_uses: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();

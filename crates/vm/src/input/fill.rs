@@ -65,9 +65,9 @@ pub struct SlotFiller<'a> {
 pub(crate) struct InputBuffers {
     bump: Bump,
     values: Vec<Value<'static>>,
-    /// Memory for [`SlotFiller::seen`].
+    /// Memory for [`SlotFiller::seen`] (which paths have a value), kept between messages.
     seen: Vec<u64>,
-    /// Memory for [`SlotFiller::order`].
+    /// Memory for [`SlotFiller::order`] (the key order of the last message), kept between messages.
     order: Vec<u32>,
 }
 

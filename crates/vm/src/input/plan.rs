@@ -58,9 +58,9 @@ pub(super) struct PlanNode {
     pub values: Option<Enumeration>,
     /// Number of fields that the input contract requires in the object at this path.
     pub required: u32,
-    /// The child paths, sorted by key.
+    /// The paths of the keys inside the object at this path, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
-    /// The child paths by key, for lookup.
+    /// The paths of the keys inside the object at this path, as a hash index by key.
     by_key: TextIds,
     /// If rules read decimals at this path or inside its value, the places where they do, relative
     /// to the value. Numbers there keep all their digits and are not rounded to floats. Otherwise

@@ -11,7 +11,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Evaluates the predicate with index `number`, without memoization.
+    /// Evaluates the predicate with index `number`, without reading or storing a memoized result.
     pub fn eval_test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };

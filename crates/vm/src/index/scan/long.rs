@@ -32,7 +32,8 @@ pub struct LongLiterals {
 }
 
 impl LongLiterals {
-    /// Builds the search from pairs of a literal and its id.
+    /// Builds the search from pairs of a literal and its id. `frequency` estimates which byte
+    /// sequences are rare in texts, so that each literal is found by its rarest ones.
     pub fn new(literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = ProbeTable::step_for_length(shortest);
@@ -129,7 +130,7 @@ impl LongLiterals {
     }
 }
 
-/// A block of a text, whose positions are processed together.
+/// A block of a text: some hundred bytes that the stages of the search process together.
 #[derive(Clone, Copy)]
 pub struct TextBlock<'t> {
     /// The bytes of the block, followed by the next bytes of the text. Bytes beyond the end of the

@@ -24,7 +24,7 @@ const MAX_RARE_BYTES: usize = 3;
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
-/// Literals that are found by a rare byte.
+/// A searcher for literals of three or four bytes that contain a rare byte, by which it finds them.
 #[derive(Default)]
 pub struct RareByteLiterals {
     /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
