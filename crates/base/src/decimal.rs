@@ -20,7 +20,7 @@ const MANTISSA_END: u128 = 10_u128.pow(MAX_DIGITS as u32);
 pub struct Decimal(Digits);
 
 impl Decimal {
-    /// The number 0.
+    /// The decimal number 0.
     pub const ZERO: Decimal = Decimal(Digits::ZERO);
 
     /// Returns `mantissa` / 10^`scale`; `None` if the number has too many digits.
@@ -181,13 +181,13 @@ impl Decimal {
         Decimal::from_parts(dividend, scale.into())
     }
 
-    /// Returns the number with the opposite sign.
+    /// Returns the decimal number with the opposite sign.
     #[must_use]
     pub fn negated(self) -> Decimal {
         if self.0.is_zero() { self } else { Decimal(-self.0) }
     }
 
-    /// Returns the absolute value.
+    /// Returns the absolute value of the decimal number.
     #[must_use]
     pub fn abs(self) -> Decimal {
         Decimal(self.0.abs())

@@ -20,7 +20,7 @@ pub struct Diagnostic {
     /// The stable code of the error or warning, such as `E0203`. The code also determines the
     /// severity.
     pub code: Code,
-    /// What is wrong, as one lower-case sentence; names and code from the source text are in
+    /// The mistake, as one lower-case sentence; names and code from the source text are in
     /// backticks.
     pub message: Message,
     /// The relevant source spans; the first is the primary span. Empty only if the diagnostic
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
 }
 
-/// A source span with a short explanation.
+/// A span of source text that a diagnostic underlines, with a short explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The span of the source text to underline.
@@ -45,15 +45,15 @@ pub struct Label {
 /// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The span of the source text to replace.
+    /// The span of the source text that the edit replaces.
     pub span: Span,
-    /// The text that replaces the span.
+    /// The text that takes the place of the replaced source text.
     pub replacement: String,
     /// How certain the edit is, and thus whether a tool may apply it without asking the user.
     pub applicability: Applicability,
 }
 
-/// How likely it is that a [`Fix`] is right.
+/// How likely it is that a suggested edit of the source text is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
     /// The edit keeps the author's meaning; a tool may apply it without asking.

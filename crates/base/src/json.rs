@@ -117,7 +117,7 @@ struct ParseState<'t> {
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,
-    /// Number of non-empty objects read so far.
+    /// How many non-empty objects were read so far in the JSON text, for comparison with the limit.
     objects: usize,
     /// The reason why this reader stopped the parse. `None` if the parse succeeded, or if
     /// `serde_json` stopped it.

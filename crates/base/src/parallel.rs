@@ -6,9 +6,9 @@ use std::num::NonZeroUsize;
 /// How many threads the compilation of rules may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// Only the calling thread, so that the other cores stay free.
+    /// Use only the calling thread, so that the other cores stay free.
     One,
-    /// Up to one thread per core.
+    /// Use up to one thread per processor core.
     #[default]
     All,
 }

@@ -15,7 +15,7 @@ pub struct SourceMap {
 /// One source file: its name, its text, and the start offset of each line.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// The name shown in diagnostics, usually a path.
+    /// The file's name in diagnostics, usually a path.
     pub name: String,
     /// The whole text of the file, including a byte order mark.
     pub text: String,
@@ -32,7 +32,7 @@ const BLOCK_BYTES: usize = 1024;
 /// A position in a source file as line and column, as an editor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line number, from 1.
+    /// Number of the line in the file, from 1.
     pub line: usize,
     /// Column number, from 1, in Unicode scalar values. A byte order mark does not count.
     pub column: usize,

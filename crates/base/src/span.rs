@@ -61,7 +61,7 @@ impl Span {
 /// A syntax node together with its source span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spanned<T> {
-    /// The syntax node.
+    /// The syntax node itself.
     pub node: T,
     /// The source text from which the node was parsed.
     pub span: Span,

@@ -28,7 +28,7 @@ pub struct Choice<R = RuleId> {
 /// The statement that a decision chose: a rule or a default, but never a `goto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chosen<R = RuleId> {
-    /// This rule was chosen.
+    /// The rule with this id was chosen.
     Rule(R),
     /// The default of the table with this id was chosen.
     Default(TableId),
@@ -44,7 +44,7 @@ pub struct Details {
     pub missing_args: Vec<Arc<str>>,
     /// Ids of the workflow nodes that a router selected to run next.
     pub next: Vec<String>,
-    /// Violations of the `input` declaration by the message.
+    /// The fields of the message that differ from the `input` declaration.
     pub breaches: Vec<InputViolation>,
     /// The host functions (functions of the embedding program) that failed.
     pub failures: Vec<HostFailure>,

@@ -37,7 +37,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Evaluates a program for one message.
+/// The reference evaluator: evaluates the rules of a program for one message.
 pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,

@@ -140,12 +140,14 @@ impl Arena {
         Some(EachBlocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// Returns the `each` blocks that enclose the current expression.
+    /// Returns the `each` blocks of a payload around the expression that is evaluated now: their
+    /// number, and the product of their list lengths.
     pub fn enclosing_blocks(&self) -> EachBlocks {
         self.blocks.get()
     }
 
-    /// Sets the `each` blocks that enclose the current expression.
+    /// Sets the `each` blocks of a payload around the expressions that are evaluated next. Limits
+    /// then count the work of these expressions once for each repetition.
     pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);

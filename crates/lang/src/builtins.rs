@@ -50,7 +50,7 @@ pub struct FnInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FnResult {
-    /// The result is always of one of these kinds.
+    /// The function's result is always of one of these kinds.
     Kinds(KindSet),
     Strings,
     Ints,

@@ -34,7 +34,7 @@ pub const HASH_FIELD: &str = "#hash";
 pub struct HashKey([u8; 16]);
 
 impl HashKey {
-    /// Creates a random key.
+    /// Creates a random secret key for the hashes of private texts.
     pub fn random() -> HashKey {
         let random = || RandomState::new().hash_one(0_u64).to_le_bytes();
         let mut bytes = [0; 16];
@@ -102,7 +102,7 @@ impl HistoryGap {
 /// reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastView<'a> {
-    /// The recorded messages, oldest first.
+    /// The recorded messages that the evaluator can read, oldest first.
     pub elements: &'a [Json],
     /// The secret with which the private texts in these messages were hashed. A text that is
     /// compared with a hash is hashed with the same secret.
@@ -166,7 +166,7 @@ impl Timeline {
         self.dropped
     }
 
-    /// Returns the elements, oldest first.
+    /// Returns the recorded messages, oldest first.
     pub fn elements(&self) -> &[Json] {
         &self.elements
     }
@@ -202,7 +202,8 @@ impl Timeline {
         position
     }
 
-    /// Removes the `count` oldest elements, which have expired.
+    /// Removes the `count` oldest recorded messages, which have expired. Unlike
+    /// [`Timeline::drop_surplus`], does not record that messages are lacking.
     pub fn remove_first(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
@@ -322,7 +323,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds a term to the sum.
+    /// Adds a value to the sum. A value that is not a number makes the sum missing.
     pub fn add(&mut self, term: Value<'_>) {
         match term {
             Value::Int(int) => self.add_int(int.into()),

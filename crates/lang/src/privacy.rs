@@ -18,7 +18,7 @@ pub enum Privacy<'t> {
     /// The message itself. Its undeclared fields are public, unless the name of a field looks like
     /// a misspelt private one.
     Message(&'t RecordType),
-    /// A value of a type that contains private fields.
+    /// A value whose type has private fields; all other fields inside it may be shown.
     Partly(&'t Ty),
     /// The whole value is private, except the names of declared fields, which are public. The type
     /// is used only for these names; `None` if no type is declared.
@@ -71,7 +71,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Returns the privacy of an element of a list.
+    /// Returns the privacy of the elements of a list whose privacy is this value.
     pub fn at_index(self) -> Privacy<'t> {
         match self {
             Privacy::Public => Privacy::Public,

@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct InputViolation {
     /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,
-    /// The declared type of the field.
+    /// The type that the `input` declaration gives the field.
     pub expected: String,
     /// The type of the value that the message has at `path`, or `missing` if it has none.
     pub found: String,

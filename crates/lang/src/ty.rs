@@ -61,7 +61,7 @@ impl Kind {
     }
 }
 
-/// A set of value kinds; empty by default.
+/// A set of value kinds, such as ints and floats. The default set is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u16);
 
@@ -229,7 +229,7 @@ pub enum InnerType {
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
     Fields(Arc<RecordType>),
-    /// The only texts that the value may be.
+    /// The texts of an enumeration: the value must be one of them.
     Values(Enumeration),
 }
 

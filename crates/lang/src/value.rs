@@ -77,7 +77,7 @@ pub enum Value<'a> {
     Int(i64),
     Float(f64),
     Str(&'a str),
-    /// A point in time with its original UTC offset.
+    /// A point in time, with the UTC offset with which it was written.
     DateTime(OffsetDateTime),
     /// A version as text, in the canonical form of [`version::parse_version`], in which equal
     /// versions are equal texts.
@@ -317,7 +317,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Copies a dict into the decision's arena. Keys must be unique.
+    /// Copies keys and values into the decision's arena as a dict, and returns the dict. Keys must
+    /// be unique.
     pub fn dict_in(bump: &'a Bump, entries: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
         let mut dict = bumpalo::collections::Vec::new_in(bump);
         dict.extend(entries);
@@ -325,7 +326,7 @@ impl<'a> Value<'a> {
         Value::Entries(dict.into_bump_slice())
     }
 
-    /// Copies a list into the decision's arena.
+    /// Copies values into the decision's arena as a list, and returns the list.
     pub fn list_in(bump: &'a Bump, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(items);

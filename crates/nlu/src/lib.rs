@@ -181,24 +181,24 @@ impl Options {
 pub enum TrainError {
     /// An intent cannot be learned: none of its texts contains a word, a symbol or a keyword.
     NoText {
-        /// The id of the intent without such a text.
+        /// The id of the intent that cannot be learned.
         id: String,
     },
-    /// Two intents have the same id.
+    /// Two intents have the same id, so a result would not identify one of them.
     Duplicate {
-        /// The id that occurs twice.
+        /// The id that two intents have.
         id: String,
     },
-    /// A threshold or margin is outside 0..=1.
+    /// An option, the threshold or the margin, is outside 0..=1.
     Option {
         /// The name of the invalid option: `threshold` or `margin`.
         name: &'static str,
-        /// The invalid value.
+        /// The value of the option that is outside 0..=1.
         value: f64,
     },
     /// The number of sentences times the number of intents exceeds [`MAX_TRAINING_SIZE`].
     TooLarge {
-        /// The number of intents.
+        /// The number of intents with which the classifier should have been trained.
         intents: usize,
         /// The number of training sentences (descriptions, keywords and examples) of all intents.
         sentences: usize,
@@ -233,9 +233,9 @@ impl TrainError {
 pub struct Ranked<'c> {
     /// Index of the intent in the list with which the classifier was trained.
     pub index: usize,
-    /// Id of the intent.
+    /// Id of the intent, as the author declared it.
     pub id: &'c str,
-    /// Score from 0 to 1, in steps of 0.0001.
+    /// The classifier's score for the intent, from 0 to 1, in steps of 0.0001.
     pub score: f64,
 }
 

@@ -175,7 +175,7 @@ impl LiteralAnswer {
 /// caches the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
-    /// The mode in which the text is normalized.
+    /// How the text is normalized: Unicode form and case folding.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text.
     /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the mode leaves the text
@@ -323,7 +323,7 @@ impl PackedLists {
         self.items.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Returns the concatenated items of all lists.
+    /// Returns the items of all lists, one list after another.
     pub fn all_items(&self) -> &[u32] {
         &self.items
     }

@@ -19,9 +19,9 @@ pub enum SearchResult<P, R = RuleId> {
     /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
     /// the rule.
     Goto {
-        /// The `goto` rule.
+        /// The rule with the `goto` whose condition is true.
         route: R,
-        /// The table to search next.
+        /// The table to which the `goto` leads, which is searched next.
         table: TableId,
         /// The position at which the search resumes if `table` selects nothing.
         resume: P,

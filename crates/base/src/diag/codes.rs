@@ -20,9 +20,9 @@ use serde::{Serialize, Serializer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The rules are suspicious, but they compile.
+    /// A warning: the rules are suspicious, but they compile.
     Warning,
-    /// The rules are wrong and do not compile.
+    /// An error: the rules are wrong and do not compile.
     Error,
 }
 

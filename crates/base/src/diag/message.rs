@@ -41,7 +41,7 @@ struct TemplateMessage {
 pub enum Arg {
     /// Text that is the same in every language: source text, a name or a number.
     Text(String),
-    /// A nested message, which is translated too.
+    /// A nested message, which is translated together with the message that contains it.
     Message(Message),
     /// Several values, joined with the list separator of the language.
     List(Vec<Arg>),
@@ -86,7 +86,7 @@ pub trait Argument {
     fn to_arg(&self) -> Arg;
 }
 
-/// Maps English templates to Chinese templates.
+/// The Chinese catalogue: maps English message templates to Chinese templates.
 static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     // A test parses the same file, so the fallback does not occur.
     serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()

@@ -31,11 +31,11 @@ const MAX_MESSAGE_BYTES: usize = 2_000;
 
 /// Renders diagnostics as text for people, with the settings in its fields.
 pub struct Renderer<'a> {
-    /// The source files that the diagnostics refer to.
+    /// The source files from which the report quotes lines.
     pub sources: &'a SourceMap,
-    /// Whether to use terminal colours.
+    /// Whether the report has terminal colours.
     pub color: bool,
-    /// The language of the messages.
+    /// The language in which the report is written.
     pub language: Language,
     /// A function that returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,

@@ -12,11 +12,11 @@ use crate::diag::{Code, Language, Message};
 /// Number of characters of a key that an error message shows.
 const MAX_KEY_CHARS: usize = 80;
 
-/// The kind of mistake in a JSON text.
+/// What kind of mistake a JSON text has. Each kind has its own diagnostic code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
-    /// The text is not JSON.
+    /// The text does not follow the grammar of JSON.
     Syntax,
     /// The text has more than [`MAX_DEPTH`] nested lists and objects.
     Depth,
@@ -26,11 +26,11 @@ pub enum JsonErrorKind {
     NumberRange,
     /// The text is valid JSON, but not an object where one is required.
     NotAnObject,
-    /// The bytes are not UTF-8.
+    /// The bytes of the message are not UTF-8.
     Utf8,
-    /// The text has more than [`MAX_BYTES`] bytes.
+    /// The message has more than [`MAX_BYTES`] bytes.
     TooLong,
-    /// The text has more than [`MAX_OBJECTS`] objects.
+    /// The message has more than [`MAX_OBJECTS`] non-empty objects.
     TooManyObjects,
 }
 
@@ -73,9 +73,9 @@ pub struct JsonError {
 /// private keys can be masked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedKeys {
-    /// The path of the faulty value, outermost step first.
+    /// The path to the faulty value in the message, outermost step first.
     steps: Vec<PathStep>,
-    /// The key that occurs twice; `None` for other mistakes.
+    /// The key that occurs twice in one object; `None` for other mistakes.
     duplicate: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl NamedKeys {
 }
 
 impl JsonError {
-    /// Returns what is wrong with the JSON text, as one of a fixed list of kinds.
+    /// Returns the kind of mistake in the JSON text, one of a fixed list.
     pub fn kind(&self) -> JsonErrorKind {
         self.kind
     }
@@ -320,9 +320,9 @@ pub(super) enum Refusal {
 /// A step of a path: from a list or object to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
-    /// The key of an object.
+    /// A step into an object: the key of the value.
     Key(String),
-    /// The index of a list, from 0.
+    /// A step into a list: the index of the element, from 0.
     Index(usize),
 }
 

@@ -44,7 +44,7 @@ enum PiecePart {
     Literal(Box<Finder<'static>>, Box<str>),
 }
 
-/// One token of a `like` pattern.
+/// A token of a `like` pattern: `*`, `?`, or a literal character.
 #[derive(Clone, Copy)]
 enum Token {
     Star,

@@ -59,7 +59,7 @@ pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     Some(edges)
 }
 
-/// The last IPv4 address in IPv6 form.
+/// The last IPv4 address, 255.255.255.255, written as an IPv6 address.
 const LAST_MAPPED: std::net::Ipv6Addr = std::net::Ipv4Addr::BROADCAST.to_ipv6_mapped();
 
 fn next_address(address: IpAddr) -> Option<IpAddr> {

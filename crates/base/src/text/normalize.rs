@@ -25,7 +25,7 @@ pub enum NormalizationForm {
     /// invisible characters. Full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`, and a soft hyphen is
     /// removed. The NFKC_Casefold mapping of Unicode also removes invisible characters.
     Nfkc,
-    /// The composed form without invisible characters ([`is_default_ignorable`]).
+    /// The composed form (NFC) without invisible characters ([`is_default_ignorable`]).
     Visible,
     /// Plain NFKC. Unlike in [`NormalizationForm::Nfkc`], invisible characters are kept.
     StrictNfkc,
@@ -45,7 +45,7 @@ pub struct TextMode {
 }
 
 impl TextMode {
-    /// The mode that leaves every text unchanged.
+    /// The mode that leaves every text unchanged: case counts, and no normalization is applied.
     pub const PLAIN: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::None };
 
     /// True if this mode changes no text.

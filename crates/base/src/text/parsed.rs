@@ -23,7 +23,8 @@ struct ParseCache {
 }
 
 thread_local! {
-    /// The cache of this thread; `None` outside [`with_parse_cache`].
+    /// This thread's cache of parsed regular expressions; `None` unless [`with_parse_cache`] is
+    /// running.
     static PARSE_CACHE: RefCell<Option<ParseCache>> = const { RefCell::new(None) };
 }
 

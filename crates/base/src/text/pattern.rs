@@ -84,9 +84,9 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
 pub enum CaptureGroup<'g> {
     /// The first group, or the whole match if the expression has no group.
     First,
-    /// The group with this number. The whole match has the number 0.
+    /// The capture group with this number. The whole match has the number 0.
     Number(usize),
-    /// The group with this name.
+    /// The capture group with this name.
     Name(&'g str),
 }
 

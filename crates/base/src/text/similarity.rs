@@ -29,9 +29,9 @@ pub type Scratch = Vec<(u64, u64)>;
 /// character, plus 512 bytes.
 #[derive(Clone, Debug)]
 pub struct SimilarityPattern {
-    /// Number of characters of the original text.
+    /// Number of characters of the text before it was prepared.
     characters: usize,
-    /// Number of characters after lower-casing and collapsing white space.
+    /// Number of characters of the prepared text: lower-cased, with white space collapsed.
     len: usize,
     /// The distinct characters of the prepared text, sorted.
     chars: Vec<char>,
@@ -77,7 +77,7 @@ impl SimilarityPattern {
         SimilarityPattern { characters: text.chars().count(), len, chars, ascii, starts, masks }
     }
 
-    /// Returns the number of characters of the original text.
+    /// Returns the number of characters of the text before it was prepared.
     pub fn char_count(&self) -> usize {
         self.characters
     }

@@ -124,7 +124,7 @@ impl TextIds {
         self.short_count + self.long_ids.len()
     }
 
-    /// True if the map is empty.
+    /// True if the map contains no text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

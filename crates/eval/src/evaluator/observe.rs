@@ -11,7 +11,7 @@ use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 /// the outer one.
 #[derive(Clone, Copy, Debug)]
 pub enum EvalStep<'a> {
-    /// The search through the rules of a table.
+    /// The search for the first matching rule of a table.
     Table(TableId),
     /// A `goto` to a table that was already searched in this decision. The search of such a table
     /// is not repeated; its result is that nothing is chosen.
@@ -21,7 +21,7 @@ pub enum EvalStep<'a> {
     Rule(RuleId),
     /// The use of a table's default, because no rule of the table chose a statement.
     Default(TableId),
-    /// The evaluation of a condition.
+    /// The evaluation of a condition, or of a condition inside another.
     Cond(&'a Cond),
     /// The check whether a branch's condition can be used: whether all values that the condition
     /// reads are present.
@@ -38,9 +38,9 @@ pub enum EvalStep<'a> {
 pub enum StepResult<'a> {
     /// The statement that a table, rule or default chose; `None` if nothing was chosen.
     Chosen(Option<Chosen>),
-    /// The result of a condition: true, false or unknown.
+    /// The truth value of a condition: true, false or unknown.
     Truth(Tri),
-    /// The value of an operand.
+    /// The value of an evaluated operand.
     Value(Value<'a>),
 }
 

@@ -8,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The progress of the search for one decision.
+/// What the search for the chosen statement of one decision has done so far.
 struct SearchState {
     /// Rules whose `goto` led to the current table, in the order in which the search took them.
     path: SmallVec<[RuleId; 4]>,

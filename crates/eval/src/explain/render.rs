@@ -16,14 +16,14 @@ use std::fmt::Write;
 /// Options for rendering an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions {
-    /// Whether to use terminal colours.
+    /// Whether the output has terminal colours.
     pub color: bool,
     /// The width of the output in columns.
     pub width: usize,
     /// Maximum number of routes per table that are shown although they were not chosen. Further
     /// routes are only counted.
     pub max_routes: usize,
-    /// The language of generated texts.
+    /// The language of the texts that are not quoted from the rules.
     pub language: Language,
 }
 

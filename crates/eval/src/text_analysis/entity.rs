@@ -17,7 +17,7 @@ pub struct EntityFinder {
     patterns: Vec<LazyRegex>,
 }
 
-/// A part of a text that is an entity.
+/// An occurrence of an entity, such as an order number, in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityMatch {
     /// The byte range of the entity in the text.

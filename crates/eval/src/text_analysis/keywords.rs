@@ -48,9 +48,9 @@ impl KeywordExtractor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunKind {
-    /// A run of characters that forms one word.
+    /// Consecutive characters of a script with spaces between words, which form one word.
     Word,
-    /// A run of characters of a script that has no spaces between words.
+    /// Consecutive characters of a script that has no spaces between words.
     Unspaced,
 }
 

@@ -47,7 +47,7 @@ pub struct RequestAnalysis {
 pub struct FoundEntity {
     /// The name of the entity, declared in the rules or built in, such as `date`.
     pub name: String,
-    /// The matched part of the text.
+    /// The text of the entity, as it occurs in the message.
     pub value: String,
     /// The position of the entity's first character in the text, counted in Unicode code points.
     pub start: usize,

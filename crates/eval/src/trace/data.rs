@@ -18,13 +18,13 @@ use ts_rs::TS;
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// The condition is true.
+    /// The condition is true; or, for a table's default, the default was reached.
     True,
     /// The condition is false.
     False,
     /// The condition is unknown: a value was missing or had the wrong type.
     Unknown,
-    /// The step was skipped, not evaluated.
+    /// The condition was not evaluated, or the default was not reached.
     Skipped,
 }
 
@@ -55,11 +55,11 @@ pub struct TableTrace {
     /// not searched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub searched_before: bool,
-    /// The routes tried, in evaluation order.
+    /// The routes whose conditions were evaluated, in evaluation order.
     pub routes: Vec<RouteTrace>,
     /// Number of enabled routes that were not tried, because an earlier route was chosen.
     pub not_tried: usize,
-    /// The names of the disabled routes.
+    /// The names of the routes that the author has disabled, which are never tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<String>,
     /// Trace of the table's default; `None` if the table has no default.
@@ -103,13 +103,13 @@ fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>
     Json::deserialize(deserializer).map(Some)
 }
 
-/// Trace of a route that was tried.
+/// Trace of one route whose condition was evaluated.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouteTrace {
     /// Name of the route in the rules.
     pub route: String,
-    /// The result of the route's condition: true, false, unknown, or skipped.
+    /// The result of the route's condition: true, false or unknown.
     pub result: Mark,
     /// Whether the route was chosen, or its `goto` led to the choice.
     pub chosen: bool,
@@ -134,7 +134,7 @@ pub struct RouteTrace {
     pub table: Option<Box<TableTrace>>,
 }
 
-/// Trace of a table's default.
+/// Trace of a table's default: whether it was reached, and where it leads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
@@ -153,9 +153,9 @@ pub struct DefaultTrace {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// The constant condition `true` or `false`.
+    /// A constant condition: `true` or `false`.
     Constant,
-    /// The negation `not C`.
+    /// The negation of a condition, as in `not C`.
     Not,
     /// An exception after `unless`: true if the exception's condition is false or unknown.
     Unless,
@@ -199,9 +199,9 @@ pub enum Note {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
-    /// The form of the node's condition.
+    /// The form of the condition, such as `and` or `test`.
     pub kind: NodeKind,
-    /// Source text of the condition, on one line.
+    /// The condition as the rules write it, on one line and truncated if it is long.
     pub text: String,
     /// The result of the condition: true, false, unknown or skipped.
     pub result: Mark,
@@ -222,7 +222,7 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// Sentences that explain why the result is unknown.
+    /// Sentences that explain why the condition is unknown; empty if it is not unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
@@ -241,7 +241,7 @@ pub struct TraceNode {
     pub elements: Option<Elements>,
 }
 
-/// A value that a predicate tested.
+/// A value that a predicate tested, as an explanation shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Operand {
@@ -255,7 +255,7 @@ pub struct Operand {
     /// limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Whether the value is private and masked.
+    /// Whether the value is private, so that a mask is shown instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
     /// The full length of a truncated value, in characters, elements or keys.
@@ -337,9 +337,9 @@ pub struct ElementTrace {
 pub struct SkippedCondition {
     /// The id of the branch that contains the condition.
     pub branch: String,
-    /// Source text of the condition, on one line.
+    /// The condition as the rules write it, on one line.
     pub condition: String,
-    /// A sentence that names the missing values.
+    /// A sentence that names the missing values because of which the condition was ignored.
     pub reason: Message,
 }
 
@@ -347,7 +347,7 @@ pub struct SkippedCondition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HostFailed {
-    /// The function's name in the rules.
+    /// The name with which rules call the function.
     pub function: String,
     /// The function's error message; masked if an argument was private.
     pub message: String,

@@ -14,7 +14,9 @@ use rulec_sema::hir::{
 /// Maximum number of a quantifier's first elements that the trace shows, so that the trace of a
 /// long list stays short.
 const MAX_SHOWN_ELEMENTS: usize = 20;
-/// Like [`MAX_SHOWN_ELEMENTS`], but for a quantifier inside another quantifier.
+/// Maximum number of first elements that the trace shows for a quantifier inside another
+/// quantifier. Smaller than [`MAX_SHOWN_ELEMENTS`], because these elements are shown for each outer
+/// element.
 const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
 /// An evaluator whose steps are recorded by a [`TraceRecorder`].
@@ -53,9 +55,10 @@ pub(super) struct StepFrame<'a> {
     pub(super) shows_let: bool,
     /// The conditions that were evaluated inside the step, with their trace nodes.
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
-    /// The operands of the step, formatted for the trace.
+    /// The operands that were evaluated in this step, formatted for the trace.
     pub(super) operands: Vec<Operand>,
-    /// The unformatted values of the operands, in evaluation order.
+    /// The values of the operands that were evaluated in this step, unformatted, in evaluation
+    /// order.
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 /// How often a condition was true, false, unknown or left out, counted over many decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultCounts {
-    /// Number of times the condition was true.
+    /// Number of evaluations in which the condition was true.
     pub yes: usize,
-    /// Number of times the condition was false.
+    /// Number of evaluations in which the condition was false.
     pub no: usize,
     /// Number of times the condition was unknown, because a value was missing or had a wrong type.
     pub unknown: usize,

@@ -28,7 +28,7 @@ const ASCII_CASE_BIT: u8 = 0x20;
 /// A keyword that inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
-    /// Whether the search ignores case.
+    /// Whether the search treats upper and lower case as equal.
     fold: bool,
     /// Whether an ASCII letter of the keyword equals a non-ASCII character when case is ignored.
     /// For example, `k` equals the Kelvin sign. The inline search then misses such occurrences. So

@@ -163,7 +163,7 @@ const MAX_KEY_SEGMENTS: usize = 64;
 struct DictChanges<'a> {
     /// The new value of this node; `None` if only keys inside the value change.
     new_value: Option<Value<'a>>,
-    /// The changes to keys inside the value, by key.
+    /// The changes to keys inside this node's value. The map has an entry for each changed key.
     inner: BTreeMap<&'a str, DictChanges<'a>>,
 }
 

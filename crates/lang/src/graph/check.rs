@@ -16,9 +16,9 @@ use std::fmt;
 /// Whether a fault in a workflow prevents the workflow from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The workflow is suspicious, but can still be built.
+    /// A warning: the workflow is suspicious, but it can be built.
     Warning,
-    /// The workflow cannot run, or cannot run as written.
+    /// An error: the workflow cannot run, or not as it is written.
     Error,
 }
 
@@ -160,7 +160,7 @@ pub struct Finding {
     pub node: Option<NodeId>,
     /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
-    /// The description of the fault, for the user.
+    /// A localized sentence that describes the fault and names the nodes concerned.
     pub message: Message,
 }
 
@@ -170,7 +170,7 @@ impl Finding {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
-    /// Returns advice on how to correct the fault.
+    /// Returns advice on how to correct the fault, as a localized message.
     pub fn help(&self) -> Message {
         self.kind.help()
     }

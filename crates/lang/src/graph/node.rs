@@ -146,9 +146,9 @@ pub struct Route {
 pub enum Target {
     /// The node `next[i]`, or every next node if the index is out of range.
     Next(usize),
-    /// Every next node of the router's node.
+    /// Every next node of the node whose router takes the route.
     Every,
-    /// A node that the route names directly.
+    /// The node with this name.
     Node(NodeId),
     /// The nodes whose names are in a field of the output, as a list of texts or one text. The
     /// field is a path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.

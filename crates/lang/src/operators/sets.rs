@@ -24,9 +24,9 @@ type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 pub struct ConstantSet {
     mode: TextMode,
     texts: FastSet<Box<str>>,
-    /// The numbers without a fraction that fit into 64 bits. `1` and `1.0` are equal.
+    /// The numbers of the list that have no fraction and fit into 64 bits. `1` and `1.0` are equal.
     ints: FastSet<i64>,
-    /// The other numbers, as the bits of 64-bit floats.
+    /// The numbers of the list that are not in `ints`, as the bits of 64-bit floats.
     floats: FastSet<u64>,
     /// The times that the texts of the list contain, in nanoseconds since 1970-01-01 UTC.
     times: FastSet<i128>,

@@ -92,14 +92,14 @@ pub enum Negation {
 /// expensive. Cheaper conditions are evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
-    /// The cost of a comparison of scalars.
+    /// The cost of comparing two scalar values.
     Scalar,
     /// The cost of a hash lookup or a search of a short list.
     Lookup,
-    /// The cost of reading a text once.
+    /// The cost of reading a text once from start to end.
     Scan,
     Regex,
-    /// The cost of an iteration over a list.
+    /// The cost of evaluating something for each element of a list.
     Loop,
     /// The cost of a call to a function of the embedding program.
     Host,
@@ -130,7 +130,7 @@ pub enum Search {
     Regex,
 }
 
-/// Where in a text a literal must occur.
+/// Where in a text a searched literal must occur: anywhere, at the start or at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     Anywhere,
@@ -166,7 +166,7 @@ const fn optional_search(search: &[Search]) -> Option<Search> {
 
 pub struct OpInfo {
     pub op: Op,
-    /// The operator's spelling in rule files.
+    /// How rules write the operator, such as `starts_with`.
     pub spelling: &'static str,
     pub fixity: Fixity,
     /// The operator's precedence; operators with higher values bind more tightly.

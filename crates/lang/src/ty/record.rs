@@ -55,7 +55,7 @@ impl RecordType {
         self.fields.push(field);
     }
 
-    /// Returns the names of the fields, in declaration order.
+    /// Returns the names of the record type's fields, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.name)
     }

@@ -39,7 +39,7 @@ pub struct Chunk {
     /// Constant texts: keys of dicts, and texts that predicates compare with. A text for comparison
     /// is already normalized as its predicate requires, for example case-folded.
     pub strings: Vec<Arc<str>>,
-    /// Constant lists on the right side of `in`.
+    /// The constant lists of `in` predicates, in which values are looked up.
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
@@ -65,7 +65,7 @@ pub struct Chunk {
     pub limits: Limits,
 }
 
-/// A range of instructions that runs as a unit.
+/// A code block: a range of instructions that evaluates one condition, value or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,

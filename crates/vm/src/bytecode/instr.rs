@@ -157,7 +157,8 @@ instructions! {
     Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
     /// Loads the current element of the loop at a nesting level into the register `dst`.
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
-    /// Runs another block and stores the value that it computes in the register `dst`.
+    /// Runs another block, unless its value is cached, and stores the value of the block in the
+    /// register `dst`.
     Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
     /// Computes `base.key`: loads a field of a dict.
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
@@ -175,8 +176,8 @@ instructions! {
     /// Calls a built-in function with the values of consecutive registers, and stores its result in
     /// the register `dst`.
     Call in VALUE_BLOCKS { function: Function, dst: Reg => Register, args: RegisterRange => Registers };
-    /// Computes the function `similarity` of a text and a constant text, for which a search pattern
-    /// was prepared.
+    /// Computes the function `similarity` of a text and a constant text, which was prepared when
+    /// the rules were loaded.
     Similar in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
     /// Calls a host function, provided by the embedding program.
     Extern in VALUE_BLOCKS { dst: Reg => Register, args: RegisterRange => Registers, function: u32 => Extern };

@@ -15,9 +15,9 @@ use std::cmp::Ordering;
 pub struct JumpOn(u8);
 
 impl JumpOn {
-    /// Jump if the predicate is true.
+    /// Jump if the predicate is true, but not if it is false or unknown.
     pub const TRUE: JumpOn = JumpOn(1);
-    /// Jump if the predicate is false.
+    /// Jump if the predicate is false, but not if it is true or unknown.
     pub const FALSE: JumpOn = JumpOn(2);
     /// Jump if the predicate is false or unknown.
     pub const NOT_TRUE: JumpOn = JumpOn(6);

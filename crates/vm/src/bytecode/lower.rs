@@ -38,7 +38,7 @@ use uses::UseAnalysis;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LowerError {
-    /// A regular expression does not compile.
+    /// A regular expression in the rules does not compile: the expression, and the reason.
     Regex(Arc<str>, String),
     /// The program has more items of one sort than the bytecode can index; the message names the
     /// sort.

@@ -45,7 +45,7 @@ pub trait RouteVerifier<'a> {
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
-/// A route whose condition is true.
+/// A route that the index found and whose condition is true.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteHit {
     /// Rank of the route: its position in the order in which the routes of the table are tried.
@@ -128,7 +128,8 @@ impl LookupBuffers {
     }
 }
 
-/// The index lookups of one decision.
+/// The index of a rule set together with the working memory of one decision, which looks up the
+/// routes that may match.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     index: &'a Index,

@@ -18,7 +18,7 @@ use std::fmt::{self, Display, Formatter, Write};
 /// How the index finds the routes of a table, for the output of `rulec plan`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TablePlan {
-    /// Id of the table in the program.
+    /// Id of the table in the compiled program.
     #[serde(skip)]
     pub table: u32,
     pub indexed: bool,
@@ -32,7 +32,7 @@ pub struct TablePlan {
 /// How the index finds one route, for the output of `rulec plan`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoutePlan {
-    /// Id of the route in the program.
+    /// Id of the route in the compiled program.
     #[serde(skip)]
     pub rule: u32,
     /// The access path of the route: by keys, by a bitmap index, or none.
@@ -238,7 +238,7 @@ impl PlanWriter<'_> {
     }
 }
 
-/// An expression, displayed as an author writes it.
+/// An expression that `Display` writes as an author would write it in a rule.
 struct ShownExpr<'w> {
     writer: &'w PlanWriter<'w>,
     expr: ExprId,

@@ -39,7 +39,7 @@ pub struct InputPlan {
 /// value, and the checks of the contract.
 #[derive(Debug)]
 pub(super) struct PlanNode {
-    /// Last key of the node's path.
+    /// The last key of the path at which this node reads a value.
     key: Arc<str>,
     /// The last bytes of the key (as JSON text), which do not fit into [`HotNode`].
     key_rest: Box<[u8]>,
@@ -106,7 +106,7 @@ pub(super) struct HotNode {
     mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
-    /// The path of the object that contains the key.
+    /// Id of the path of the object that contains the key.
     parent: u32,
     /// Slot in which a value whose kind is in `plain` is stored without conversion.
     pub slot: u32,

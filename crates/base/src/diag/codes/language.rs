@@ -11,10 +11,10 @@ use std::sync::LazyLock;
 /// A language in which diagnostics, and the pages about diagnostic codes, are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English.
+    /// Messages and pages in English.
     #[default]
     English,
-    /// Chinese, in simplified characters.
+    /// Messages and pages in Chinese, in simplified characters.
     Chinese,
 }
 

@@ -137,7 +137,7 @@ pub struct TextBlock<'t> {
     /// text are zero.
     pub window: &'t [u8; WINDOW_BYTES],
     pub text: &'t [u8],
-    /// Offset of the block in the text.
+    /// Offset in bytes of the block from the start of the text.
     pub at: usize,
 }
 
