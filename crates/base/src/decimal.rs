@@ -89,8 +89,7 @@ impl Decimal {
         Decimal::parse(text) == Decimal::from_float(float)
     }
 
-    /// Returns the digits of the number as an integer, with the sign of the number: -1990 for
-    /// -19.90.
+    /// Returns the digits of the number as an integer with the sign of the number: 199 for 19.9.
     pub fn mantissa(self) -> i128 {
         self.0.mantissa()
     }

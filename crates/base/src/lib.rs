@@ -1,5 +1,5 @@
-//! Basics that every part of `rulec` uses: spans in source text, diagnostics, localized messages,
-//! and operations on JSON and on text.
+//! What every crate of `rulec` needs: spans in source text, diagnostics, localized messages, and
+//! operations on JSON and on text.
 //!
 //! | module | contents |
 //! |---|---|

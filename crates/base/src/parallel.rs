@@ -16,7 +16,8 @@ pub enum Threads {
 /// Minimum number of statements per thread. Compiling them takes some milliseconds, which outweighs
 /// the start of a thread.
 const MIN_STATEMENTS_PER_THREAD: usize = 500;
-/// Maximum number of threads. With more threads, the serial part of the work dominates.
+/// Maximum number of threads. With more threads, the work that cannot be divided takes most of the
+/// time.
 const MAX_THREADS: usize = 16;
 
 impl Threads {

@@ -73,8 +73,8 @@ impl SourceMap {
         self.files.is_empty()
     }
 
-    /// Encodes the source map into `writer`. If `strip` is true, line offsets are written in place
-    /// of the texts. Spans can then still be converted to lines.
+    /// Encodes the source map into `writer`. If `strip` is true, the offsets of lines are written
+    /// instead of the texts. Spans can then still be converted to lines.
     #[doc(hidden)]
     pub fn write(&self, strip: bool, writer: &mut Writer) {
         writer.write_number(self.files.len() as u64);

@@ -9,9 +9,9 @@
 //! | `run` | decisions by compiled code, values of outcomes, and bindings whose values change |
 //!
 //! The code of a rule set is one Cranelift module, which is compiled at once and freed as a whole.
-//! Inline code exists for arithmetic, memo cells, jumps and simple tests of a slot (a message
-//! field). Such a test checks the slot's type, number, boolean or presence, or compares its text
-//! with constants, short lists and prefixes. For everything else, the code calls the VM's own
+//! Inline code exists for arithmetic, memo cells, jumps and simple predicates on a slot (a message
+//! field). Such a predicate checks the slot's type, number, boolean or presence, or compares its
+//! text with constants, short lists and prefixes. For everything else, the code calls the VM's own
 //! functions. A new operator therefore works at once, and inline code for the operator can be added
 //! later. The results are always the same as the VM's, as the differential test checks.
 

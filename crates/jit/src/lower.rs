@@ -9,13 +9,13 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | this file | modules, tables, condition blocks |
+//! | this file | the module, tables, and blocks that evaluate a condition |
 //! | [`body`] | one function: the addresses of values, tags, helper calls |
-//! | [`test`] | tests and predicates |
-//! | [`text`] | tests of texts |
+//! | [`test`] | predicates, and the jumps that depend on their results |
+//! | [`text`] | predicates on texts |
 //! | [`find`] | searches of a text for keywords |
 //! | [`number`] | comparisons of numbers, exact across kinds |
-//! | [`arith`] | value blocks |
+//! | [`arith`] | blocks that compute a value |
 
 mod arith;
 mod body;

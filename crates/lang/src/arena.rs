@@ -209,8 +209,8 @@ impl Arena {
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// Returns the part of a limit that one evaluation of the current expression may use: the limit
-    /// divided by the number of evaluations.
+    /// Returns the share of a limit that one evaluation of the current expression may use: the
+    /// limit divided by the number of evaluations.
     pub fn limit_per_repetition(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }

@@ -110,8 +110,8 @@ pub struct PastView<'a> {
 }
 
 impl<'a> PastView<'a> {
-    /// Returns the part of `list`, a history, that a bound selects. For the bound `Hashed`, returns
-    /// the hash of `operand`. See [`window`].
+    /// Returns the elements of `list`, a history, that a bound selects, such as the elements since
+    /// a time. For the bound `Hashed`, returns the hash of `operand`. See [`window`].
     pub fn window(self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         match (bound, operand) {
             (WindowBound::Hashed, Value::Str(text)) => Value::Int(self.hash_key.hash(text)),
@@ -221,7 +221,8 @@ impl Timeline {
     }
 }
 
-/// Selects a part of a history with the help of an operand. One variant computes a hash instead.
+/// How rules select elements of a history by an operand, such as a time. One variant computes a
+/// hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
     /// `within D`: the elements whose time is the operand or later.
@@ -230,15 +231,16 @@ pub enum WindowBound {
     After,
     /// `before q`: the elements before the element `q`, which is the operand.
     Before,
-    /// Not a part of the history: the hash of the operand, a text. Rules that compare a private
-    /// text of an element are compiled to compare this hash, because only the hash is kept.
+    /// Selects no elements: computes the hash of the operand, a text. Rules that compare a private
+    /// text of an element are compiled to compare this hash, because the history contains only the
+    /// hash.
     Hashed,
 }
 
 impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
-/// Returns the part of a history that a bound selects. Missing if `list` is not a list, or if the
-/// operand does not have the type that the bound needs.
+/// Returns the elements of a history that a bound selects, such as the elements since a time.
+/// Missing if `list` is not a list, or if the operand does not have the type that the bound needs.
 pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 pub const MASK: &str = "•••";
 
 /// The privacy of a value at some path of a message. If the shape of a value does not fit its
-/// declared type, the value is private if any part of the type is private.
+/// declared type, the value is private if the type contains any private field.
 #[derive(Clone, Copy, Debug)]
 pub enum Privacy<'t> {
     /// The value and all values inside it may be shown.

@@ -25,7 +25,8 @@ use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 /// the original text, and again to the prepared text, because preparation can expand a text.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
-/// Lengths, in characters, of the n-grams (pieces of a word) in scripts with spaces between words.
+/// Lengths, in characters, of the n-grams (sequences of characters of a word) in scripts with
+/// spaces between words.
 const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Lengths, in characters, of the n-grams in scripts without spaces. They are shorter, because a
 /// character carries more information there.
@@ -36,7 +37,7 @@ const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 pub enum FeatureGroup {
     /// Words, pairs of adjacent words, and the first and last word of the text.
     Word,
-    /// Character n-grams: the short pieces of words and of unspaced text.
+    /// Character n-grams: short sequences of characters of words, or of text without spaces.
     Gram,
     /// Keywords of the intents that occur in the text.
     Keyword,

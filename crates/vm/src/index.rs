@@ -81,9 +81,9 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub answers: Vec<LiteralAnswer>,
-    /// Literal ids for the answers in `answers`, in groups. If the predicate of an answer is true,
-    /// the text contains at least one literal of each of its groups. The last id of a group has a
-    /// flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
+    /// Literal ids to which the entries of `answers` refer, in groups. If the predicate of an entry
+    /// is true, the text contains at least one literal of each of its groups. The last id of a
+    /// group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.

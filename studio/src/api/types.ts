@@ -2370,7 +2370,8 @@ to: string,
  */
 docs?: string,
 /**
- * The place in the rule files where the route begins; `None` if the source is not available.
+ * The file, line and column at which the route begins in the rules; `None` if the source is
+ * not available.
  */
 place?: Location,
 /**
@@ -2448,8 +2449,8 @@ result: Mark,
  */
 name?: string,
 /**
- * The place in the rule files where the condition begins; `None` if the source is not
- * available.
+ * The file, line and column at which the condition begins in the rules; `None` if the source
+ * is not available.
  */
 place?: Location,
 /**

@@ -121,7 +121,7 @@ impl Renderer<'_> {
 }
 
 /// A diagnostic in the form that miette takes. To miette, its source code is the concatenation of
-/// all windows (the parts of files that the report shows).
+/// all windows (the lines of files that the report shows).
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct MietteReport<'a> {
@@ -234,7 +234,7 @@ fn span_covers(outer: Span, inner: Span) -> bool {
 }
 
 /// Returns the span of a file to show around a label. The span covers the line of the label and its
-/// neighbours, or only a part of a long line.
+/// neighbours, or only a section of a long line.
 fn context_span(file: &SourceFile, span: Span) -> Span {
     let label = underline_span(file, span);
     let line_number = file.position(label.start).line;

@@ -27,7 +27,8 @@ pub enum NormalizationForm {
     Nfkc,
     /// The composed form (NFC) without invisible characters ([`is_default_ignorable`]).
     Visible,
-    /// Plain NFKC. Unlike in [`NormalizationForm::Nfkc`], invisible characters are kept.
+    /// NFKC as Unicode defines it. Unlike [`NormalizationForm::Nfkc`], this form does not remove
+    /// invisible characters.
     StrictNfkc,
 }
 
@@ -153,7 +154,7 @@ impl TextMode {
         }
     }
 
-    /// True only if preparing the text is known to change nothing.
+    /// True only if a quick check shows that this mode would not change the text.
     fn is_surely_unchanged(self, text: &str) -> bool {
         let is_folded = || is_folded(text) && (!self.full || text.is_ascii());
         (!self.fold || is_folded()) && self.form.is_surely_normalized(text)
@@ -161,8 +162,8 @@ impl TextMode {
 }
 
 impl NormalizationForm {
-    /// True only if `text` is known to be in this form. False if the text is not in this form, or
-    /// if only the full normalization could decide.
+    /// True only if a quick check shows that `text` is in this normalization form. False if the
+    /// text is not in this form, or if only the full normalization could decide.
     fn is_surely_normalized(self, text: &str) -> bool {
         match self {
             NormalizationForm::None => true,

@@ -36,10 +36,10 @@ impl PreparedTexts {
         self.slots.iter_mut().for_each(|slot| slot.epoch = 0);
     }
 
-    /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
-    /// number of the slot (the message field) that contains the text. The prepared text is kept for
-    /// this slot until the next decision (another `epoch`). Other calls with this number return the
-    /// kept text. With [`UNKEPT_SLOT`], nothing is kept.
+    /// Returns `text`, normalized and case-folded by `mode`; the plain mode returns `text` itself.
+    /// `number` is the number of the slot (the message field) that contains the text. The result is
+    /// stored for this slot until the next decision (another `epoch`), and later calls with this
+    /// number return it. With [`UNKEPT_SLOT`], nothing is stored.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
@@ -76,8 +76,8 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// Returns the prepared text that [`PreparedTexts::get_or_prepare`] kept for a slot number. For
-    /// [`UNKEPT_SLOT`], returns `text` itself.
+    /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
+    /// for a slot number. For [`UNKEPT_SLOT`], returns `text` itself.
     #[inline]
     pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.slots.get(number as usize).map_or(text, |slot| &slot.text)

@@ -13,8 +13,8 @@
 /// Number of bits in a block of the prepared text. Not tuned: a machine word has 64 bits.
 const BLOCK_BITS: usize = 64;
 
-/// Returns the similarity of `a` and `b`, from 0 to 1. If one side is constant, prepare a
-/// [`SimilarityPattern`] instead.
+/// Returns the similarity of `a` and `b`, from 0 to 1. If one text is constant, prepare a
+/// [`SimilarityPattern`] of it instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
     SimilarityPattern::new(a).score(b, &mut Scratch::new())
 }

@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 /// not a version.
 pub const MAX_VERSION_BYTES: usize = 256;
 
-/// Parses a version and drops its build part. White space around the version is ignored. Returns
-/// `None` if the text is not a version.
+/// Parses a version and drops its build suffix (the text after `+`). White space around the version
+/// is ignored. Returns `None` if the text is not a version.
 pub fn parse_version(text: &str) -> Option<Version> {
     let text = text.trim();
     if text.len() > MAX_VERSION_BYTES {

@@ -1,6 +1,6 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow: routes that were not chosen although part of their condition was
-//! true. The rendered tree shows the details.
+//! decided. Near misses follow: routes that were not chosen although an operand of their condition
+//! was true. The rendered tree shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};

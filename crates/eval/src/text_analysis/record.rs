@@ -41,8 +41,8 @@ pub struct RequestAnalysis {
     pub exceeded: Vec<Exceeded>,
 }
 
-/// A part of the text that is an entity. `start` and `end` count characters (Unicode code points),
-/// as Python does; `end` is after the last character.
+/// An entity that was found in the text, such as a date or an order number. `start` and `end` count
+/// characters (Unicode code points), as Python does; `end` is after the last character.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoundEntity {
     /// The name of the entity, declared in the rules or built in, such as `date`.
@@ -53,7 +53,8 @@ pub struct FoundEntity {
     pub start: usize,
     /// The position after the entity's last character in the text, counted in Unicode code points.
     pub end: usize,
-    /// The named groups of a declared entity, or the normalized parts of a built-in one.
+    /// The named groups of a declared entity, or the normalized fields of a built-in one, such as
+    /// `year`.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Json>,
 }

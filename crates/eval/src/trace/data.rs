@@ -122,7 +122,8 @@ pub struct RouteTrace {
     /// The doc comment that the author wrote above the route in the rules; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub docs: String,
-    /// The place in the rule files where the route begins; `None` if the source is not available.
+    /// The file, line and column at which the route begins in the rules; `None` if the source is
+    /// not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
@@ -209,8 +210,8 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub name: Option<String>,
-    /// The place in the rule files where the condition begins; `None` if the source is not
-    /// available.
+    /// The file, line and column at which the condition begins in the rules; `None` if the source
+    /// is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,

@@ -91,7 +91,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Adds to `because` the reasons why a predicate is unknown. `values` are the values of its
-    /// operands, in the same order. `span` is the place of the predicate in the rules.
+    /// operands, in the same order. `span` is the predicate's span in the source text.
     pub(super) fn explain_unknown(
         &mut self,
         predicate: &'a Predicate,

@@ -1,4 +1,5 @@
-//! Quotes source text of rules in explanations, reduced to one line, and names its place in a file.
+//! Quotes source text of rules in explanations, reduced to one line, and reports its file, line and
+//! column.
 
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;

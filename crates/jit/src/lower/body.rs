@@ -46,7 +46,7 @@ enum SlotsAddress {
     Pinned(Option<Value>),
 }
 
-/// The Cranelift blocks to which a test jumps, one for each possible result.
+/// The Cranelift blocks to which the code of a predicate jumps, one for each possible result.
 #[derive(Clone, Copy)]
 pub(super) struct TestTargets {
     pub yes: Block,
@@ -98,7 +98,7 @@ impl TagSet {
     }
 }
 
-/// A value to be tested, in memory or in registers.
+/// A value on which a predicate is evaluated, in memory or in registers.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Value of a message field, in the field's cell; the field may not have been read yet.
@@ -250,9 +250,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a part of a slot's value. The offset is in bytes from the address of
-    /// the first slot's value. `field` is the offset of the part in the value, such as 0 for the
-    /// tag. `None` if the result does not fit into 32 bits.
+    /// Returns the offset of a field, such as the tag or payload, of a slot's value. The offset is
+    /// in bytes from the address of the first slot's value. `field` is the offset of this field in
+    /// the value, such as 0 for the tag. `None` if the result does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -264,8 +264,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a load of a part of a slot's value in memory. `field` is the offset in bytes of the
-    /// part in the value.
+    /// Emits a load of a field of a slot's value in memory, such as its tag or payload. `field` is
+    /// the offset in bytes of this field in the value.
     pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::slot_field_offset(slot, field) {
@@ -300,7 +300,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns the value of a slot (message field) as a source for a test.
+    /// Returns the value of a slot (message field) as a value on which a predicate can be
+    /// evaluated.
     pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }

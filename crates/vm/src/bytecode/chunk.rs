@@ -72,11 +72,12 @@ pub struct Block {
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The location where the block's value is cached; `None` if the value is not cached.
+    /// The memory cell in which the block's value is cached; `None` if the value is not cached.
     pub cache_cell: Option<CacheCell>,
 }
 
-/// The place where the computed value of a code block is cached during a decision.
+/// Identifies the memory cell in which the computed value of a code block is cached during a
+/// decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
@@ -155,7 +156,7 @@ pub enum PredCheck {
     /// Text predicate on the left operand, given by the index of its keywords in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Evaluation by the function that implements the operator. This way works for all operands.
+    /// Evaluation by the function that implements the operator, which works for all operands.
     Generic,
 }
 

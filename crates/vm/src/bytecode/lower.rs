@@ -187,7 +187,7 @@ impl Lowering<'_> {
 
     /// Ends the block whose first instruction is at the address `start`: adds the block to the
     /// chunk, and returns its id. `registers` is the number of registers that its code uses.
-    /// `cache_cell` is the place where its value is cached, if any.
+    /// `cache_cell` is the memory cell in which its value is cached, if any.
     fn close_block(
         &mut self,
         kind: BlockKind,
@@ -262,9 +262,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits all parts of a condition to which its users refer. `cond` is the condition's id. If
-    /// the condition is a quantifier, adds its loop to the chunk. If several users share the
-    /// condition, emits a block for it.
+    /// Emits the code and data of a condition to which its users will refer. `cond` is the
+    /// condition's id. If the condition is a quantifier, adds its loop to the chunk. If several
+    /// users share the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -73,8 +73,8 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the part of `list`, a history, that a bound selects, or the hash of `operand`; see
-    /// [`PastView::window`].
+    /// Returns the elements of `list`, a history, that a bound selects, or the hash of `operand`;
+    /// see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -135,8 +135,8 @@ pub(super) struct LoopMemo {
     pub(super) next: Option<i64>,
     /// For a loop without groups: the elements for which the loop's condition is true.
     pub(super) hits: Hits,
-    /// For a loop with groups: the elements for which the rest of the condition is true, grouped by
-    /// the value that the condition compares.
+    /// For a loop with groups: the elements for which the condition without its comparison is true,
+    /// grouped by the value that is compared.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 
