@@ -158,7 +158,7 @@ route: string,
  */
 result: Mark,
 /**
- * Whether the route was chosen, or its `goto` led to the choice.
+ * Whether the route was chosen, or its `goto` led to the chosen statement.
  */
 chosen: boolean,
 /**
@@ -184,7 +184,8 @@ place?: Location,
  */
 when: TraceNode,
 /**
- * The search of the target table, if the route is a `goto` and its condition was true.
+ * Trace of the search in the target table, if the route is a `goto` and its condition was
+ * true.
  */
 table?: TableTrace, };
 
@@ -201,7 +202,7 @@ result: Mark,
  */
 to: string,
 /**
- * The search of the target table, if the default is a `goto` and was reached.
+ * Trace of the search in the target table, if the default is a `goto` and was reached.
  */
 table?: TableTrace, };
 

@@ -80,8 +80,8 @@ pub struct HostCalls<'a> {
 }
 
 impl<'a> HostCalls<'a> {
-    /// Returns an empty cache. `hosts` must be in the order of the program's `extern fn`
-    /// declarations.
+    /// Returns an empty record of the host function calls of a decision. `hosts` must be in the
+    /// order of the program's `extern fn` declarations.
     #[inline]
     pub fn new(hosts: &'a [Host]) -> Self {
         HostCalls { hosts, cached_calls: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }

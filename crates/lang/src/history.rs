@@ -43,12 +43,12 @@ impl HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key with these bytes, which come from [`HashKey::to_bytes`].
+    /// Returns the secret key with these bytes, which a store saved with [`HashKey::to_bytes`].
     pub fn from_bytes(bytes: [u8; 16]) -> HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key as bytes, for a store to save.
+    /// Returns the secret key as bytes, so that a store can save it.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }

@@ -110,7 +110,7 @@ impl Index {
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
-    /// Operand whose value is the text that is searched, usually a slot.
+    /// Operand whose value is the text that is searched, usually a slot (a field that rules read).
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
@@ -124,8 +124,8 @@ pub struct SubjectIndex {
     /// Whether a predicate depends on whether the scanned (normalized) text equals the text in the
     /// message. Some literals decide a predicate only if the two are equal.
     pub needs_unchanged_text: bool,
-    /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
-    /// in the scan buffer and not cached.
+    /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
+    /// a text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
     /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
     /// has the literals that must be at the end.
@@ -187,7 +187,7 @@ pub struct TextForm {
 /// keys, the facts by which candidate routes are found.
 #[derive(Debug)]
 pub struct AttributeIndex {
-    /// Operand that yields the value, usually a slot.
+    /// Operand whose value is looked up, usually a slot (a field that rules read).
     pub operand: Operand,
     /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,

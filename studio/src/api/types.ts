@@ -2353,7 +2353,7 @@ route: string,
  */
 result: Mark,
 /**
- * Whether the route was chosen, or its `goto` led to the choice.
+ * Whether the route was chosen, or its `goto` led to the chosen statement.
  */
 chosen: boolean,
 /**
@@ -2379,7 +2379,8 @@ place?: Location,
  */
 when: TraceNode,
 /**
- * The search of the target table, if the route is a `goto` and its condition was true.
+ * Trace of the search in the target table, if the route is a `goto` and its condition was
+ * true.
  */
 table?: TableTrace, };
 
@@ -2396,7 +2397,7 @@ result: Mark,
  */
 to: string,
 /**
- * The search of the target table, if the default is a `goto` and was reached.
+ * Trace of the search in the target table, if the default is a `goto` and was reached.
  */
 table?: TableTrace, };
 

@@ -19,7 +19,7 @@ use super::invisible::is_default_ignorable;
 pub enum NormalizationForm {
     #[default]
     None,
-    /// The composed form: `e` and a combining acute accent become `é`.
+    /// The composed form (NFC): `e` and a combining acute accent become `é`.
     Nfc,
     /// The composed form with compatibility characters replaced by plain ones, and without
     /// invisible characters. Full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`, and a soft hyphen is

@@ -15,10 +15,10 @@ const MAX_CACHED_STATES: usize = 128 << 20;
 
 #[derive(Default)]
 struct ParseCache {
-    /// The parsed expressions by their text. The first map holds case-sensitive expressions, the
-    /// second case-insensitive ones.
+    /// The parsed regular expressions, by their source text. The first map holds case-sensitive
+    /// expressions, the second case-insensitive ones.
     parsed: [HashMap<Box<str>, Arc<Hir>>; 2],
-    /// Total number of automaton states of the cached expressions.
+    /// Total number of automaton states of the cached regular expressions.
     size: usize,
 }
 
@@ -28,8 +28,9 @@ thread_local! {
     static PARSE_CACHE: RefCell<Option<ParseCache>> = const { RefCell::new(None) };
 }
 
-/// Parses an expression, or returns it from the cache of parsed expressions. If `ignore_case` is
-/// true, it is parsed as if it began with `(?i)`. An invalid expression is an error.
+/// Parses a regular expression, or returns it from the cache of parsed expressions. If
+/// `ignore_case` is true, it is parsed as if it began with `(?i)`. An invalid expression is an
+/// error.
 pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case_index = usize::from(ignore_case);
     let cached = PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.parsed[case_index].get(pattern).cloned());

@@ -4,7 +4,7 @@
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-/// Maximum memory of one compiled expression, in bytes. Bound on memory, not tuned.
+/// Maximum memory of one compiled regular expression, in bytes. Bound on memory, not tuned.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 /// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
 /// `settings` can change this limit. Bound on memory, not tuned.
@@ -13,17 +13,17 @@ pub const DEFAULT_REGEX_MEMORY: usize = 256 << 20;
 /// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller bound,
 /// rules could exceed the limits on memory.
 const STATE_BYTES: usize = 64;
-/// Safety factor between the estimated size and the size limit. Not tuned: an expression that the
-/// estimate accepts must compile.
+/// Safety factor between the estimated size and the size limit. Not tuned: a regular expression
+/// that the estimate accepts must compile.
 const SIZE_SAFETY_FACTOR: usize = 4;
 
-/// True if the syntax alone shows that the expression compiles, so that it can be compiled later
-/// without a check. A valid expression fails to compile only if it is too large.
+/// True if the syntax alone shows that a regular expression compiles, so that it can be compiled
+/// later without a check. A valid expression fails to compile only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
     count_states(hir) <= REGEX_SIZE_LIMIT / STATE_BYTES / SIZE_SAFETY_FACTOR
 }
 
-/// Returns an upper bound for the memory of the compiled expression, in bytes.
+/// Returns an upper bound for the memory of a compiled regular expression, in bytes.
 pub fn compiled_size(hir: &Hir) -> usize {
     count_states(hir).saturating_mul(STATE_BYTES).min(REGEX_SIZE_LIMIT)
 }

@@ -63,9 +63,10 @@ pub struct FoundEntity {
 pub struct RecordAnalyzer {
     intent: Option<AnalysisFunction>,
     keywords: AnalysisFunction,
-    /// The function of each lexicon, with the lexicon's name.
+    /// For each lexicon, its name and the function that computes its score for a text.
     lexicons: Vec<(String, AnalysisFunction)>,
-    /// The finder of each declared entity, with the entity's name and its work for each byte.
+    /// For each declared entity, its name, its finder, and the work of the finder for each byte of
+    /// text.
     entities: Vec<(String, EntityFinder, u64)>,
 }
 
@@ -75,8 +76,8 @@ struct AnalysisFunction {
 }
 
 impl AnalysisFunction {
-    /// Returns the function that computes a feature. If conditions use the feature, it is the
-    /// function in `hosts` that they call; otherwise it is built here.
+    /// Returns the function that computes a feature (such as the intent) of a text. If conditions
+    /// use the feature, it is the function in `hosts` that they call; otherwise it is built here.
     fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {

@@ -111,7 +111,7 @@ pub struct RouteTrace {
     pub route: String,
     /// The result of the route's condition: true, false or unknown.
     pub result: Mark,
-    /// Whether the route was chosen, or its `goto` led to the choice.
+    /// Whether the route was chosen, or its `goto` led to the chosen statement.
     pub chosen: bool,
     /// The priority that the rules give the route. Routes with a higher priority are tried first.
     #[cfg_attr(test, ts(type = "number"))]
@@ -129,7 +129,8 @@ pub struct RouteTrace {
     pub place: Option<Location>,
     /// Trace of the evaluation of the route's condition.
     pub when: TraceNode,
-    /// The search of the target table, if the route is a `goto` and its condition was true.
+    /// Trace of the search in the target table, if the route is a `goto` and its condition was
+    /// true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
@@ -143,7 +144,7 @@ pub struct DefaultTrace {
     pub result: Mark,
     /// The default's target, such as a handler's name or `goto TABLE`.
     pub to: String,
-    /// The search of the target table, if the default is a `goto` and was reached.
+    /// Trace of the search in the target table, if the default is a `goto` and was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,

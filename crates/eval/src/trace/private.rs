@@ -164,7 +164,7 @@ fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     (truncate_value(value, MAX_DEPTH), length)
 }
 
-/// True for a message of a history: a dict with its position and its time.
+/// True if the value is a recorded message of a history: a dict that has a position and a time.
 fn is_recorded(value: Value<'_>) -> bool {
     matches!((value.field(POSITION_FIELD), value.field(AT_FIELD)), (Value::Int(_), Value::Str(_)))
 }

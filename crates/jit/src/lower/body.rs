@@ -393,8 +393,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         block
     }
 
-    /// Emits a jump that depends on a test result (true, false or unknown), encoded as the number
-    /// of a `Tri`.
+    /// Emits a jump that depends on the result of a predicate (true, false or unknown), encoded as
+    /// the number of a `Tri`.
     pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {

@@ -59,7 +59,7 @@ fn url_part<'a>(
     }
 }
 
-/// True for the schemes whose URLs always have a host, by the standard.
+/// True for the schemes whose URLs always have a host according to the WHATWG URL standard.
 fn is_web_scheme(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss" | "ftp")
 }

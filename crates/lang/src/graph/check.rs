@@ -175,8 +175,8 @@ impl Finding {
         self.kind.help()
     }
 
-    /// Returns the severity, the kind, the description, the path and the fix as a localized
-    /// message.
+    /// Returns everything about the fault as a localized message: its severity, kind, description,
+    /// path and remedy.
     pub fn to_message(&self) -> Message {
         let severity = match self.severity {
             Severity::Error => message!("error"),

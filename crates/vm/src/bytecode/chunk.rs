@@ -212,7 +212,7 @@ pub struct ElementGroups {
     /// The block that computes the key of an element: the value that is compared with the current
     /// message.
     pub key: BlockId,
-    /// The value of the current message with which the keys are compared.
+    /// The value of the current message with which the keys of the elements are compared.
     pub other: Operand,
 }
 

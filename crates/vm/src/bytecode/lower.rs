@@ -139,8 +139,8 @@ struct Lowering<'n> {
     /// The loops over the history whose results are not remembered, so that their work grows with
     /// the history.
     growing: HashSet<Part>,
-    /// For several conditions, by their ids: the block that is true if all of these conditions are
-    /// true.
+    /// The block that is true if all of several conditions are true, by the ids of these
+    /// conditions.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,

@@ -54,7 +54,8 @@ pub enum AccessPath {
         /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,
     },
-    /// Access by a bitmap index on these values, which leaves few routes to evaluate.
+    /// Access by a bitmap index on message values, which leaves few routes to evaluate. `values`
+    /// has the names of these values, as an author writes them.
     Bits { values: Vec<String> },
     /// The index cannot find the route: its condition is evaluated for every message. `because` is
     /// the reason.

@@ -130,8 +130,8 @@ impl HistoryMemo {
 /// Remembered results of one loop's condition on the recorded messages.
 #[derive(Debug, Default)]
 pub(super) struct LoopMemo {
-    /// The position of the first element without a remembered result; `None` if no element was
-    /// evaluated.
+    /// The position in the history of the first recorded message without a remembered result;
+    /// `None` if no message was evaluated.
     pub(super) next: Option<i64>,
     /// For a loop without groups: the elements for which the loop's condition is true.
     pub(super) hits: Hits,
@@ -199,7 +199,7 @@ pub(super) struct RunningTotal {
     others: u32,
 }
 
-/// 2^64: the number of units in 1.
+/// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
 const UNITS: i128 = 1 << 64;
 /// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
 /// cannot overflow.

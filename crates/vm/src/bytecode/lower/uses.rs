@@ -243,8 +243,8 @@ impl UseAnalysis {
     }
 }
 
-/// Returns the conditions and values that a rule set needs directly: and the values of arguments
-/// and destinations.
+/// Returns the conditions and values that a rule set needs directly: the conditions of its routes,
+/// and the values of arguments and destinations.
 fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))

@@ -38,8 +38,8 @@ struct RareByteGroup {
     offset: usize,
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
-    /// The literals of this group, each as a word of eight bytes and with its id. They are sorted,
-    /// for a binary search.
+    /// The literals of the group, which have one length and the same rare byte at one offset. Each
+    /// is a word of eight bytes, with its id. They are sorted, for a binary search.
     literals: Vec<(u64, u32)>,
 }
 
