@@ -6,13 +6,13 @@
 //! uses wrapping unsigned 64-bit arithmetic:
 //!
 //! 1. FNV-1a: `h = 0xcbf29ce484222325`; for each byte, `h = (h ^ byte) * 0x100000001b3`.
-//! 2. The finalizer of MurmurHash3, because FNV alone distributes short keys poorly: `h ^= h >> 33;
-//!    h *= 0xff51afd7ed558ccd; h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
+//! 2. The finalizer of MurmurHash3, because FNV alone distributes short keys poorly:
+//!    `h ^= h >> 33; h *= 0xff51afd7ed558ccd; h ^= h >> 33; h *= 0xc4ceb9fe1a85ec53; h ^= h >> 33`.
 //! 3. The bucket is `h % 100`.
 //!
-//! The number of buckets may also be another multiple `n` of 100. The bucket is then `h % 100 * (n
-//! / 100) + h / 100 % (n / 100)`. So each of the 100 buckets is divided into `n / 100` buckets, and
-//! a rollout keeps its users if the rule changes to finer buckets.
+//! The number of buckets may also be another multiple `n` of 100. The bucket is then
+//! `h % 100 * (n / 100) + h / 100 % (n / 100)`. So each of the 100 buckets is divided into
+//! `n / 100` buckets, and a rollout keeps its users if the rule changes to finer buckets.
 //!
 //! With a seed, the hashed bytes are `SEED:KEY`. [`BucketHash`] names the algorithms of other
 //! systems, so that users who migrate from these systems keep every key in its group.
