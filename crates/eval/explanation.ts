@@ -92,7 +92,8 @@ message?: Array<Operand>,
  */
 host_failures?: Array<HostFailed>,
 /**
- * What the search did: the tried routes, with the results of their conditions.
+ * Trace of the search through the tables: the tried routes, with the results of their
+ * conditions.
  */
 trace: TableTrace,
 /**

@@ -53,7 +53,8 @@ impl SourceMap {
 
     /// Returns the source file with this id.
     ///
-    /// # Panics If the id comes from another source map and is out of range.
+    /// # Panics
+    /// If the id comes from another source map and is out of range.
     pub fn file(&self, id: FileId) -> &SourceFile {
         &self.files[id.0 as usize]
     }

@@ -94,7 +94,8 @@ pub struct Explanation {
     /// The host functions (functions of the embedding program) that failed during the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_failures: Vec<HostFailed>,
-    /// What the search did: the tried routes, with the results of their conditions.
+    /// Trace of the search through the tables: the tried routes, with the results of their
+    /// conditions.
     pub trace: TableTrace,
     /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
     /// they were not evaluated.

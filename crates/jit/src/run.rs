@@ -190,7 +190,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Returns the result of a search in a table that ended with the instruction at `address`.
+    /// Returns the result of a search in a table that ended with the bytecode instruction at
+    /// `address`.
     #[inline(never)]
     fn result_at_instr(&self, table: TableId, address: u32) -> SearchResult<RoutePosition> {
         let (chunk, address) = (self.code.bytecode().chunk(), address as usize);

@@ -394,7 +394,8 @@ impl Function {
         &TABLE[self as usize]
     }
 
-    /// Calls the function. Returns missing if the work or the result exceeds a limit.
+    /// Calls the built-in function with these arguments. Returns missing if the work or the result
+    /// exceeds a limit.
     #[inline]
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();

@@ -85,7 +85,7 @@ impl HistoryGap {
         }
     }
 
-    /// Returns the reason and a remedy as a localized message.
+    /// Returns the reason why the history may lack messages, with a remedy, as a localized message.
     pub fn to_message(self) -> Message {
         match self {
             HistoryGap::NoKey => {

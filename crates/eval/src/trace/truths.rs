@@ -71,7 +71,7 @@ impl ConditionCoverage {
     }
 }
 
-/// True for a condition whose results are counted: a test, a quantifier or a use of a `let`. A
+/// True for a condition whose results are counted: a predicate, a quantifier or a use of a `let`. A
 /// condition that only combines other conditions, such as an `and`, is not counted.
 fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))

@@ -109,7 +109,8 @@ pub enum Cost {
 /// operator works in all engines at once.
 #[derive(Clone, Copy)]
 pub enum Implementation {
-    /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.
+    /// A function that evaluates the operator as a predicate on two values. Its caller applies the
+    /// modifiers `any`, `all` and `none`.
     Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
     /// A function that computes a value from two values. For a prefix operator, the second value is
     /// missing.

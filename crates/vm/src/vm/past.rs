@@ -133,10 +133,11 @@ pub(super) struct LoopMemo {
     /// The position in the history of the first recorded message without a remembered result;
     /// `None` if no message was evaluated.
     pub(super) next: Option<i64>,
-    /// For a loop without groups: the elements for which the loop's condition is true.
+    /// For a loop whose condition compares nothing with the current message: the elements for which
+    /// the condition is true.
     pub(super) hits: Hits,
-    /// For a loop with groups: the elements for which the condition without its comparison is true,
-    /// grouped by the value that is compared.
+    /// For a loop whose condition compares elements with the current message: the elements for
+    /// which the rest of the condition is true, grouped by the compared value.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 
