@@ -18,7 +18,8 @@ pub enum Privacy<'t> {
     /// The message itself. Its undeclared fields are public, unless the name of a field looks like
     /// a misspelt private one.
     Message(&'t RecordType),
-    /// A value whose type has private fields; all other fields inside it may be shown.
+    /// A value whose type has private fields. Its other declared fields may be shown; undeclared
+    /// fields count as private.
     Partly(&'t Ty),
     /// The whole value is private, except the names of declared fields, which are public. The type
     /// is used only for these names; `None` if no type is declared.

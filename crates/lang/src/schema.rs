@@ -18,7 +18,8 @@ use std::sync::Arc;
 pub struct InputViolation {
     /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,
-    /// The type that the `input` declaration gives the field.
+    /// The type of the field in the `input` declaration, or the type that was inferred from the
+    /// rules.
     pub expected: String,
     /// The type of the value that the message has at `path`, or `missing` if it has none.
     pub found: String,

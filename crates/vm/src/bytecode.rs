@@ -64,8 +64,9 @@ impl Bytecode {
         Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Returns the number of this bytecode, which is unique in the process. Memory that is reused
-    /// between decisions compares the number, because it is valid for one bytecode only.
+    /// Returns the number of this bytecode, which is unique in the process. Results of conditions
+    /// on the history are remembered under this number, because they are valid for one bytecode
+    /// only.
     pub fn number(&self) -> u64 {
         self.number
     }

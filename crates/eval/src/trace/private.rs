@@ -15,7 +15,8 @@ use serde_json::{Map, Value as Json};
 pub(super) const MAX_TEXT_CHARS: usize = 1000;
 /// Maximum number of shown elements of a list or keys of a dict.
 const MAX_ITEMS: usize = 20;
-/// Maximum nesting depth of lists and dicts inside a shown value. Deeper values are left out.
+/// Maximum nesting depth of lists and dicts inside a shown value. Deeper lists and dicts are
+/// replaced by `…`.
 const MAX_DEPTH: usize = 8;
 
 pub(super) struct PrivacyMask<'a> {
