@@ -1,6 +1,7 @@
-//! Types. A type is a set of *kinds* of values. If the set contains a list, dict or record, the
-//! type also has its element type or fields. Declared and inferred types have the same structure. A
-//! declared `int` is one kind, `number` two, `any` all. An inferred type may be "string or list".
+//! The types of the rule language, by which the checker finds mistakes before a decision. A type is
+//! a set of *kinds* of values. If the set contains a list, dict or record, the type also has its
+//! element type or fields. Declared and inferred types have the same structure. A declared `int` is
+//! one kind, `number` two, `any` all. An inferred type may be "string or list".
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 

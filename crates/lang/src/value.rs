@@ -1,5 +1,6 @@
-//! Values during a decision. A value is a borrowed view of the message or of a constant, so that a
-//! decision copies no data. Messages and constants are both stored as `serde_json::Value`.
+//! Values during a decision. A value is a borrowed view of the message, of a constant or of
+//! computed data, so that reading a field copies nothing. Messages and constants are both stored as
+//! `serde_json::Value`.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 

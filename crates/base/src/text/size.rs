@@ -1,5 +1,6 @@
-//! Upper bounds for the size of compiled regular expressions, estimated from their syntax:
-//! automaton states and memory.
+//! Estimates upper bounds for the size of compiled regular expressions from their syntax: automaton
+//! states and memory. Limits on work and memory use these bounds, so an expression need not be
+//! compiled to check a limit.
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};

@@ -1,5 +1,6 @@
-//! The data types of a trace. Their JSON format is documented at [`crate::explain::Explanation`]
-//! and stable: fields are added but never renamed.
+//! The data of a trace: what an explanation shows about each table, route and condition. The JSON
+//! format is documented at [`crate::explain::Explanation`] and stable: fields are added but never
+//! renamed.
 //!
 //! The TypeScript types in `explanation.ts` are generated from these types. A field with the serde
 //! attribute `default` may be absent in TypeScript.

@@ -1,5 +1,5 @@
-//! The observer that records a trace. When a step of the reference evaluator ends, its result is
-//! added to the enclosing step.
+//! Records a trace for explanations. An observer of the reference evaluator adds the result of each
+//! step to the enclosing step when the step ends.
 
 use super::private::PrivacyMask;
 use super::quote::Source;

@@ -1,6 +1,6 @@
-//! The function that is being emitted, with the building blocks for its code. They load values from
-//! the cells of slots (message fields that rules read), test the tags of values, and call helpers.
-//! A *tag* is the first byte of a value in memory, which identifies the value's type.
+//! Builds one machine-code function. This file emits loads of values from the cells of slots
+//! (message fields that rules read), tests of the tags of values, and calls of helpers. A *tag* is
+//! the first byte of a value in memory, which identifies the value's type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;

@@ -1,7 +1,7 @@
-//! Inline code that searches a slot's text for keywords. It compares thirty-two positions of the
-//! text at once with two bytes of the keyword that are rare in texts. Where both bytes match, it
-//! compares the whole keyword. For a text of some hundred bytes, this is faster than calling a
-//! search function.
+//! Generates inline code that searches a slot's text for keywords. The code compares thirty-two
+//! positions of the text at once with two bytes of the keyword that are rare in texts. Where both
+//! bytes match, it compares the whole keyword. For a text of some hundred bytes, this is faster
+//! than calling a search function.
 //!
 //! The inline code folds only ASCII letters, which suffices for most keywords. The letters `k` and
 //! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and

@@ -1,5 +1,6 @@
-//! Functions on the structure of lists and dicts. Each function takes time proportional to the size
-//! of its arguments, because the arguments may be untrusted.
+//! Implements the built-in functions on the structure of lists and dicts, such as the keys of a
+//! dict. Each function takes time proportional to the size of its arguments, because the arguments
+//! may be untrusted.
 
 use crate::arena::Arena;
 use crate::limits::Limit;

@@ -1,5 +1,6 @@
-//! Functions on URLs. Every URL is parsed by the WHATWG URL standard, so that a rule sees the URL
-//! that a browser would open. If a text is not a valid URL, the functions return missing.
+//! Implements the built-in functions on URLs, such as the host of a URL. Every URL is parsed by the
+//! WHATWG URL standard, so that a rule sees the URL that a browser would open. If a text is not a
+//! valid URL, the functions return missing.
 //!
 //! One case is stricter than the standard: for `https:example.com` the functions return missing.
 //! Only browsers find a host in a web address without a slash after the colon; other programs find

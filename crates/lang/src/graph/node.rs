@@ -1,4 +1,5 @@
-//! The nodes of a workflow and the routes of their outputs. Nodes refer to each other by id.
+//! The nodes of a workflow, and the routes that select which nodes receive an output. The checks
+//! read this data before a workflow runs. Nodes refer to each other by id.
 
 use rulec_base::diag::{Arg, Argument, Message, comma_list};
 use rulec_base::message;

@@ -1,4 +1,4 @@
-//! The values of one message's slots (the fields that rules read), and the check whether the
+//! Collects the values of one message's slots (the fields that rules read), and checks whether the
 //! message satisfies the input contract. The contract gives the declared or inferred types of the
 //! fields.
 

@@ -1,4 +1,5 @@
-//! Evaluation of predicates: by fast checks, or else by the functions that implement the operators.
+//! Evaluates predicates: by fast checks where the bytecode has one, otherwise by the functions that
+//! implement the operators.
 
 use super::{Message, Vm, compare_with_float, compare_with_int};
 use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};

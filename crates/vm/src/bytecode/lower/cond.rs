@@ -1,5 +1,5 @@
-//! Lowering of conditions to sequences of instructions that evaluate predicates and jump depending
-//! on the results.
+//! Lowering of conditions to bytecode: sequences of instructions that evaluate predicates and jump
+//! depending on the results.
 
 use super::{Label, LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};

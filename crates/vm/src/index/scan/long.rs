@@ -1,4 +1,4 @@
-//! Literals of at least three bytes, which are found by their grams (short sequences of their
+//! Searches a text for literals of at least three bytes, by their grams (short sequences of their
 //! bytes).
 
 use super::frequency::ByteFrequency;

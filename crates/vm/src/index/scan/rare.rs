@@ -1,7 +1,7 @@
-//! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte,
-//! and compared with the literals around it. Other literals are found by their grams (sequences of
-//! several bytes). With grams for these short literals, the scan would have to probe more positions
-//! of a text. Such grams would also be so short that they match at many positions.
+//! Finds literals of three or four bytes that contain a rare byte. A text is searched for the rare
+//! byte, and compared with the literals around it. Other literals are found by their grams
+//! (sequences of several bytes). With grams for these short literals, the scan would have to probe
+//! more positions of a text. Such grams would also be so short that they match at many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
