@@ -1,6 +1,6 @@
 //! Builds one machine-code function. This file emits loads of values from the cells of slots
-//! (message fields that rules read), tests of the tags of values, and calls of helpers. A *tag* is
-//! the first byte of a value in memory, which identifies the value's type.
+//! (message fields that rules read). It also emits tests of the tags of values, and calls of
+//! helpers. A *tag* is the first byte of a value in memory, which identifies the value's type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
