@@ -48,7 +48,7 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  */
 export type Explanation = {
 /**
- * Name of the entry table, in which the search began.
+ * Name of the table in which the search began.
  */
 entry: string,
 /**
@@ -60,15 +60,15 @@ chosen: string | null,
  */
 target: string | null,
 /**
- * Arguments for the handler; private values are masked.
+ * The arguments with which the chosen handler is called; private values are masked.
  */
 args: { [key in string]: JsonValue },
 /**
- * The metadata of the handler.
+ * The metadata that the rules declare for the chosen handler, as JSON.
  */
 metadata: { [key in string]: JsonValue },
 /**
- * The permissions that the handler requires.
+ * The permissions that the chosen handler requires.
  */
 requires?: Array<string>,
 /**
@@ -88,11 +88,12 @@ missing_args?: Array<string>,
  */
 message?: Array<Operand>,
 /**
- * The host functions that failed.
+ * The host functions (functions of the embedding program) that failed during the decision.
  */
 host_failures?: Array<HostFailed>,
 /**
- * Trace of the search, step by step.
+ * Trace of the search through the tables: the tried routes, with the results of their
+ * conditions.
  */
 trace: TableTrace,
 /**
@@ -111,7 +112,7 @@ export type Mark = "true" | "false" | "unknown" | "skipped";
  */
 export type TableTrace = {
 /**
- * The name of the table.
+ * Name of the table in the rules, such as `routes`.
  */
 table: string,
 /**
@@ -120,7 +121,7 @@ table: string,
  */
 kind?: string,
 /**
- * Whether the search chose a statement.
+ * Whether the search of the table chose a rule or the table's default.
  */
 chose: boolean,
 /**
@@ -129,7 +130,7 @@ chose: boolean,
  */
 searched_before?: boolean,
 /**
- * The routes tried, in evaluation order.
+ * The routes whose conditions were evaluated, in evaluation order.
  */
 routes: Array<RouteTrace>,
 /**
@@ -137,32 +138,32 @@ routes: Array<RouteTrace>,
  */
 not_tried: number,
 /**
- * The names of the disabled routes.
+ * The names of the routes that the author has disabled, which are never tried.
  */
 disabled?: Array<string>,
 /**
- * The table's default; `None` if the table has no default.
+ * Trace of the table's default; `None` if the table has no default.
  */
 default?: DefaultTrace, };
 
 /**
- * Trace of a route that was tried.
+ * Trace of one route whose condition was evaluated.
  */
 export type RouteTrace = {
 /**
- * The name of the route.
+ * Name of the route in the rules.
  */
 route: string,
 /**
- * The result of the route's condition.
+ * The result of the route's condition: true, false or unknown.
  */
 result: Mark,
 /**
- * Whether the route was chosen, or its `goto` led to the choice.
+ * Whether the route was chosen, or its `goto` led to the chosen statement.
  */
 chosen: boolean,
 /**
- * The priority of the route.
+ * The priority that the rules give the route. Routes with a higher priority are tried first.
  */
 priority: number,
 /**
@@ -171,24 +172,26 @@ priority: number,
  */
 to: string,
 /**
- * The doc comment of the route.
+ * The doc comment that the author wrote above the route in the rules; empty if there is none.
  */
 docs?: string,
 /**
- * The source location of the route.
+ * The file, line and column at which the route begins in the rules; `None` if the source is
+ * not available.
  */
 place?: Location,
 /**
- * The route's condition.
+ * Trace of the evaluation of the route's condition.
  */
 when: TraceNode,
 /**
- * The search of the target table, if the route is a `goto` and its condition was true.
+ * Trace of the search in the target table, if the route is a `goto` and its condition was
+ * true.
  */
 table?: TableTrace, };
 
 /**
- * Trace of a table's default.
+ * Trace of a table's default: whether it was reached, and where it leads.
  */
 export type DefaultTrace = {
 /**
@@ -200,7 +203,7 @@ result: Mark,
  */
 to: string,
 /**
- * The search of the target table, if the default is a `goto` and was reached.
+ * Trace of the search in the target table, if the default is a `goto` and was reached.
  */
 table?: TableTrace, };
 
@@ -209,15 +212,15 @@ table?: TableTrace, };
  */
 export type Location = {
 /**
- * The name of the file.
+ * Name of the rule file.
  */
 file: string,
 /**
- * The line, from 1.
+ * Line number in the file, from 1.
  */
 line: number,
 /**
- * The column in characters, from 1.
+ * Column number in the line, counted in characters, from 1.
  */
 column: number, };
 
@@ -227,24 +230,25 @@ column: number, };
 export type NodeKind = "constant" | "not" | "unless" | "and" | "or" | "test" | "any" | "all" | "let" | "call" | "all_usable" | "any_usable";
 
 /**
- * The reason why the node of a condition shows no details.
+ * The reason why the trace of a condition shows no values or inner conditions.
  */
 export type Note = "decided" | "shown_above" | "left_out";
 
 /**
- * Trace of a condition, or of a part of a condition. The parts are the children of the node.
+ * Trace of a condition, or of a condition inside it. Traces form a tree: the children of a node
+ * are the conditions inside the node's condition.
  */
 export type TraceNode = {
 /**
- * The form of the node's condition.
+ * The form of the condition, such as `and` or `test`.
  */
 kind: NodeKind,
 /**
- * Source text of the condition, on one line.
+ * The condition as the rules write it, on one line and truncated if it is long.
  */
 text: string,
 /**
- * The result of the node.
+ * The result of the condition: true, false, unknown or skipped.
  */
 result: Mark,
 /**
@@ -252,7 +256,8 @@ result: Mark,
  */
 name?: string,
 /**
- * The source location of the node.
+ * The file, line and column at which the condition begins in the rules; `None` if the source
+ * is not available.
  */
 place?: Location,
 /**
@@ -265,24 +270,26 @@ operands?: Array<Operand>,
  */
 found?: string,
 /**
- * Sentences that explain why the result is unknown.
+ * Sentences that explain why the condition is unknown; empty if it is not unknown.
  */
 because?: Array<string>,
 /**
- * The reason why the node shows no details.
+ * The reason why the trace shows no values or inner conditions for this condition; `None` if
+ * it shows them.
  */
 note?: Note,
 /**
- * Trace nodes of the condition's parts.
+ * Trace nodes of the conditions inside this condition, such as the operands of an `and`.
  */
 children?: Array<TraceNode>,
 /**
- * Elements that a quantifier evaluated; `None` for other nodes.
+ * The list elements for which a quantifier evaluated its condition; `None` if this condition
+ * is no quantifier.
  */
 elements?: Elements, };
 
 /**
- * A value that a predicate tested.
+ * A value that a predicate tested, as an explanation shows it.
  */
 export type Operand = {
 /**
@@ -299,7 +306,7 @@ value?: JsonValue,
  */
 missing?: boolean,
 /**
- * Whether the value is private and masked.
+ * Whether the value is private, so that a mask is shown instead.
  */
 masked?: boolean,
 /**
@@ -321,11 +328,11 @@ export type Elements = {
  */
 shown: Array<ElementTrace>,
 /**
- * Number of evaluated elements that are not in `shown`.
+ * Number of list elements that were evaluated but are not in `shown`, to keep the trace short.
  */
 more: number,
 /**
- * The number of elements that were not evaluated, because an earlier element decided the
+ * The number of list elements that were not evaluated, because an earlier element decided the
  * result.
  */
 skipped: number, };
@@ -339,11 +346,11 @@ export type ElementTrace = {
  */
 index: number,
 /**
- * Value of the element; its name is the quantifier's variable.
+ * Value of the list element. The operand's name is the variable of the quantifier.
  */
 element: Operand,
 /**
- * The quantifier's condition, evaluated on the element.
+ * Trace of the quantifier's condition for this element.
  */
 when: TraceNode, };
 
@@ -352,7 +359,7 @@ when: TraceNode, };
  */
 export type HostFailed = {
 /**
- * The function's name in the rules.
+ * The name with which rules call the function.
  */
 function: string,
 /**
@@ -361,7 +368,7 @@ function: string,
 message: string, };
 
 /**
- * The result of the built-in intent classifier.
+ * The result of the built-in intent classifier, which chooses a flow by the meaning of the text.
  */
 export type IntentTrace = {
 /**
@@ -374,20 +381,20 @@ threshold: number,
  */
 margin: number,
 /**
- * The intent flows with the highest scores, best first.
+ * The intent flows with the highest scores, best first, whether or not one was chosen.
  */
 ranked: Array<RankedIntent>, };
 
 /**
- * An intent flow with its score.
+ * An intent flow (a flow that is chosen by the meaning of the text) with its score.
  */
 export type RankedIntent = {
 /**
- * The flow's name in the rules.
+ * The name that the rules give the flow.
  */
 name: string,
 /**
- * The flow's id, which a decision returns.
+ * The flow's id, which a decision returns if the flow is chosen.
  */
 id: string,
 /**
@@ -395,6 +402,6 @@ id: string,
  */
 score: number,
 /**
- * Whether the flow was chosen.
+ * Whether the decision chose this flow.
  */
 chosen: boolean, };

@@ -15,15 +15,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// An error while decoding bytes, with its reason.
+/// The reason why bytes cannot be decoded to a value, such as bytes that end too early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct DecodeError(pub &'static str);
 
-/// A value that can be encoded and decoded. Equal values are encoded as equal bytes.
+/// A value that can be encoded to bytes and decoded from them, to store compiled rules. Equal
+/// values are encoded as equal bytes.
 pub trait Codec: Sized {
     fn write(&self, writer: &mut Writer);
-    /// Decodes bytes that [`write`](Codec::write) encoded. Returns an error for any other bytes.
+    /// Decodes bytes that [`write`](Codec::write) encoded. Returns an error for bytes that are no
+    /// encoded value of this type.
     fn read(reader: &mut Reader<'_>) -> Result<Self, DecodeError>;
 }
 
@@ -226,7 +228,8 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Returns an error unless all bytes and all parts have been read.
+    /// Returns an error unless all bytes have been read, and all parts (values that are decoded on
+    /// demand).
     pub fn expect_end(&self) -> Result<(), DecodeError> {
         let at_end = self.rest.is_empty() && self.next_part as usize == self.parts.bytes.len();
         if at_end { Ok(()) } else { Err(DecodeError("something follows the end")) }
@@ -273,8 +276,8 @@ impl<'b> Reader<'b> {
         Ok(bytes)
     }
 
-    /// Reads a number of elements. Each element takes at least one byte, so a count above the
-    /// number of remaining bytes is an error.
+    /// Reads the number of elements of a collection. Each element takes at least one byte, so a
+    /// count above the number of remaining bytes is an error.
     pub fn read_count(&mut self) -> Result<usize, DecodeError> {
         let count = self.read_number()?;
         usize::try_from(count).ok().filter(|count| *count <= self.rest.len()).ok_or(UNEXPECTED_END)
@@ -308,7 +311,8 @@ impl<'b> Reader<'b> {
             .ok_or(DecodeError("something is numbered that is not there"))
     }
 
-    /// Reads a span, as the file id, the start offset and the end offset.
+    /// Reads a span of source text. Returns its file id, and its start and end as byte offsets in
+    /// the file.
     pub fn read_span(&mut self) -> Result<(u32, u32, u32), DecodeError> {
         let outside_file = DecodeError("a place lies outside its file");
         let head = self.read_number()?;

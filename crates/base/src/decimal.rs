@@ -10,7 +10,8 @@ use std::fmt;
 /// Maximum number of digits of a decimal, and of its digits after the decimal point.
 pub const MAX_DIGITS: usize = 28;
 
-/// 10^[`MAX_DIGITS`]: the exclusive upper bound for the digits of a decimal, read as an integer.
+/// 10^[`MAX_DIGITS`]: the digits of a decimal, read as an integer, are always less than this
+/// number.
 const MANTISSA_END: u128 = 10_u128.pow(MAX_DIGITS as u32);
 
 /// An exact decimal number. Its digits do not end with zeros after the decimal point, so equal
@@ -19,7 +20,7 @@ const MANTISSA_END: u128 = 10_u128.pow(MAX_DIGITS as u32);
 pub struct Decimal(Digits);
 
 impl Decimal {
-    /// The number 0.
+    /// The decimal number 0.
     pub const ZERO: Decimal = Decimal(Digits::ZERO);
 
     /// Returns `mantissa` / 10^`scale`; `None` if the number has too many digits.
@@ -42,7 +43,7 @@ impl Decimal {
         Digits::try_from_i128_with_scale(signed, u32::try_from(scale).ok()?).ok().map(Decimal)
     }
 
-    /// Returns an integer as a decimal; `None` if it has too many digits.
+    /// Returns an integer as a decimal; `None` if the integer has more than [`MAX_DIGITS`] digits.
     pub fn from_integer(int: i128) -> Option<Decimal> {
         Decimal::from_parts(int, 0)
     }
@@ -88,12 +89,12 @@ impl Decimal {
         Decimal::parse(text) == Decimal::from_float(float)
     }
 
-    /// Returns the digits as an integer, with the sign of the number.
+    /// Returns the digits of the number as an integer with the sign of the number: 199 for 19.9.
     pub fn mantissa(self) -> i128 {
         self.0.mantissa()
     }
 
-    /// Returns the number of digits after the decimal point.
+    /// Returns the number of digits after the decimal point, without zeros at the end: 1 for 19.90.
     pub fn scale(self) -> u32 {
         self.0.scale()
     }
@@ -103,12 +104,12 @@ impl Decimal {
         (self.scale() == 0).then(|| self.mantissa())
     }
 
-    /// Returns the nearest float.
+    /// Returns the 64-bit float that is nearest to the number.
     pub fn to_float(self) -> f64 {
         self.to_string().parse().unwrap_or_default()
     }
 
-    /// Returns the sum; `None` if it has too many digits.
+    /// Returns the exact sum of two numbers; `None` if the sum has more than [`MAX_DIGITS`] digits.
     pub fn checked_add(self, other: Decimal) -> Option<Decimal> {
         let scale = self.scale().max(other.scale());
         // `rust_decimal` returns fewer digits after the point if it rounded the sum, or if the sum
@@ -117,12 +118,13 @@ impl Decimal {
         Decimal::from_parts(sum.mantissa(), sum.scale().into())
     }
 
-    /// Returns the difference; `None` if it has too many digits.
+    /// Returns the exact difference `self` - `other`; `None` if it has more than [`MAX_DIGITS`]
+    /// digits.
     pub fn checked_sub(self, other: Decimal) -> Option<Decimal> {
         self.checked_add(other.negated())
     }
 
-    /// Returns the product; `None` if it has too many digits.
+    /// Returns the exact product of two numbers; `None` if it has more than [`MAX_DIGITS`] digits.
     pub fn checked_mul(self, other: Decimal) -> Option<Decimal> {
         let scale = i64::from(self.scale() + other.scale());
         if let Some(product) = self.mantissa().checked_mul(other.mantissa()) {
@@ -134,8 +136,8 @@ impl Decimal {
         Decimal::from_parts(a.checked_mul(b)?, scale - zeros)
     }
 
-    /// Returns the quotient, rounded to [`MAX_DIGITS`] digits. A half is rounded to the even digit.
-    /// `None` if the divisor is 0, or if the quotient is too large.
+    /// Returns the quotient `self` / `other`, rounded to [`MAX_DIGITS`] digits. A half is rounded
+    /// to the even digit. `None` if the divisor is 0, or if the quotient is too large.
     pub fn checked_div(self, other: Decimal) -> Option<Decimal> {
         let divisor = other.mantissa().unsigned_abs();
         if divisor == 0 {
@@ -157,7 +159,8 @@ impl Decimal {
         Decimal::from_parts(if is_negative { -digits } else { digits }, scale)
     }
 
-    /// Returns the remainder, with the sign of this number; `None` if the divisor is 0.
+    /// Returns the remainder of dividing `self` by `other`, with the sign of `self`; `None` if the
+    /// divisor is 0.
     pub fn checked_rem(self, other: Decimal) -> Option<Decimal> {
         let (mut dividend, mut divisor) = (self.mantissa(), other.mantissa());
         if divisor == 0 {
@@ -177,13 +180,13 @@ impl Decimal {
         Decimal::from_parts(dividend, scale.into())
     }
 
-    /// Returns the number with the opposite sign.
+    /// Returns the decimal number with the opposite sign.
     #[must_use]
     pub fn negated(self) -> Decimal {
         if self.0.is_zero() { self } else { Decimal(-self.0) }
     }
 
-    /// Returns the absolute value.
+    /// Returns the absolute value of the decimal number.
     #[must_use]
     pub fn abs(self) -> Decimal {
         Decimal(self.0.abs())
@@ -247,7 +250,8 @@ fn divide_out_tens(numbers: [i128; 2]) -> ([i128; 2], i64) {
 }
 
 impl fmt::Display for Decimal {
-    /// Writes the digits without an exponent, and without zeros at the end of a fraction.
+    /// Writes the number in decimal digits, without an exponent, and without zeros at the end of a
+    /// fraction.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -14,15 +14,17 @@ use crate::message;
 use crate::source::SourceMap;
 use crate::span::Span;
 
-/// One finding about the author's source text.
+/// One error or warning about the rules that an author wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The stable code of the finding, which also determines the severity.
+    /// The stable code of the error or warning, such as `E0203`. The code also determines the
+    /// severity.
     pub code: Code,
-    /// One lower-case sentence; names and code from the source text are in backticks.
+    /// The mistake, as one lower-case sentence; names and code from the source text are in
+    /// backticks.
     pub message: Message,
-    /// The relevant source spans; the first is the primary span. Empty only if the finding concerns
-    /// no span, for example if a file cannot be read.
+    /// The relevant source spans; the first is the primary span. Empty only if the diagnostic
+    /// concerns no span, for example if a file cannot be read.
     pub labels: Vec<Label>,
     /// Help text: how to correct the mistake; `None` if this is not known.
     pub help: Option<Message>,
@@ -30,7 +32,7 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
 }
 
-/// A source span with a short explanation.
+/// A span of source text that a diagnostic underlines, with a short explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The span of the source text to underline.
@@ -39,28 +41,30 @@ pub struct Label {
     pub text: Message,
 }
 
-/// An edit that would fix a mistake.
+/// A change of the author's source text that would fix a mistake: one span is replaced by another
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The span of the source text to replace.
+    /// The span of the source text that the edit replaces.
     pub span: Span,
-    /// The text that replaces the span.
+    /// The text that takes the place of the replaced source text.
     pub replacement: String,
     /// How certain the edit is, and thus whether a tool may apply it without asking the user.
     pub applicability: Applicability,
 }
 
-/// How likely it is that a [`Fix`] is right.
+/// How likely it is that a suggested edit of the source text is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applicability {
     /// The edit keeps the author's meaning; a tool may apply it without asking.
     MachineApplicable,
-    /// The edit is a likely guess ("did you mean").
+    /// The edit is a likely guess ("did you mean"); a tool must ask the user before it applies the
+    /// edit.
     MaybeIncorrect,
 }
 
 impl Diagnostic {
-    /// Creates a finding with a code, its primary span and a message.
+    /// Creates a diagnostic with a code, a message, and the primary span, which is underlined.
     pub fn new(code: Code, span: Span, message: impl Into<Message>) -> Self {
         Diagnostic {
             code,
@@ -71,12 +75,13 @@ impl Diagnostic {
         }
     }
 
-    /// Creates a finding without a source span, such as for a file that cannot be read.
+    /// Creates a diagnostic without a source span, for example about a file that cannot be read.
     pub fn without_place(code: Code, message: impl Into<Message>) -> Self {
         Diagnostic { code, message: message.into(), labels: Vec::new(), help: None, fixes: Vec::new() }
     }
 
-    /// Sets the explanation that is shown next to the primary span.
+    /// Sets the short explanation that is shown next to the primary span, the first label. Does
+    /// nothing if there is no span.
     #[must_use]
     pub fn here(mut self, text: impl Into<Message>) -> Self {
         if let Some(first) = self.labels.first_mut() {
@@ -85,14 +90,14 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a secondary span with an explanation.
+    /// Adds another source span to underline, with a short explanation that is shown next to it.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<Message>) -> Self {
         self.labels.push(Label { span, text: text.into() });
         self
     }
 
-    /// Adds the span of the declaration that the finding concerns, if there is one.
+    /// If `declaration` is a span, adds it as a label with the text "declared here".
     #[must_use]
     #[doc(hidden)]
     pub fn label_declaration(self, declaration: Option<Span>) -> Self {
@@ -131,14 +136,16 @@ impl Diagnostic {
         }
     }
 
-    /// Adds an edit that fixes the mistake and keeps the author's meaning.
+    /// Adds an edit that replaces `span` by `replacement`. A tool may apply the edit without asking
+    /// the user, because it certainly keeps the author's meaning.
     #[must_use]
     #[doc(hidden)]
     pub fn fix(self, span: Span, replacement: impl Into<String>) -> Self {
         self.with_fix(span, replacement.into(), Applicability::MachineApplicable)
     }
 
-    /// If `is_certain`, marks all edits added so far as safe to apply without asking the user.
+    /// If `is_certain` is true, marks all edits added so far as safe to apply without asking the
+    /// user.
     #[must_use]
     #[doc(hidden)]
     pub fn certain_if(mut self, is_certain: bool) -> Self {
@@ -148,7 +155,8 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an edit that is a likely guess at what the author meant.
+    /// Adds an edit that replaces `span` by `replacement`, which the author probably meant. A tool
+    /// must ask the user before it applies the edit.
     #[must_use]
     #[doc(hidden)]
     pub fn likely_fix(self, span: Span, replacement: impl Into<String>) -> Self {
@@ -160,7 +168,7 @@ impl Diagnostic {
         self
     }
 
-    /// Returns the finding with its messages in `language`.
+    /// Returns the diagnostic with its message, labels and help text in `language`.
     #[must_use]
     pub fn localized(&self, language: Language) -> Diagnostic {
         let translate = |message: &Message| message.in_language(language);
@@ -173,22 +181,22 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the severity, which depends only on the code.
+    /// Returns whether the diagnostic is an error or a warning, which depends only on its code.
     pub fn severity(&self) -> Severity {
         self.code.severity()
     }
 
-    /// True if the severity is [`Severity::Error`].
+    /// True if the diagnostic is an error, so that the rules do not compile. False for a warning.
     pub fn is_error(&self) -> bool {
         self.severity() == Severity::Error
     }
 
-    /// Returns the primary span, if there is one.
+    /// Returns the source span that the diagnostic is about; `None` if it concerns no span.
     pub fn span(&self) -> Option<Span> {
         self.labels.first().map(|label| label.span)
     }
 
-    /// Renders the finding as plain text with the source lines underlined. [`Renderer`] also
+    /// Renders the diagnostic as plain text with the source lines underlined. [`Renderer`] also
     /// supports colours and other file names.
     pub fn render(&self, sources: &SourceMap) -> String {
         let name = |file| sources.get(file).map_or_else(String::new, |file| file.name.clone());
@@ -219,9 +227,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// True if two names are near without the words that both begin with. So `choice_timeout` is not
-/// near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`. `distance` is the distance of the
-/// names.
+/// True if two names are still similar without the words with which both begin. So `choice_timeout`
+/// is not near `choice_tool`, and `Asia/Beijing` not near `Asia/Beirut`. `distance` is the number
+/// of edits that turn one name into the other.
 fn is_near_after_common_words(name: &str, candidate: &str, distance: usize) -> bool {
     let common = name.char_indices().zip(candidate.chars()).take_while(|((_, a), b)| a == b);
     let words = common.filter(|((_, c), _)| matches!(c, '_' | '/' | '.' | '-')).last();

@@ -104,11 +104,12 @@ pub fn parse_object_bytes_exact(bytes: &[u8], paths: &DecimalPaths) -> Result<Ma
     parse_object_exact(text, paths)
 }
 
-/// State of the parse, from which an error is built.
+/// The state of reading one JSON text. If the text has a mistake, the error message is built from
+/// this state.
 #[derive(Default)]
 struct ParseState<'t> {
     text: &'t str,
-    /// Number of numbers read so far.
+    /// How many JSON numbers were read so far in the text.
     numbers: usize,
     /// How far the source text has been searched for numbers: the number of searched bytes, and the
     /// number of numbers in these bytes. The digits of a number are looked up there if a float
@@ -116,7 +117,7 @@ struct ParseState<'t> {
     searched: (usize, usize),
     /// Number of object keys read so far, over the whole text.
     keys: usize,
-    /// Number of non-empty objects read so far.
+    /// How many non-empty objects were read so far in the JSON text, for comparison with the limit.
     objects: usize,
     /// The reason why this reader stopped the parse. `None` if the parse succeeded, or if
     /// `serde_json` stopped it.
@@ -158,10 +159,10 @@ impl<'t> ParseState<'t> {
 /// A deserializer of one JSON value, which checks the limits of this reader.
 struct ValueSeed<'s, 't, 'p> {
     state: &'s mut ParseState<'t>,
-    /// Number of lists and objects that contain the value.
+    /// Number of lists and objects around the value that this deserializer reads.
     depth: usize,
-    /// The paths, at the value and inside it, at which numbers keep all their digits; `None` if
-    /// there are none.
+    /// The paths, relative to the value that is read, at which numbers keep all their digits;
+    /// `None` if there are none.
     paths: Option<&'p DecimalPaths>,
 }
 

@@ -3,12 +3,12 @@
 
 use std::num::NonZeroUsize;
 
-/// The number of threads that a task may use.
+/// How many threads the compilation of rules may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// Only the calling thread, so that the other cores stay free.
+    /// Use only the calling thread, so that the other cores stay free.
     One,
-    /// Up to one thread per core.
+    /// Use up to one thread per processor core.
     #[default]
     All,
 }
@@ -16,11 +16,13 @@ pub enum Threads {
 /// Minimum number of statements per thread. Compiling them takes some milliseconds, which outweighs
 /// the start of a thread.
 const MIN_STATEMENTS_PER_THREAD: usize = 500;
-/// Maximum number of threads. With more threads, the serial part of the work dominates.
+/// Maximum number of threads. With more threads, the work that cannot be divided takes most of the
+/// time.
 const MAX_THREADS: usize = 16;
 
 impl Threads {
-    /// Returns the number of threads that are worthwhile for a given number of statements.
+    /// Returns the number of threads with which the compilation of this number of statements is
+    /// fastest; 1 if more threads are not allowed.
     pub fn count_for_statements(self, statements: usize) -> usize {
         let thread_count = (statements / MIN_STATEMENTS_PER_THREAD).clamp(1, MAX_THREADS);
         if self == Threads::One || thread_count == 1 {
@@ -51,8 +53,8 @@ impl Threads {
     }
 }
 
-/// Applies `work` to each part, and returns the results in the order of the parts. The first part
-/// is processed on the calling thread, and each other part on a thread of its own.
+/// Applies `work` to each element of `parts`, and returns the results in the same order. The first
+/// element is processed on the calling thread, and each other element on a thread of its own.
 pub fn map_in_parallel<P: Send, R: Send>(
     parts: impl Iterator<Item = P>,
     work: impl Fn(P) -> R + Sync,

@@ -6,7 +6,7 @@ use crate::span::{FileId, Span};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-/// The source files of one compilation.
+/// The source files of one compilation, by file id. Diagnostics use it to show source lines.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     files: Vec<SourceFile>,
@@ -15,9 +15,9 @@ pub struct SourceMap {
 /// One source file: its name, its text, and the start offset of each line.
 #[derive(Clone, Debug)]
 pub struct SourceFile {
-    /// The name shown in diagnostics, usually a path.
+    /// The file's name in diagnostics, usually a path.
     pub name: String,
-    /// The whole text, including a byte order mark.
+    /// The whole text of the file, including a byte order mark.
     pub text: String,
     line_starts: Vec<u32>,
     /// For each block of [`BLOCK_BYTES`] bytes, the number of characters in the text before the
@@ -29,29 +29,29 @@ pub struct SourceFile {
 /// counted once. A column in a very long line is then found without counting the whole line again.
 const BLOCK_BYTES: usize = 1024;
 
-/// A line and column, as an editor shows them.
+/// A position in a source file as line and column, as an editor shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line number, from 1.
+    /// Number of the line in the file, from 1.
     pub line: usize,
     /// Column number, from 1, in Unicode scalar values. A byte order mark does not count.
     pub column: usize,
 }
 
 impl SourceMap {
-    /// Creates an empty source map.
+    /// Creates a source map without files.
     pub fn new() -> Self {
         SourceMap::default()
     }
 
-    /// Adds a file and returns its id.
+    /// Adds a source file with this name and text, and returns its id.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let id = FileId(self.files.len() as u32);
         self.files.push(SourceFile::new(name.into(), text.into()));
         id
     }
 
-    /// Returns the file with this id.
+    /// Returns the source file with this id.
     ///
     /// # Panics
     /// If the id comes from another source map and is out of range.
@@ -59,23 +59,23 @@ impl SourceMap {
         &self.files[id.0 as usize]
     }
 
-    /// Returns the file with this id, or `None` if the id is out of range.
+    /// Returns the source file with this id, or `None` if the id is out of range.
     pub fn get(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id.0 as usize)
     }
 
-    /// Returns the number of files.
+    /// Returns the number of source files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// True if there are no files.
+    /// True if the source map has no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Encodes the source map into `writer`. If `strip` is true, line offsets are written in place
-    /// of the texts. Spans can then still be converted to lines.
+    /// Encodes the source map into `writer`. If `strip` is true, the offsets of lines are written
+    /// instead of the texts. Spans can then still be converted to lines.
     #[doc(hidden)]
     pub fn write(&self, strip: bool, writer: &mut Writer) {
         writer.write_number(self.files.len() as u64);
@@ -134,26 +134,27 @@ impl SourceMap {
         self.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or("")
     }
 
-    /// Returns the line and column where a span starts.
+    /// Returns the line and column of a span's first character in its file.
     pub fn position(&self, span: Span) -> Position {
         self.file(span.file).position(span.start)
     }
 }
 
 impl SourceFile {
-    /// Creates a file and finds where its lines start.
+    /// Creates a source file with this name and text, and finds the start of each line.
     pub fn new(name: String, text: String) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|offset| offset as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
         SourceFile { name, text, line_starts, chars_before_blocks: OnceLock::new() }
     }
 
-    /// True if the text was stripped and only the line offsets are known.
+    /// True if the file was stored without its text, so that only the offsets of its lines are
+    /// known.
     pub fn is_stripped(&self) -> bool {
         self.text.is_empty() && self.line_starts.len() > 1
     }
 
-    /// Returns the number of lines. A trailing line feed does not start another line.
+    /// Returns the number of lines of the file. A trailing line feed does not start another line.
     pub fn line_count(&self) -> usize {
         let last = self.line_starts[self.line_starts.len() - 1] as usize;
         self.line_starts.len() - usize::from(last == self.text.len() && last > 0)
@@ -180,7 +181,7 @@ impl SourceFile {
         Position { line, column: column + 1 }
     }
 
-    /// Returns the number of characters before a byte offset.
+    /// Returns the number of characters of the file before a byte offset.
     fn chars_before(&self, offset: usize) -> usize {
         // Each character has one byte that does not continue another character.
         let chars = |bytes: &[u8]| bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
@@ -219,7 +220,8 @@ impl SourceFile {
     }
 }
 
-/// Returns the start of the character that contains `offset`, or the end of the text.
+/// Returns the byte offset at which the character that contains `offset` starts. If `offset` is
+/// beyond the text, returns the length of the text.
 pub fn floor_char_boundary(text: &str, offset: usize) -> usize {
     (0..=offset.min(text.len())).rev().find(|index| text.is_char_boundary(*index)).unwrap_or(0)
 }

@@ -11,21 +11,22 @@ pub struct FileId(pub u32);
 /// A half-open range of bytes in one source file. Files are at most 64 MiB, so 32 bits suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Span {
-    /// The file that contains the range.
+    /// The source file that contains this range of bytes.
     pub file: FileId,
-    /// Byte offset of the first byte.
+    /// Offset in the file of the first byte of the span.
     pub start: u32,
-    /// Byte offset one past the last byte.
+    /// Offset in the file of the byte after the last byte of the span.
     pub end: u32,
 }
 
 impl Span {
-    /// Returns the range `start..end` of `file`.
+    /// Creates the span of the bytes from offset `start` up to offset `end`, exclusive, of a source
+    /// file.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         Span { file, start: start as u32, end: end as u32 }
     }
 
-    /// Returns the smallest range that covers both spans, or `self` if `other` is in another file.
+    /// Returns the smallest span that covers both spans, or `self` if `other` is in another file.
     #[must_use]
     pub fn to(self, other: Span) -> Span {
         if self.file != other.file {
@@ -34,23 +35,24 @@ impl Span {
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
-    /// True if all of `other` lies within this range.
+    /// True if the span `other` lies completely within this span of the same file.
     #[doc(hidden)]
     pub fn contains(self, other: Span) -> bool {
         self.file == other.file && self.start <= other.start && other.end <= self.end
     }
 
-    /// Returns the range as `usize`s, for slicing the file's text.
+    /// Returns the byte offsets of the span as a range of `usize`, with which the file's text can
+    /// be sliced.
     pub fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 
-    /// Returns the length in bytes.
+    /// Returns the length of the span in bytes.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
     }
 
-    /// True if the range is empty.
+    /// True if the span has no bytes.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -59,14 +61,14 @@ impl Span {
 /// A syntax node together with its source span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Spanned<T> {
-    /// The node.
+    /// The syntax node itself.
     pub node: T,
-    /// The source range of the node.
+    /// The source text from which the node was parsed.
     pub span: Span,
 }
 
 impl<T> Spanned<T> {
-    /// Pairs a node with its span.
+    /// Combines a syntax node with the span of its source text.
     pub fn new(node: T, span: Span) -> Self {
         Spanned { node, span }
     }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`invisible`] | which characters does a reader not see? |
 //! | [`mod@fold`] | which characters are equal when case is ignored? |
-//! | [`normalize`] | how are both sides of a text predicate prepared? ([`TextMode`]) |
+//! | [`normalize`] | how are both operands of a text predicate prepared? ([`TextMode`]) |
 //! | [`word`] | which characters form words, and where does a keyword match as a whole word? |
 //! | [`glob`] | does the whole text match a `like` pattern? |
 //! | [`pattern`] | how are regular expressions compiled, and when? |

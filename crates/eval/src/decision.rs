@@ -1,6 +1,6 @@
-//! The internal result of a decision: the chosen statement (a rule or a table's default), the
-//! `goto`s that led to it, and the [`Details`]. Every engine returns a [`Choice`], so that the
-//! results of engines can be compared.
+//! The result of a decision inside the library, which the public `Decision` is built from. Every
+//! engine returns the same two types, so that tests can compare engines. A [`Choice`] is the chosen
+//! statement (a rule or a table's default). [`Details`] are rarer data, such as arguments.
 
 use crate::host::{HostCalls, HostFailure};
 use rulec_lang::arena::Arena;
@@ -28,7 +28,7 @@ pub struct Choice<R = RuleId> {
 /// The statement that a decision chose: a rule or a default, but never a `goto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Chosen<R = RuleId> {
-    /// This rule was chosen.
+    /// The rule with this id was chosen.
     Rule(R),
     /// The default of the table with this id was chosen.
     Default(TableId),
@@ -44,7 +44,7 @@ pub struct Details {
     pub missing_args: Vec<Arc<str>>,
     /// Ids of the workflow nodes that a router selected to run next.
     pub next: Vec<String>,
-    /// Violations of the `input` declaration by the message.
+    /// The fields of the message that differ from the `input` declaration.
     pub breaches: Vec<InputViolation>,
     /// The host functions (functions of the embedding program) that failed.
     pub failures: Vec<HostFailure>,
@@ -99,13 +99,14 @@ impl Details {
 }
 
 impl<R> Choice<R> {
-    /// Returns the result of a search that chose nothing.
+    /// Returns the result of a decision that chose no rule and no default.
     #[doc(hidden)]
     pub fn none_chosen() -> Choice<R> {
         Choice { chosen: None, path: SmallVec::new() }
     }
 
-    /// Returns the result of a search that chose a statement without any `goto`.
+    /// Returns the result of a decision that chose `chosen` (a rule or a default) in the entry
+    /// table, without following a `goto`.
     #[inline]
     #[doc(hidden)]
     pub fn without_goto(chosen: Chosen<R>) -> Choice<R> {
@@ -171,8 +172,8 @@ fn follow_defaults(program: &Program, tables: &mut TableTrail, target_table: Tab
 }
 
 impl Chosen {
-    /// Returns the outcome of the statement, such as the handler to call. `None` if the statement
-    /// is the default of a table that has no default.
+    /// Returns the outcome of the chosen rule or default, such as the handler to call. `None` if
+    /// this value names the default of a table that has none.
     #[doc(hidden)]
     pub fn outcome(self, program: &Program) -> Option<&Outcome> {
         match self {
@@ -181,7 +182,7 @@ impl Chosen {
         }
     }
 
-    /// Returns the table that contains the statement.
+    /// Returns the id of the table that contains the chosen rule or default.
     #[doc(hidden)]
     pub fn table(self, program: &Program) -> TableId {
         match self {
@@ -190,7 +191,7 @@ impl Chosen {
         }
     }
 
-    /// Returns the rule's name, or `default`.
+    /// Returns the name of the chosen rule, or the text `default` if a default was chosen.
     #[doc(hidden)]
     pub fn name(self, program: &Program) -> &str {
         match self {

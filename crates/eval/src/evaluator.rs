@@ -37,7 +37,7 @@ use serde_json::Value as Json;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 
-/// Evaluates a program for one message.
+/// The reference evaluator: evaluates the rules of a program for one message.
 pub struct Evaluator<'a, O = ()> {
     program: &'a Program,
     message: &'a Json,
@@ -137,7 +137,8 @@ impl<'a> Evaluator<'a> {
 }
 
 impl<'a, O: Observer<'a>> Evaluator<'a, O> {
-    /// Evaluates a step by a call of `evaluate`. Calls the observer before and after it.
+    /// Evaluates one step, such as a condition, by a call of `evaluate`. Calls the observer before
+    /// and after it.
     fn observe_step<T>(&mut self, step: EvalStep<'a>, evaluate: impl FnOnce(&mut Self) -> T) -> T
     where
         T: Copy + Into<StepResult<'a>>,
@@ -148,12 +149,12 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         result
     }
 
-    /// Returns the program.
+    /// Returns the typed program (the checked rules) that this evaluator runs.
     pub fn program(&self) -> &'a Program {
         self.program
     }
 
-    /// Returns the message.
+    /// Returns the message that this evaluator decides.
     pub fn message(&self) -> &'a Json {
         self.message
     }
@@ -163,7 +164,8 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
         self.arena
     }
 
-    /// Consumes the evaluator and returns its host function calls.
+    /// Consumes the evaluator and returns the record of its host function calls: their cached
+    /// results, failures and duration.
     pub fn into_calls(self) -> HostCalls<'a> {
         self.hosts
     }

@@ -68,17 +68,17 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Explanation {
-    /// Name of the entry table, in which the search began.
+    /// Name of the table in which the search began.
     pub entry: String,
     /// Name of the chosen route, or `default`; `None` if nothing was chosen.
     pub chosen: Option<String>,
     /// Name of the chosen handler; `None` if no handler was chosen.
     pub target: Option<String>,
-    /// Arguments for the handler; private values are masked.
+    /// The arguments with which the chosen handler is called; private values are masked.
     pub args: Map<String, Json>,
-    /// The metadata of the handler.
+    /// The metadata that the rules declare for the chosen handler, as JSON.
     pub metadata: Map<String, Json>,
-    /// The permissions that the handler requires.
+    /// The permissions that the chosen handler requires.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<String>,
     /// Names of the tables on the path from the entry table to the table of the chosen statement.
@@ -91,10 +91,11 @@ pub struct Explanation {
     /// The message fields that were read, with their values in the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub message: Vec<Operand>,
-    /// The host functions that failed.
+    /// The host functions (functions of the embedding program) that failed during the decision.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_failures: Vec<HostFailed>,
-    /// Trace of the search, step by step.
+    /// Trace of the search through the tables: the tried routes, with the results of their
+    /// conditions.
     pub trace: TableTrace,
     /// Scores of the intent flows, which are evaluated if no keyword pattern matches; `None` if
     /// they were not evaluated.
@@ -103,7 +104,7 @@ pub struct Explanation {
     pub intents: Option<IntentTrace>,
 }
 
-/// The result of the built-in intent classifier.
+/// The result of the built-in intent classifier, which chooses a flow by the meaning of the text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct IntentTrace {
@@ -112,21 +113,21 @@ pub struct IntentTrace {
     /// Minimum difference between the best and the second-best score. If the difference is smaller,
     /// no intent is chosen.
     pub margin: f64,
-    /// The intent flows with the highest scores, best first.
+    /// The intent flows with the highest scores, best first, whether or not one was chosen.
     pub ranked: Vec<RankedIntent>,
 }
 
-/// An intent flow with its score.
+/// An intent flow (a flow that is chosen by the meaning of the text) with its score.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RankedIntent {
-    /// The flow's name in the rules.
+    /// The name that the rules give the flow.
     pub name: String,
-    /// The flow's id, which a decision returns.
+    /// The flow's id, which a decision returns if the flow is chosen.
     pub id: String,
     /// The classifier's score for the flow, from 0 to 1.
     pub score: f64,
-    /// Whether the flow was chosen.
+    /// Whether the decision chose this flow.
     pub chosen: bool,
 }
 
@@ -173,7 +174,8 @@ impl Explanation {
         self.summary_in(Language::English)
     }
 
-    /// Returns the summary in the given language.
+    /// Returns the summary of the decision in the given language: one sentence, and a line for each
+    /// near miss.
     pub fn summary_in(&self, language: Language) -> String {
         summary::summarize(self, language)
     }

@@ -20,11 +20,11 @@ pub type HostFn = Arc<dyn Fn(&[Value<'_>]) -> Result<Json, String> + Send + Sync
 /// A host function of the embedding program, with the data that a rule set needs to call it.
 #[derive(Clone)]
 pub struct Host {
-    /// The function's name in the rules.
+    /// The name with which rules call the function.
     pub name: Arc<str>,
     /// Kinds of value that the result may have; a result of another kind counts as missing.
     pub result: KindSet,
-    /// The function to call.
+    /// The function of the embedding program, or a built-in analysis of the text.
     pub function: HostFn,
     /// For a built-in analysis of the message text: the maximum work per byte, in the unit of
     /// [`Limit::RequestWork`](rulec_lang::limits::Limit::RequestWork). `None` for a function of the
@@ -60,9 +60,9 @@ impl std::fmt::Debug for Host {
 /// A host function that failed during a decision; its result counts as missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFailure {
-    /// The function's name in the rules.
+    /// The name with which rules call the function that failed.
     pub function: Arc<str>,
-    /// The function's error message.
+    /// The error text that the function returned, or the message of its panic.
     pub message: String,
 }
 
@@ -72,15 +72,16 @@ pub struct HostCalls<'a> {
     /// Calls made so far, with their results. Each is found by the hash of its function and
     /// arguments.
     cached_calls: HashTable<(u64, CachedCall<'a>)>,
-    /// The calls that failed.
+    /// The calls of host functions that returned an error or panicked, in call order.
     pub failures: Vec<HostFailure>,
-    /// The time spent in host functions.
+    /// The total time spent in host functions (functions of the embedding program) during the
+    /// decision.
     pub elapsed: Duration,
 }
 
 impl<'a> HostCalls<'a> {
-    /// Returns an empty cache. `hosts` must be in the order of the program's `extern fn`
-    /// declarations.
+    /// Returns an empty record of the host function calls of a decision. `hosts` must be in the
+    /// order of the program's `extern fn` declarations.
     #[inline]
     pub fn new(hosts: &'a [Host]) -> Self {
         HostCalls { hosts, cached_calls: HashTable::new(), failures: Vec::new(), elapsed: Duration::ZERO }
@@ -207,12 +208,12 @@ fn hash_value(key: &RandomState, value: Value<'_>) -> u64 {
     }
 }
 
-/// Formats a caught panic as an error text.
+/// Formats a caught panic of a host function as the error text that users see.
 pub fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     format!("panicked: {}", panic_message(panic))
 }
 
-/// Returns the message of a panic.
+/// Returns the text with which code panicked, or `no message` if the panic has no text.
 pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")

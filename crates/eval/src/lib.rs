@@ -1,5 +1,6 @@
-//! The reference evaluator, which evaluates the typed program in source order, and explanations of
-//! its decisions.
+//! Evaluates rules in the simplest correct way, and explains the decisions. The reference evaluator
+//! runs the typed program in source order. Tests compare every faster engine with it, and
+//! explanations are built from its steps.
 //!
 //! | module | contents |
 //! |---|---|

@@ -59,8 +59,9 @@ pub fn build_function(analysis: &Analysis, feature: Feature) -> Result<HostFn, D
     })
 }
 
-/// Returns the maximum work that a feature does for each byte of text. It is the number of intents,
-/// or of states of the regular expressions. The work counts towards the work limit of a decision.
+/// Returns the maximum work that the computation of a feature needs for each byte of text: the
+/// number of intents, or of states of the regular expressions. The work counts towards the work
+/// limit of a decision.
 pub fn max_work_per_byte(analysis: &Analysis, feature: Feature) -> u64 {
     match feature {
         Feature::Intent => analysis.intents.len() as u64,

@@ -36,7 +36,7 @@ use rulec_base::message;
 use rulec_sema::hir::{BindingRoot, CondKind, RuleId, TableId};
 use serde_json::{Map, Value as Json};
 
-/// An evaluator that records a trace.
+/// A reference evaluator that records every step of a decision, as the data of an explanation.
 pub struct Tracer<'a, 's> {
     eval: TracedEvaluator<'a, 's>,
 }

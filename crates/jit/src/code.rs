@@ -1,8 +1,9 @@
-//! Compiled code: its memory, the layout of values, the [`Machine`] that it reads, and the call
-//! into it. A *slot* is a message field that the rules read. Each slot has a *cell*, in which the
-//! compiled code finds the field's value.
+//! Keeps compiled code in memory and calls it. Also defines what the code reads in memory: the
+//! layout of values, and the [`Machine`], the state of a decision. A *slot* is a message field that
+//! the rules read. Each slot has a *cell*, in which the compiled code finds the field's value.
 //!
-//! This is the only file of the engine with unsafe code. It contains what safe code cannot express:
+//! This is the only file of the engine with unsafe code, so that a review of that code has one
+//! place to read. It contains what safe code cannot express:
 //!
 //! - Calling the bytes at an address as a function (`call_segment`).
 //! - Freeing the memory of a module once no thread runs the module's code any more (`drop`).
@@ -28,7 +29,8 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
-/// The layout of values in memory, as compiled code reads them.
+/// Offsets and tags (type markers) of a [`Value`] in memory. Compiled code reads values without
+/// Rust's help, so compile-time checks in this module confirm every offset and tag.
 pub(super) mod layout {
     use super::*;
 
@@ -59,7 +61,7 @@ pub(super) mod layout {
     /// Tag in the cell of a message field whose value has not been read yet. No value has this tag.
     pub const UNREAD_TAG: u8 = byte_at(&None::<Value<'static>>, 0);
 
-    /// Returns the byte at an offset from the start of an item.
+    /// Returns the byte at an offset (in bytes) from the start of an item in memory.
     const fn byte_at<T>(item: &T, offset: usize) -> u8 {
         assert!(offset < size_of::<T>());
         // SAFETY: the byte lies within the referenced item. The function runs at compile time,
@@ -67,7 +69,7 @@ pub(super) mod layout {
         unsafe { *std::ptr::from_ref(item).cast::<u8>().add(offset) }
     }
 
-    /// Returns the eight bytes of an item that begin at an offset.
+    /// Returns the eight bytes of an item in memory that begin at an offset (in bytes).
     const fn word_at<T>(item: &T, offset: usize) -> u64 {
         assert!(offset + 8 <= size_of::<T>() && offset.is_multiple_of(8) && align_of::<T>() == 8);
         // SAFETY: the bytes lie within the referenced item, and their address is a multiple of
@@ -106,7 +108,8 @@ pub(super) struct SegmentFn(unsafe extern "C" fn(*mut c_void, usize) -> u64);
 /// A segment: a range of a table's routes that is compiled as one function.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CodeSegment {
-    /// Position in the table of the segment's first route.
+    /// Index of the first route of this segment (a range of routes with one compiled function),
+    /// counted from the first route of the table.
     pub first: u32,
     pub search: SegmentFn,
 }
@@ -207,7 +210,8 @@ impl std::fmt::Debug for JitCode {
 pub struct Machine<'a, M: Message<'a>> {
     /// Address of the values of the slots (fields that rules read), 24 bytes each.
     pub(super) slots: *const Value<'a>,
-    /// The memo cells (cached results). A cell is valid if it contains the number of the decision.
+    /// The memo cells (cached results of conditions). The result in a cell is valid only if the
+    /// cell also contains the number of the current decision.
     pub(super) memo: Memo<'a>,
     pub(super) helpers: &'a HelperTable<'a, M>,
     /// The value computed by the last call of the helper [`HelperTable::eval_block`]. The helper
@@ -230,8 +234,8 @@ pub(super) struct SlotCells<'a> {
 }
 
 /// The helpers: Rust functions that compiled code calls. The code finds them in this table, because
-/// each message type has its own helpers. A test result that may be unknown is the number of a
-/// [`Tri`]. A result that is only true or false is 1 or 0.
+/// each message type has its own helpers. A helper returns its result as a number: of a [`Tri`] if
+/// the result may be unknown, otherwise 1 for true and 0 for false.
 #[repr(C)]
 pub struct HelperTable<'a, M: Message<'a>> {
     /// Reads the slot (message field) with the given id into the cell from which compiled code
@@ -253,18 +257,20 @@ pub struct HelperTable<'a, M: Message<'a>> {
     /// the normalized text. Returns 1 or 0, like `matches_text`.
     pub(super) matches_prepared_text:
         extern "C" fn(&mut Machine<'a, M>, &Pred, &KeywordMatcher, &Value<'a>) -> u64,
-    /// Tests whether a message field's text contains the keyword of a searcher.
+    /// Tests whether a message field's text contains the keyword of a searcher. Returns 1 if it
+    /// does; 0 if it does not, or if the field is no text.
     pub(super) finds_keyword: extern "C" fn(&mut Machine<'a, M>, &Finder<'static>, &Value<'a>) -> u64,
     /// Tests whether a message field's list has an element that equals a text. Returns the number
     /// of a `Tri`: unknown if the field is no list.
     pub(super) list_has_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
-    /// Tests whether a message field's text is in a set.
+    /// Tests whether a message field's text is in a set. Returns 1 if it is, else 0.
     pub(super) set_has_text: extern "C" fn(&mut Machine<'a, M>, &MemberSet, &Value<'a>) -> u64,
-    /// Tests whether a message field's text equals a constant.
+    /// Tests whether a message field's text equals a constant. Returns 1 if it does, else 0.
     pub(super) equals_text: extern "C" fn(&mut Machine<'a, M>, &Arc<str>, &Value<'a>) -> u64,
     /// Compares an integer with a float; returns -1 if it is less, 0 if equal, 1 if greater.
     pub(super) order_int_float: extern "C" fn(i64, f64) -> i64,
-    /// Returns the remainder of dividing the first float by the second.
+    /// Returns the remainder of dividing the first float by the second. Cranelift has no
+    /// instruction for it.
     pub(super) remainder: extern "C" fn(f64, f64) -> f64,
 }
 
@@ -283,7 +289,8 @@ pub struct EntryCode {
 }
 
 impl EntryCode {
-    /// Prepares the compiled code of a table; `None` if there is no code for the table.
+    /// Returns the compiled code of one table, prepared for repeated decisions; `None` if there is
+    /// no code for the table.
     pub fn new(code: &Arc<JitCode>, table: TableId) -> Option<EntryCode> {
         let search = code.segments(table.index()).first()?.search;
         let chunk = code.bytecode().chunk();

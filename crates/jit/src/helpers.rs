@@ -1,5 +1,6 @@
-//! Constructors of a [`Machine`], and the helpers: the functions in a [`HelperTable`] that compiled
-//! code calls.
+//! Helpers are the Rust functions in a [`HelperTable`] that compiled code calls for work that it
+//! has no instructions for. This file also creates the [`Machine`], through which the code finds
+//! them.
 //!
 //! A helper never unwinds into compiled code. A panic inside a helper is caught and stored. All
 //! further helper calls of the decision return default results. The panic resumes after the
@@ -57,14 +58,14 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         Machine { slots, memo, helpers, result, code, hosts, vm, cells, panic: None }
     }
 
-    /// Returns the VM, which evaluates the parts that have no machine code. `None` if no part has
-    /// needed the VM so far.
+    /// Returns the VM, which evaluates the conditions and values that have no machine code. `None`
+    /// if nothing in this decision has needed the VM so far.
     pub fn vm_if_created(&self) -> Option<&Vm<'a, M>> {
         self.vm.if_created()
     }
 
-    /// Returns the VM, which evaluates the parts that have no machine code. Creates it on first
-    /// use. `None` only if an earlier attempt to create it panicked.
+    /// Returns the VM, which evaluates the conditions and values that have no machine code. Creates
+    /// it on first use. `None` only if an earlier attempt to create it panicked.
     #[inline]
     pub(super) fn vm(&mut self) -> Option<&mut Vm<'a, M>> {
         self.vm.get_or_create(self.code.bytecode(), self.hosts, self.memo)

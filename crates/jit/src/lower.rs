@@ -1,20 +1,21 @@
-//! Lowering from bytecode to machine code.
+//! Translates the bytecode of a rule set to Cranelift's intermediate code, from which Cranelift
+//! generates machine code.
 //!
-//! A table is compiled to one function, or to several functions (segments) if it is long. The
-//! parameters of each function are the machine and the position of the first route to try. So the
-//! same code can search the whole table, or resume the search after a jump to another table. A
-//! condition shared by several routes is compiled to a function of its own. Loops over lists are
-//! run by the VM.
+//! A table is a list of routes that are tried in order. It is compiled to one function, or to
+//! several functions (segments) if it is long. The parameters of each function are the machine (the
+//! state of the decision) and the position of the first route to try. So the same code can search
+//! the whole table, or resume the search after a jump to another table. A condition shared by
+//! several routes is compiled to a function of its own. Loops over lists are run by the VM.
 //!
 //! | file | contents |
 //! |---|---|
-//! | this file | modules, tables, condition blocks |
+//! | this file | the module, tables, and blocks that evaluate a condition |
 //! | [`body`] | one function: the addresses of values, tags, helper calls |
-//! | [`test`] | tests and predicates |
-//! | [`text`] | tests of texts |
+//! | [`test`] | predicates, and the jumps that depend on their results |
+//! | [`text`] | predicates on texts |
 //! | [`find`] | searches of a text for keywords |
 //! | [`number`] | comparisons of numbers, exact across kinds |
-//! | [`arith`] | value blocks |
+//! | [`arith`] | blocks that compute a value |
 
 mod arith;
 mod body;
@@ -47,7 +48,7 @@ pub(super) const RESULT_KIND_SHIFT: u32 = 32;
 pub(super) const ROUTE_RESULT: u64 = 0;
 pub(super) const DEFAULT_RESULT: u64 = 1;
 pub(super) const INSTRUCTION_RESULT: u64 = 2;
-/// Encoded result of a search that selected neither a route nor a default.
+/// Encoded result of a search through a table that selected neither a route nor a default.
 pub(super) const NOTHING_RESULT: u64 = u64::MAX;
 /// Encoded result of a segment (range of routes) without a matching route, after which the search
 /// continues in the next segment.
@@ -62,22 +63,26 @@ fn encode_result(instr: &Instr, address: u64) -> u64 {
     }
 }
 
-/// Lowering of one rule set into a module of machine code.
+/// The state while one rule set is compiled to a Cranelift module.
 struct Lowering<'c> {
     code: &'c Bytecode,
     module: OwnedModule,
-    /// For each condition block with a function of its own, the id of the function.
+    /// The compiled function of each condition block, by the block's id. A condition block is
+    /// bytecode for a condition that several routes share. Blocks that are compiled inline have no
+    /// entry.
     condition_functions: HashMap<BlockId, FuncId>,
-    /// The condition blocks whose functions are not compiled yet.
+    /// The condition blocks (conditions that several routes share) that already have a function id,
+    /// but whose code must still be emitted.
     pending_functions: Vec<(BlockId, FuncId)>,
-    /// For each block that computes a value, its number of instructions if it is compiled inline,
-    /// else `None`.
+    /// For each bytecode block that computes a value: its number of instructions if it is compiled
+    /// inline, else `None`.
     arithmetic: Vec<Option<u32>>,
-    /// Number of bytes of the machine code so far.
+    /// Number of bytes of machine code that were generated so far.
     size: usize,
 }
 
-/// Compiles all tables and finishes the module.
+/// Compiles all tables of a rule set to machine code, and makes the functions of the module
+/// callable.
 pub(super) fn lower_rule_set(code: Arc<Bytecode>, module: OwnedModule) -> Result<JitCode, JitError> {
     let arithmetic = arith::inline_sizes(code.chunk());
     let (condition_functions, pending_functions) = (HashMap::new(), Vec::new());

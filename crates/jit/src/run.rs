@@ -1,6 +1,6 @@
-//! Decisions by compiled code: preparation, the search through the segments of tables, and the
-//! values of the chosen outcome. A *slot* is a message field that the rules read. A long table is
-//! compiled to several functions, its *segments*.
+//! Makes decisions with compiled code: prepares the state, runs the compiled functions of tables
+//! until a route matches, and computes the values of the chosen outcome. A *slot* is a message
+//! field that the rules read. A long table is compiled to several functions, its *segments*.
 
 use super::code::{EntryCode, JitCode, Machine};
 use super::lower::{
@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 impl JitCode {
     /// Prepares a decision over slot values that were already read from a message. Each value is
     /// missing, or of a kind that the slot accepts. Slots beyond the end of `slots` are missing.
-    /// `hosts` are the functions of the embedding program that rules call. `scratch` is the
+    /// `hosts` are the functions of the embedding program that rules may call. `scratch` is the
     /// thread's memory, which decisions reuse.
     #[inline(always)]
     pub fn over_slots<'a>(
@@ -168,8 +168,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     }
 
     /// Converts the encoded result of a segment (range of routes) to the result of the search in
-    /// the table. Runs the following segments if the segment has no match. `None` means that the
-    /// segment does not exist, and so that no route was found.
+    /// the table. Runs the following segments if the segment has no match. If `encoded_result` is
+    /// `None`, the segment does not exist, so no route was found.
     #[inline(always)]
     fn decode_result(
         &mut self,
@@ -190,7 +190,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         }
     }
 
-    /// Returns the result of a search in a table that ended with the instruction at `address`.
+    /// Returns the result of a search in a table that ended with the bytecode instruction at
+    /// `address`.
     #[inline(never)]
     fn result_at_instr(&self, table: TableId, address: u32) -> SearchResult<RoutePosition> {
         let (chunk, address) = (self.code.bytecode().chunk(), address as usize);

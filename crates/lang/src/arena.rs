@@ -81,7 +81,8 @@ impl Arena {
         self.is_exceeded.get()
     }
 
-    /// Returns every limit that the decision exceeded, with its amounts.
+    /// Returns every limit that the decision exceeded, with the amount that was needed and the
+    /// maximum that the limit allows.
     pub fn exceeded(&self) -> Vec<Exceeded> {
         let rows = TABLE.iter().zip(&self.exceeded);
         let amounts = rows.map(|(row, cell)| (row.limit, cell.get()));
@@ -89,8 +90,8 @@ impl Arena {
         exceeded.map(|(limit, (amount, maximum))| Exceeded { limit, amount, most: maximum }).collect()
     }
 
-    /// Runs `evaluate` and returns its result. Also returns a limit that `evaluate` exceeded, or
-    /// `None` if it exceeded no limit.
+    /// Runs `evaluate` and returns its result. Also returns the first limit in the table of limits
+    /// that `evaluate` exceeded, or `None` if it exceeded no limit.
     pub fn catch_exceeded<T>(&self, evaluate: impl FnOnce() -> T) -> (T, Option<Exceeded>) {
         let earlier_amounts: Vec<(u64, u64)> =
             self.exceeded.iter().map(|cell| cell.replace((0, 0))).collect();
@@ -139,12 +140,14 @@ impl Arena {
         Some(EachBlocks { depth: depth.saturating_add(1), repeats })
     }
 
-    /// Returns the `each` blocks that enclose the current expression.
+    /// Returns the `each` blocks of a payload around the expression that is evaluated now: their
+    /// number, and the product of their list lengths.
     pub fn enclosing_blocks(&self) -> EachBlocks {
         self.blocks.get()
     }
 
-    /// Sets the `each` blocks that enclose the current expression.
+    /// Sets the `each` blocks of a payload around the expressions that are evaluated next. Limits
+    /// then count the work of these expressions once for each repetition.
     pub fn set_enclosing_blocks(&self, blocks: EachBlocks) {
         self.blocks.set(blocks);
         self.repeats.set(blocks.repeats);
@@ -206,8 +209,8 @@ impl Arena {
         self.allows(Limit::RequestBytes, bytes) && self.allows(Limit::RequestWork, bytes.saturating_mul(work))
     }
 
-    /// Returns the part of a limit that one evaluation of the current expression may use: the limit
-    /// divided by the number of evaluations.
+    /// Returns the share of a limit that one evaluation of the current expression may use: the
+    /// limit divided by the number of evaluations.
     pub fn limit_per_repetition(&self, limit: Limit) -> u64 {
         self.limits.get(limit) / self.repeats.get().0.max(1)
     }
@@ -228,8 +231,8 @@ impl Arena {
         maximum.min(maximum.saturating_mul(QUANTIFIER_VALUE_BYTES_FACTOR) / self.repeats.get().0.max(1))
     }
 
-    /// Builds a text that `build` writes and whose length is known: `bytes`. Returns
-    /// [`Value::Missing`], without a call of `build`, if it is too long.
+    /// Builds a text of `bytes` bytes in the arena; `build` writes its content. Returns
+    /// [`Value::Missing`], without a call of `build`, if the text is too long.
     pub fn build_text<'a>(&'a self, bytes: usize, build: impl FnOnce(&mut BumpString<'a>)) -> Value<'a> {
         if !self.allows_value_bytes(bytes as u64) {
             return Value::Missing;

@@ -50,7 +50,7 @@ pub struct FnInfo {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FnResult {
-    /// The result is always of one of these kinds.
+    /// The function's result is always of one of these kinds.
     Kinds(KindSet),
     Strings,
     Ints,
@@ -80,8 +80,8 @@ impl FnInfo {
         self.result.resolve_ty(args)
     }
 
-    /// True if the result is an element of an argument or is computed from elements. The types of
-    /// elements are not checked when a list is read, so the result may be of any kind.
+    /// True if the function returns an element of an argument or is computed from elements. The
+    /// types of elements are not checked when a list is read, so the result may be of any kind.
     pub fn returns_elements(&self) -> bool {
         matches!(&self.result, FnResult::Maybe(FnResult::ElementOfFirst | FnResult::SumOfFirst, _))
     }
@@ -394,7 +394,8 @@ impl Function {
         &TABLE[self as usize]
     }
 
-    /// Calls the function. Returns missing if the work or the result exceeds a limit.
+    /// Calls the built-in function with these arguments. Returns missing if the work or the result
+    /// exceeds a limit.
     #[inline]
     pub fn call<'a>(self, args: &[Value<'a>], arena: &'a Arena) -> Value<'a> {
         let info = self.info();

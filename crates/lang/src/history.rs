@@ -1,7 +1,9 @@
-//! Values that rules compute from a history: parts of it, and sums.
+//! Rules may read a history: the messages that were recorded earlier for the same key, such as a
+//! user. This file selects the elements within a window, such as the last hour, and computes exact
+//! sums.
 //!
-//! A history is a list of elements, oldest first. An element is a dict: the kept fields of a
-//! recorded message, its time [`AT_FIELD`], and its position [`POSITION_FIELD`].
+//! A history is a list of elements, oldest first. An element is a dict: the fields of a recorded
+//! message that rules read, its time [`AT_FIELD`], and its position [`POSITION_FIELD`].
 
 use crate::value::{Value, format_datetime, parse_datetime};
 use rulec_base::codec::impl_codec;
@@ -32,7 +34,7 @@ pub const HASH_FIELD: &str = "#hash";
 pub struct HashKey([u8; 16]);
 
 impl HashKey {
-    /// Creates a random key.
+    /// Creates a random secret key for the hashes of private texts.
     pub fn random() -> HashKey {
         let random = || RandomState::new().hash_one(0_u64).to_le_bytes();
         let mut bytes = [0; 16];
@@ -41,12 +43,12 @@ impl HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key with these bytes, which come from [`HashKey::to_bytes`].
+    /// Returns the secret key with these bytes, which a store saved with [`HashKey::to_bytes`].
     pub fn from_bytes(bytes: [u8; 16]) -> HashKey {
         HashKey(bytes)
     }
 
-    /// Returns the key as bytes, for a store to save.
+    /// Returns the secret key as bytes, so that a store can save it.
     pub fn to_bytes(self) -> [u8; 16] {
         self.0
     }
@@ -83,7 +85,7 @@ impl HistoryGap {
         }
     }
 
-    /// Returns the reason and a remedy as a localized message.
+    /// Returns the reason why the history may lack messages, with a remedy, as a localized message.
     pub fn to_message(self) -> Message {
         match self {
             HistoryGap::NoKey => {
@@ -96,18 +98,20 @@ impl HistoryGap {
     }
 }
 
-/// The recorded messages of one key, in the form that an evaluator reads.
+/// The recorded messages of one history key (such as one user), in the form that an evaluator
+/// reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PastView<'a> {
-    /// The recorded messages, oldest first.
+    /// The recorded messages that the evaluator can read, oldest first.
     pub elements: &'a [Json],
-    /// The key of the hashes in these messages.
+    /// The secret with which the private texts in these messages were hashed. A text that is
+    /// compared with a hash is hashed with the same secret.
     pub hash_key: HashKey,
 }
 
 impl<'a> PastView<'a> {
-    /// Returns the part of `list`, a history, that a bound selects. For the bound `Hashed`, returns
-    /// the hash of `operand`. See [`window`].
+    /// Returns the elements of `list`, a history, that a bound selects, such as the elements since
+    /// a time. For the bound `Hashed`, returns the hash of `operand`. See [`window`].
     pub fn window(self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         match (bound, operand) {
             (WindowBound::Hashed, Value::Str(text)) => Value::Int(self.hash_key.hash(text)),
@@ -116,12 +120,13 @@ impl<'a> PastView<'a> {
     }
 }
 
-/// The recorded messages (elements) of one key, sorted by their times.
+/// The recorded messages (elements) of one history key, such as one user, sorted by their times.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     elements: Vec<Json>,
     times: Vec<OffsetDateTime>,
-    /// The time of the newest element that was removed because there were more than `at most`.
+    /// The time of the newest element that was removed because the history had more elements than
+    /// its bound `at most` allows.
     dropped: Option<OffsetDateTime>,
     hash_key: HashKey,
 }
@@ -136,31 +141,32 @@ impl Timeline {
         Timeline { elements, times, ..Timeline::default() }
     }
 
-    /// Returns this timeline with the key for the hashes in its elements.
+    /// Returns this timeline with `hash_key`, the secret with which private texts in its elements
+    /// were hashed.
     #[must_use]
     pub fn with_hash_key(self, hash_key: HashKey) -> Timeline {
         Timeline { hash_key, ..self }
     }
 
-    /// Returns this timeline with the time of the newest element that was removed because there
-    /// were more than `at most`.
+    /// Returns this timeline with the time of the newest element that was removed because the
+    /// history had more elements than its bound `at most` allows.
     #[must_use]
     pub fn with_dropped(self, dropped: Option<OffsetDateTime>) -> Timeline {
         Timeline { dropped, ..self }
     }
 
-    /// Returns the key for the hashes in the elements.
+    /// Returns the secret with which the private texts in the elements were hashed.
     pub fn hash_key(&self) -> HashKey {
         self.hash_key
     }
 
-    /// Returns the time of the newest element that was removed because there were more than `at
-    /// most`. `None` if none was removed.
+    /// Returns the time of the newest element that was removed because the history had more
+    /// elements than its bound `at most` allows. `None` if none was removed.
     pub fn dropped(&self) -> Option<OffsetDateTime> {
         self.dropped
     }
 
-    /// Returns the elements, oldest first.
+    /// Returns the recorded messages, oldest first.
     pub fn elements(&self) -> &[Json] {
         &self.elements
     }
@@ -196,14 +202,15 @@ impl Timeline {
         position
     }
 
-    /// Removes the `count` oldest elements, which have expired.
+    /// Removes the `count` oldest recorded messages, which have expired. Unlike
+    /// [`Timeline::drop_surplus`], does not record that messages are lacking.
     pub fn remove_first(&mut self, count: usize) {
         self.elements.drain(..count.min(self.elements.len()));
         self.times.drain(..count.min(self.times.len()));
     }
 
-    /// Removes the oldest elements until at most `max` remain. Returns the number of removed
-    /// elements.
+    /// Removes the oldest elements until at most `max` remain, and records the time of the newest
+    /// element that was removed. Returns the number of removed elements.
     pub fn drop_surplus(&mut self, max: usize) -> usize {
         let surplus = self.elements.len().saturating_sub(max);
         if let Some(last) = surplus.checked_sub(1) {
@@ -214,7 +221,8 @@ impl Timeline {
     }
 }
 
-/// Selects a part of a history with the help of an operand. One variant computes a hash instead.
+/// How rules select elements of a history by an operand, such as a time. One variant computes a
+/// hash instead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WindowBound {
     /// `within D`: the elements whose time is the operand or later.
@@ -223,15 +231,16 @@ pub enum WindowBound {
     After,
     /// `before q`: the elements before the element `q`, which is the operand.
     Before,
-    /// Not a part of the history: the hash of the operand, a text. Rules that compare a private
-    /// text of an element are compiled to compare this hash, because only the hash is kept.
+    /// Selects no elements: computes the hash of the operand, a text. Rules that compare a private
+    /// text of an element are compiled to compare this hash, because the history contains only the
+    /// hash.
     Hashed,
 }
 
 impl_codec!(enum WindowBound { 0 Since, 1 After, 2 Before, 3 Hashed });
 
-/// Returns the part of a history that a bound selects. Missing if `list` is not a list, or if the
-/// operand does not have the type that the bound needs.
+/// Returns the elements of a history that a bound selects, such as the elements since a time.
+/// Missing if `list` is not a list, or if the operand does not have the type that the bound needs.
 pub fn window<'a>(list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
     let Some(length) = list.list_len() else { return Value::Missing };
     match (bound, operand) {
@@ -316,7 +325,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    /// Adds a term to the sum.
+    /// Adds a value to the sum. A value that is not a number makes the sum missing.
     pub fn add(&mut self, term: Value<'_>) {
         match term {
             Value::Int(int) => self.add_int(int.into()),

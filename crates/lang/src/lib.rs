@@ -1,4 +1,4 @@
-//! The parts of the language that every engine shares: types, values, and the tables of operators,
+//! What every engine must know about the rule language: types, values, and the tables of operators,
 //! functions and limits. This crate does not depend on rule syntax or on execution.
 //!
 //! | module | contents |

@@ -15,15 +15,15 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// Everything about a limit of a decision: a row of [`TABLE`].
 pub struct LimitInfo {
     pub limit: Limit,
-    /// The name of the setting that changes the limit.
+    /// The name of the setting with which authors change the limit.
     pub name: &'static str,
     pub default: u64,
-    /// The default value as written in the documentation.
+    /// The default value of the limit, as the documentation writes it.
     pub written: &'static str,
     pub unit: Message,
-    /// A description of the quantity that the limit bounds.
+    /// What the limit bounds, for the documentation.
     pub doc: &'static str,
-    /// A description of the effect of exceeding the limit.
+    /// What happens if a decision exceeds the limit, for the documentation.
     pub beyond: &'static str,
 }
 
@@ -40,7 +40,7 @@ macro_rules! limits {
         },)*];
 
         const DEFAULTS: [u64; COUNT] = [$($default),*];
-        /// The number of limits.
+        /// The number of limits in the table of limits.
         pub const COUNT: usize = [$(Limit::$limit),*].len();
     };
 }
@@ -94,7 +94,8 @@ impl Limit {
     }
 }
 
-/// The values of all limits for a rule set.
+/// The maximum amount that each limit allows for the decisions of one rule set. Limits that the
+/// rule file does not set have their default value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits([u64; COUNT]);
 
@@ -159,7 +160,7 @@ impl Exceeded {
         self.amount
     }
 
-    /// Returns the maximum amount that the limit allows.
+    /// Returns the maximum amount that the limit allows, in the unit of the limit.
     pub fn most(&self) -> u64 {
         self.most
     }

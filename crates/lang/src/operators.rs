@@ -1,5 +1,6 @@
-//! Operators: the [`table`] with one row per operator, their [`implementations`], the [`modifiers`]
-//! that can follow an operator, and the [`budget`] that bounds their work.
+//! The operators of the rule language. All facts about an operator are in one row of the [`table`],
+//! so that the parser, the checker and every engine agree. Rows refer to the functions in
+//! [`implementations`]. [`modifiers`] can follow an operator, and [`budget`] bounds the work.
 
 pub mod budget;
 pub mod implementations;

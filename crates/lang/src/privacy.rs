@@ -1,5 +1,5 @@
-//! Values of `@private` fields: where they are in a JSON value of a declared type, and their masks.
-//! Every value or key of a message must be masked here before a text shows it.
+//! Hides the values of `@private` fields. Every value or key of a message that an explanation,
+//! error or log shows must pass through this file. It replaces private values and keys by a mask.
 
 use crate::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_base::diag::nearest;
@@ -10,15 +10,16 @@ use serde_json::{Map, Value as Json};
 pub const MASK: &str = "•••";
 
 /// The privacy of a value at some path of a message. If the shape of a value does not fit its
-/// declared type, the value is private if any part of the type is private.
+/// declared type, the value is private if the type contains any private field.
 #[derive(Clone, Copy, Debug)]
 pub enum Privacy<'t> {
-    /// Nothing is private.
+    /// The value and all values inside it may be shown.
     Public,
     /// The message itself. Its undeclared fields are public, unless the name of a field looks like
     /// a misspelt private one.
     Message(&'t RecordType),
-    /// A value of a type that contains private fields.
+    /// A value whose type has private fields. Its other declared fields may be shown; undeclared
+    /// fields count as private.
     Partly(&'t Ty),
     /// The whole value is private, except the names of declared fields, which are public. The type
     /// is used only for these names; `None` if no type is declared.
@@ -36,7 +37,7 @@ impl<'t> Privacy<'t> {
         if has_private_field(input) { Privacy::Message(input) } else { Privacy::Public }
     }
 
-    /// True if no part of the value is private.
+    /// True if the value and all values inside it may be shown.
     pub fn is_public(self) -> bool {
         matches!(self, Privacy::Public)
     }
@@ -71,7 +72,7 @@ impl<'t> Privacy<'t> {
         }
     }
 
-    /// Returns the privacy of an element of a list.
+    /// Returns the privacy of the elements of a list whose privacy is this value.
     pub fn at_index(self) -> Privacy<'t> {
         match self {
             Privacy::Public => Privacy::Public,
@@ -118,8 +119,8 @@ impl<'t> Privacy<'t> {
         Some(if field.private { Privacy::Private(Some(&field.ty)) } else { Privacy::of_type(&field.ty) })
     }
 
-    /// Replaces the private parts of a value by [`MASK`], keys of private dicts included. Null is
-    /// not replaced. Nothing is truncated.
+    /// Replaces the private values inside a value by [`MASK`], and the keys of private dicts too.
+    /// Null is not replaced, because it counts as missing.
     pub fn mask(self, json: Json) -> Json {
         match (self, json) {
             (Privacy::Public, json) => json,

@@ -18,9 +18,10 @@ use std::sync::Arc;
 pub struct InputViolation {
     /// Path of the field in the message, such as `ctx.user.role`.
     pub path: String,
-    /// The declared type of the field.
+    /// The type of the field in the `input` declaration, or the type that was inferred from the
+    /// rules.
     pub expected: String,
-    /// The actual type of the value in the message, or `missing`.
+    /// The type of the value that the message has at `path`, or `missing` if it has none.
     pub found: String,
     /// A likely cause of the violation; `None` if none is known. For a missing field, a key of the
     /// message with a similar spelling. For a field whose type was inferred, the statement that
@@ -226,8 +227,8 @@ fn find_record_violations<'r>(
 }
 
 const MISSING_KIND: &str = "missing";
-/// The field `found` of a violation if a text is not in the declared enumeration. The actual text
-/// is not shown, because it may be private.
+/// The text that a violation shows as `found` if a text of the message is not in the declared
+/// enumeration. The actual text is not shown, because it may be private.
 const OTHER_TEXT: &str = "another text";
 /// Maximum number of undeclared keys of an object that are compared with a missing field. It bounds
 /// the time for objects with very many keys.

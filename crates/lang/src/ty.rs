@@ -1,6 +1,7 @@
-//! Types. A type is a set of *kinds* of values. If the set contains a list, dict or record, the
-//! type also has its element type or fields. Declared and inferred types have the same structure. A
-//! declared `int` is one kind, `number` two, `any` all. An inferred type may be "string or list".
+//! The types of the rule language, by which the checker finds mistakes before a decision. A type is
+//! a set of *kinds* of values. If the set contains a list, dict or record, the type also has its
+//! element type or fields. Declared and inferred types have the same structure. A declared `int` is
+//! one kind, `number` two, `any` all. An inferred type may be "string or list".
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -17,7 +18,7 @@ use rulec_base::message;
 use std::fmt;
 use std::sync::Arc;
 
-/// The kind of a value at run time.
+/// The kind of a value at run time. A type of the rule language is a set of kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -61,7 +62,7 @@ impl Kind {
     }
 }
 
-/// A set of value kinds; empty by default.
+/// A set of value kinds, such as ints and floats. The default set is empty.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KindSet(u16);
 
@@ -229,7 +230,7 @@ pub enum InnerType {
     /// The element type of a list, or the value type of a dict.
     Element(Arc<Ty>),
     Fields(Arc<RecordType>),
-    /// The only texts that the value may be.
+    /// The texts of an enumeration: the value must be one of them.
     Values(Enumeration),
 }
 
@@ -277,7 +278,8 @@ impl Ty {
         })
     }
 
-    /// The names of the built-in types, to suggest in error messages.
+    /// The names of the built-in types. An error about an unknown type suggests the most similar
+    /// one.
     pub const BUILTIN_NAMES: [&'static str; 10] =
         ["string", "int", "float", "number", "decimal", "bool", "datetime", "any", "list", "dict"];
 
@@ -313,8 +315,8 @@ impl Ty {
         }
     }
 
-    /// Returns the paths of decimals inside values of this type. A JSON reader must keep all digits
-    /// of the numbers at these paths.
+    /// Returns the paths at which values of this type contain decimals. A JSON reader must keep all
+    /// digits of the numbers at these paths.
     pub fn decimal_paths(&self) -> DecimalPaths {
         let mut places = DecimalPaths::default();
         if self.kinds.has(Kind::Decimal) {

@@ -1,5 +1,6 @@
-//! Values during a decision: borrowed views of the message and of constants, cheap to copy.
-//! Messages and constants are both stored as `serde_json::Value`.
+//! Values during a decision. A value is a borrowed view of the message, of a constant or of
+//! computed data, so that reading a field copies nothing. Messages and constants are both stored as
+//! `serde_json::Value`.
 
 #![allow(missing_docs, reason = "inside the library, a name that says it all needs no words")]
 
@@ -77,7 +78,7 @@ pub enum Value<'a> {
     Int(i64),
     Float(f64),
     Str(&'a str),
-    /// A point in time with its original UTC offset.
+    /// A point in time, with the UTC offset with which it was written.
     DateTime(OffsetDateTime),
     /// A version as text, in the canonical form of [`version::parse_version`], in which equal
     /// versions are equal texts.
@@ -250,8 +251,8 @@ impl<'a> Value<'a> {
         Some(json.iter().map(Value::from_json).chain(values.iter().copied()))
     }
 
-    /// Returns the size of the value itself, without nested values: the bytes of a text, or 8 per
-    /// list element or dict key. The size of any other value is 0.
+    /// Returns the size of the value itself in bytes, without nested values: the length of a text,
+    /// or 8 for each list element or dict key. The size of any other value is 0.
     pub fn own_size(self) -> u64 {
         match self {
             Value::Str(text) => text.len() as u64,
@@ -259,8 +260,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the size of the value including nested values. If the size exceeds `max_size`, the
-    /// count stops early and returns some size above `max_size`.
+    /// Returns the size of the value in bytes, including nested values. If the size exceeds
+    /// `max_size`, the count stops early and returns some size above `max_size`.
     pub fn deep_size(self, max_size: u64) -> u64 {
         let own_size = self.own_size();
         match self {
@@ -317,7 +318,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Copies a dict into the decision's arena. Keys must be unique.
+    /// Copies keys and values into the decision's arena as a dict, and returns the dict. Keys must
+    /// be unique.
     pub fn dict_in(bump: &'a Bump, entries: impl IntoIterator<Item = (&'a str, Value<'a>)>) -> Value<'a> {
         let mut dict = bumpalo::collections::Vec::new_in(bump);
         dict.extend(entries);
@@ -325,7 +327,7 @@ impl<'a> Value<'a> {
         Value::Entries(dict.into_bump_slice())
     }
 
-    /// Copies a list into the decision's arena.
+    /// Copies values into the decision's arena as a list, and returns the list.
     pub fn list_in(bump: &'a Bump, items: impl IntoIterator<Item = Value<'a>>) -> Value<'a> {
         let mut list = bumpalo::collections::Vec::new_in(bump);
         list.extend(items);
@@ -392,8 +394,8 @@ pub fn compare_int_float(int: i64, float: f64) -> Ordering {
         .then_with(|| 0.0_f64.partial_cmp(&(float - truncated)).unwrap_or(Ordering::Equal))
 }
 
-/// Compares two numbers, times, versions or texts; `None` for values of other kinds or of different
-/// kinds.
+/// Returns the order of two numbers, times, versions or texts; `None` for values of other kinds or
+/// of different kinds.
 #[inline]
 pub fn compare(left: Value<'_>, right: Value<'_>) -> Option<Ordering> {
     match (left, right) {

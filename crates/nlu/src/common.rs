@@ -1,4 +1,5 @@
-//! Common words, which occur in many sentences on any subject.
+//! Lists common words, which occur in many sentences on any subject, so that the intent classifier
+//! gives them little weight.
 //!
 //! Rare words get a high weight. Among a hundred training sentences, `i` and `的` are frequent and
 //! get a low one. Among five sentences they look rare. If the examples of only one intent contained
@@ -43,7 +44,7 @@ pub fn is_common_word(word: &[char]) -> bool {
     COMMON_WORD_SET.contains(word)
 }
 
-/// True if `c` is a common word, or a part of a common word, in a script without spaces between
+/// True if `c` is a common word, or occurs in a common word, in a script without spaces between
 /// words, such as Chinese. False for all characters of other scripts.
 pub fn is_common_char(c: char) -> bool {
     COMMON_CHAR_SET.contains(&c)

@@ -1,4 +1,5 @@
-//! Extracts the features of a text. Training and classification both read a text only through
+//! Extracts the features of a text: the words, word pairs and character sequences by which the
+//! intent classifier recognizes intents. Training and classification both read a text only through
 //! [`FeatureExtractor::extract`].
 //!
 //! The text is prepared: Unicode NFKC, case folding, and one space per run of white space. Then it
@@ -24,7 +25,8 @@ use rulec_base::text::{NormalizationForm, TextMode, WordSearcher, is_word_char};
 /// the original text, and again to the prepared text, because preparation can expand a text.
 pub const MAX_TEXT_BYTES: usize = 8 << 10;
 
-/// Lengths, in characters, of the n-grams (pieces of a word) in scripts with spaces between words.
+/// Lengths, in characters, of the n-grams (sequences of characters of a word) in scripts with
+/// spaces between words.
 const GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Lengths, in characters, of the n-grams in scripts without spaces. They are shorter, because a
 /// character carries more information there.
@@ -33,17 +35,17 @@ const UNSPACED_GRAM_LENGTHS: std::ops::RangeInclusive<usize> = 2..=3;
 /// The group of a feature. In the vector of a text, each group has the same total weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FeatureGroup {
-    /// Words and pairs of words.
+    /// Words, pairs of adjacent words, and the first and last word of the text.
     Word,
-    /// Character n-grams: the short pieces of words and of unspaced text.
+    /// Character n-grams: short sequences of characters of words, or of text without spaces.
     Gram,
-    /// Keywords found in the text.
+    /// Keywords of the intents that occur in the text.
     Keyword,
 }
 
 pub const GROUP_COUNT: usize = 3;
 
-/// One occurrence of a feature.
+/// One occurrence in a text of a feature: a word, a word pair, a character n-gram or a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Feature {
     pub hash: u64,
@@ -84,7 +86,7 @@ pub struct KeywordFinder {
 }
 
 impl KeywordFinder {
-    /// Prepares `keywords`. Blank and duplicate keywords are ignored.
+    /// Prepares the search for `keywords`. Blank and duplicate keywords are ignored.
     pub fn new<'a>(keywords: impl Iterator<Item = &'a str>) -> KeywordFinder {
         let mut prepared: Vec<String> =
             keywords.map(normalize_text).filter(|keyword| !keyword.is_empty()).collect();
@@ -96,13 +98,14 @@ impl KeywordFinder {
         KeywordFinder { searcher: WordSearcher::for_keywords(&prepared).ok() }
     }
 
-    /// Returns the approximate memory use in bytes.
+    /// Returns the approximate memory use of the keyword search in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.searcher.as_ref().map_or(0, WordSearcher::memory_usage)
     }
 }
 
-/// Extracts the features (words, n-grams and keywords) of texts. Reuses its buffers between texts.
+/// Extracts the features (words, n-grams and keywords) of texts, with memory that is reused from
+/// text to text.
 #[derive(Debug, Default)]
 pub struct FeatureExtractor {
     prepared: String,

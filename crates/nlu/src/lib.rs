@@ -83,44 +83,48 @@ pub const MAX_TRAINING_SIZE: usize = 1 << 26;
 pub struct Intent {
     /// The id of the intent, which [`Verdict::chosen`] returns; unique among the intents.
     pub id: String,
-    /// A sentence that describes the intent. May be empty.
+    /// A sentence that describes the intent, from which the classifier learns. May be empty.
     pub description: String,
     /// Words or phrases that indicate the intent wherever they occur in a message, regardless of
     /// its length. They match whole words if their script has word boundaries: `port` is not found
     /// in `report`.
     pub keywords: Vec<String>,
-    /// Messages as users would write them; start with five to ten.
+    /// Messages as users would write them, from which the classifier learns. Five to ten are a good
+    /// start.
     pub examples: Vec<String>,
 }
 
 impl Intent {
-    /// Creates an intent without texts.
+    /// Creates an intent without description, keywords and examples. Add some, because the
+    /// classifier learns from them.
     pub fn new(id: impl Into<String>) -> Self {
         Intent { id: id.into(), ..Intent::default() }
     }
 
-    /// Sets the description.
+    /// Sets the sentence that describes the intent. The classifier learns from it as from an
+    /// example.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = text.into();
         self
     }
 
-    /// Adds keywords.
+    /// Adds words or phrases that indicate the intent wherever they occur in a message.
     #[must_use]
     pub fn keywords(mut self, keywords: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.keywords.extend(keywords.into_iter().map(Into::into));
         self
     }
 
-    /// Adds examples.
+    /// Adds messages as users would write them, from which the classifier learns.
     #[must_use]
     pub fn examples(mut self, examples: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.examples.extend(examples.into_iter().map(Into::into));
         self
     }
 
-    /// Returns all training sentences; blank texts are skipped.
+    /// Returns the texts from which the classifier learns the intent: description, keywords and
+    /// examples. Blank texts are skipped.
     fn training_sentences(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.description)
             .chain(&self.keywords)
@@ -130,13 +134,13 @@ impl Intent {
     }
 }
 
-/// The score limits below which the classifier abstains. A higher threshold or margin gives fewer
-/// wrong answers, but also fewer answers.
+/// The minimum score and lead below which the classifier abstains, that is, chooses no intent. A
+/// higher threshold or margin gives fewer wrong answers, but also fewer answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
     /// Minimum score of the chosen intent, from 0 to 1.
     pub threshold: f64,
-    /// Minimum lead over the second-best intent, from 0 to 1.
+    /// Minimum difference between the scores of the chosen and the second-best intent, from 0 to 1.
     pub margin: f64,
 }
 
@@ -177,32 +181,33 @@ impl Options {
 pub enum TrainError {
     /// An intent cannot be learned: none of its texts contains a word, a symbol or a keyword.
     NoText {
-        /// The id of the intent without such a text.
+        /// The id of the intent that cannot be learned.
         id: String,
     },
-    /// Two intents have the same id.
+    /// Two intents have the same id, so a result would not identify one of them.
     Duplicate {
-        /// The id that occurs twice.
+        /// The id that two intents have.
         id: String,
     },
-    /// A threshold or margin is outside 0..=1.
+    /// An option, the threshold or the margin, is outside 0..=1.
     Option {
         /// The name of the invalid option: `threshold` or `margin`.
         name: &'static str,
-        /// The invalid value.
+        /// The value of the option that is outside 0..=1.
         value: f64,
     },
-    /// The product of sentences and intents exceeds [`MAX_TRAINING_SIZE`].
+    /// The number of sentences times the number of intents exceeds [`MAX_TRAINING_SIZE`].
     TooLarge {
-        /// The number of intents.
+        /// The number of intents with which the classifier should have been trained.
         intents: usize,
-        /// The number of sentences of all intents.
+        /// The number of training sentences (descriptions, keywords and examples) of all intents.
         sentences: usize,
     },
 }
 
 impl TrainError {
-    /// Returns the error as a localized message.
+    /// Returns the reason why the classifier could not be trained, with a remedy, as a localized
+    /// message.
     pub fn to_message(&self) -> Message {
         match self {
             TrainError::NoText { id } => {
@@ -223,14 +228,14 @@ impl TrainError {
     }
 }
 
-/// An intent with its score.
+/// An intent with the score that the classifier gave it for a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Ranked<'c> {
-    /// Index of the intent in the training list.
+    /// Index of the intent in the list with which the classifier was trained.
     pub index: usize,
-    /// Id of the intent.
+    /// Id of the intent, as the author declared it.
     pub id: &'c str,
-    /// Score from 0 to 1, in steps of 0.0001.
+    /// The classifier's score for the intent, from 0 to 1, in steps of 0.0001.
     pub score: f64,
 }
 
@@ -347,17 +352,18 @@ impl Classifier {
         Verdict { ranked, chosen }
     }
 
-    /// Returns the ids of the intents in declaration order.
+    /// Returns the ids of the classifier's intents, in the order in which they were given for
+    /// training.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
 
-    /// Returns the options: the scores below which the classifier abstains.
+    /// Returns the minimum score and lead below which the classifier abstains.
     pub fn options(&self) -> Options {
         self.options
     }
 
-    /// Returns the approximate memory use of the model in bytes.
+    /// Returns the approximate memory use of the trained classifier in bytes.
     pub fn memory(&self) -> usize {
         self.vocabulary.memory_bytes() + self.linear.memory_bytes() + self.keywords.memory_bytes()
     }

@@ -1,6 +1,6 @@
-//! One linear function per intent, fitted to the sentences of all intents. The value of a function
-//! is the sum *w*·*x* of a sentence's features *x*, each multiplied by the intent's weight *w* of
-//! this feature.
+//! Scores texts: the classifier has one linear function per intent, fitted to the training
+//! sentences of all intents. The value of a function is the sum *w*·*x* of a sentence's features
+//! *x*, each multiplied by the intent's weight *w* of this feature.
 //!
 //! Training chooses the weights *w* of an intent that minimise a sum of three terms. `½|w|²` keeps
 //! the weights small. `Σ c · max(0, 1 - w·x)²`, over the sentences of the intent, penalises values
@@ -40,7 +40,7 @@ const MIN_MAX_PASSES: (usize, usize) = (8, 100);
 /// A training sentence as a vector, with the intent that it belongs to.
 #[derive(Clone, Debug)]
 pub struct TrainingRow {
-    /// The features, each at most once.
+    /// The features of the sentence with their weights, each feature at most once.
     pub vector: SparseVector,
     /// Index of the intent that the sentence belongs to.
     pub label: usize,
@@ -96,7 +96,7 @@ impl LinearModel {
         sums
     }
 
-    /// Returns the approximate memory use in bytes.
+    /// Returns the approximate memory use of the fitted functions in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.weights.len() + size_of_val(self.scales.as_slice())
     }
@@ -110,8 +110,8 @@ struct LinearTraining {
     alphas: Vec<f32>,
     /// The value of each intent's function on the sentence that is being visited.
     sums: Vec<f32>,
-    /// For each intent, the factor by which the vector of this sentence is added to the intent's
-    /// weights.
+    /// For each intent, the factor by which the vector of the visited sentence is added to the
+    /// intent's weights.
     steps: Vec<f32>,
 }
 

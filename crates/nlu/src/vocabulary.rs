@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 /// frequent features are kept.
 pub const MAX_FEATURES: usize = 1 << 15;
 
-/// Feature ids with their weights, each id at most once.
+/// A text as a vector: the ids of its features with their weights, each id at most once.
 pub type SparseVector = Vec<(u32, f32)>;
 
 type FeatureMap<V> = HashMap<u64, V, foldhash::fast::FixedState>;
@@ -31,7 +31,7 @@ pub struct FeatureCounter {
 }
 
 impl FeatureCounter {
-    /// Adds a sentence; `features` are the sorted features of the sentence.
+    /// Counts the features of one training sentence, each feature once. `features` must be sorted.
     pub fn add_sentence(&mut self, features: &[Feature]) {
         self.sentences += 1;
         for occurrences in features.chunk_by(|a, b| a.hash == b.hash) {
@@ -58,7 +58,8 @@ impl FeatureCounter {
     }
 }
 
-/// The features of the training sentences, with their weights.
+/// The features of the training sentences with their weights, by which texts are converted to
+/// vectors.
 #[derive(Clone, Debug)]
 pub struct Vocabulary {
     ids: FeatureMap<u32>,
@@ -70,12 +71,12 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    /// Returns the number of features.
+    /// Returns the number of features in the vocabulary.
     pub fn len(&self) -> usize {
         self.weights.len()
     }
 
-    /// Returns the approximate memory use in bytes.
+    /// Returns the approximate memory use of the vocabulary in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.ids.allocation_size() + size_of_val(self.weights.as_slice())
     }

@@ -1,4 +1,5 @@
-//! Bytecode: the compact form of a rule set that the virtual machine runs.
+//! Bytecode: the compact form of a rule set that the virtual machine (VM) runs. It can be stored,
+//! so that a program need not compile the rules again.
 //!
 //! | module | contents |
 //! |---|---|
@@ -63,7 +64,9 @@ impl Bytecode {
         Ok(Bytecode { chunk, pools, number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Returns the number of this bytecode, which is unique in the process.
+    /// Returns the number of this bytecode, which is unique in the process. Results of conditions
+    /// on the history are remembered under this number, because they are valid for one bytecode
+    /// only.
     pub fn number(&self) -> u64 {
         self.number
     }

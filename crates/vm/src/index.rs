@@ -81,9 +81,9 @@ pub struct Index {
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
     pub answers: Vec<LiteralAnswer>,
-    /// Literal ids for the answers in `answers`, in groups. If the predicate of an answer is true,
-    /// the text contains at least one literal of each of its groups. The last id of a group has a
-    /// flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
+    /// Literal ids to which the entries of `answers` refer, in groups. If the predicate of an entry
+    /// is true, the text contains at least one literal of each of its groups. The last id of a
+    /// group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
     pub deciding_ids: Vec<u32>,
     /// Number of normalized texts that a decision caches: the texts of `Chunk::texts`, followed by
     /// texts that only the index needs.
@@ -110,7 +110,7 @@ impl Index {
 #[derive(Debug)]
 #[repr(C)]
 pub struct SubjectIndex {
-    /// Operand whose value is the text that is searched, usually a slot.
+    /// Operand whose value is the text that is searched, usually a slot (a field that rules read).
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
@@ -124,14 +124,14 @@ pub struct SubjectIndex {
     /// Whether a predicate depends on whether the scanned (normalized) text equals the text in the
     /// message. Some literals decide a predicate only if the two are equal.
     pub needs_unchanged_text: bool,
-    /// Whether the text is scanned in a single form, which only folds case. Such a text is folded
-    /// in the scan buffer and not cached.
+    /// Whether the text is scanned in one normalized form only, and this form only folds case. Such
+    /// a text is folded in the scan buffer and not cached.
     pub folds_in_place: bool,
     /// Literals that must be at the start of the text; `None` if there are none. The field `ends`
     /// has the literals that must be at the end.
     pub starts: Option<Box<EdgeLiterals>>,
     pub ends: Option<Box<EdgeLiterals>>,
-    /// Search for the literals that may occur anywhere in the text.
+    /// Searcher that finds the literals that may occur anywhere in the text.
     pub scanner: Scanner,
 }
 
@@ -171,10 +171,11 @@ impl LiteralAnswer {
         LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
-/// A normalized form of a text.
+/// A normalized form of a text: the mode of the normalization, and the id under which a decision
+/// caches the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextForm {
-    /// The mode in which the text is normalized.
+    /// How the text is normalized: Unicode form and case folding.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text.
     /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the mode leaves the text
@@ -186,7 +187,7 @@ pub struct TextForm {
 /// keys, the facts by which candidate routes are found.
 #[derive(Debug)]
 pub struct AttributeIndex {
-    /// Operand that yields the value, usually a slot.
+    /// Operand whose value is looked up, usually a slot (a field that rules read).
     pub operand: Operand,
     /// Form to which the value is normalized before the lookup, if it is a text.
     pub form: TextForm,
@@ -322,7 +323,7 @@ impl PackedLists {
         self.items.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// Returns the concatenated items of all lists.
+    /// Returns the items of all lists, one list after another.
     pub fn all_items(&self) -> &[u32] {
         &self.items
     }

@@ -1,5 +1,6 @@
-//! The engine that applications run: bytecode, the virtual machine, and the index that finds the
-//! rules whose conditions may be true.
+//! The engine that makes decisions in applications. Rules are compiled to bytecode, which a virtual
+//! machine runs. An index finds the few rules whose conditions may be true for a message, so that
+//! most rules need not be evaluated.
 //!
 //! | module | contents |
 //! |---|---|

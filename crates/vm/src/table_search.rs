@@ -11,17 +11,17 @@ use smallvec::SmallVec;
 
 /// The result of searching a table. `P` is a position in the table, `R` identifies a rule.
 pub enum SearchResult<P, R = RuleId> {
-    /// The code was the block of a single condition, not of a table: whether this condition is
-    /// true.
+    /// Result of a block that evaluates a single condition instead of a table: whether the
+    /// condition is true.
     Answer(bool),
     /// A rule's condition is true, and the rule is chosen.
     Choose(R),
     /// The condition of a `goto` rule is true. If `table` selects nothing, the search resumes after
     /// the rule.
     Goto {
-        /// The `goto` rule.
+        /// The rule with the `goto` whose condition is true.
         route: R,
-        /// The table to search next.
+        /// The table to which the `goto` leads, which is searched next.
         table: TableId,
         /// The position at which the search resumes if `table` selects nothing.
         resume: P,

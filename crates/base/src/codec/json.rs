@@ -1,4 +1,5 @@
-//! The binary encoding of types from other crates: JSON values and points in time.
+//! Encodes JSON values and points in time as bytes, so that compiled rules that contain them can be
+//! stored. Their types come from other crates.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use serde_json::{Map, Number, Value as Json};

@@ -1,4 +1,5 @@
-//! The binary encoding of numbers, texts and collections.
+//! Encodes numbers, texts and collections as bytes. The encodings of all other types of compiled
+//! rules consist of these.
 
 use super::{Codec, DecodeError, Reader, Writer};
 use std::sync::Arc;

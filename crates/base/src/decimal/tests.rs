@@ -1,4 +1,4 @@
-//! Tests of decimals.
+//! Checks that decimal arithmetic is exact, and that results with too many digits are refused.
 
 use super::*;
 

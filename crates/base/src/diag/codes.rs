@@ -1,5 +1,6 @@
-//! The table of diagnostic codes, one row per code. A code is never reused. `rulec explain` prints
-//! a code's page from `docs/codes/`. The module `language` has titles and pages in Chinese.
+//! The table of diagnostic codes, one row per code. Users look up a code to learn what an error or
+//! warning means, so a code is never reused. `rulec explain` prints a code's page from
+//! `docs/codes/`. The module `language` has titles and pages in Chinese.
 //!
 //! Ranges of errors: `E00xx` files and characters; `E01xx` syntax; `E02xx` names; `E03xx` types;
 //! `E04xx` literals and patterns; `E05xx` statements; `E06xx` messages to decide; `E07xx` payloads;
@@ -15,13 +16,13 @@ pub use language::Language;
 use crate::codec::{Codec, DecodeError, Reader, Writer};
 use serde::{Serialize, Serializer};
 
-/// The severity of a finding. An error stops the compilation.
+/// The severity of a diagnostic. An error stops the compilation, a warning does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The finding is suspicious, but the rules still compile.
+    /// A warning: the rules are suspicious, but they compile.
     Warning,
-    /// The finding is an error: the rules do not compile.
+    /// An error: the rules are wrong and do not compile.
     Error,
 }
 
@@ -34,20 +35,21 @@ macro_rules! define_codes {
         pub enum Code { $($name,)* }
 
         impl Code {
-            /// Every code, in table order.
+            /// All diagnostic codes, in the order of the table.
             pub const ALL: &'static [Code] = &[$(Code::$name,)*];
 
-            /// Returns the code as users see it, such as `E0203`.
+            /// Returns the diagnostic code as users see it, such as `E0203`.
             pub fn as_str(self) -> &'static str {
                 match self { $(Code::$name => $code,)* }
             }
 
-            /// Returns the meaning of the code in a few words.
+            /// Returns the English title of the diagnostic code: its meaning in a few words.
             pub fn title(self) -> &'static str {
                 match self { $(Code::$name => $title,)* }
             }
 
-            /// Returns the Markdown page of the code, with a wrong and a right example.
+            /// Returns the page that explains the diagnostic code, as English Markdown with a wrong
+            /// and a right example. `rulec explain` prints it.
             pub fn page(self) -> &'static str {
                 match self { $(Code::$name => include_str!(concat!("../../docs/codes/", $code, ".md")),)* }
             }
@@ -264,7 +266,8 @@ define_codes! {
 }
 
 impl Code {
-    /// Returns the severity: codes that start with `W` are warnings, all others are errors.
+    /// Returns the severity of diagnostics with this code: codes that start with `W` are warnings,
+    /// all others are errors.
     pub fn severity(self) -> Severity {
         if self.as_str().starts_with('W') { Severity::Warning } else { Severity::Error }
     }
@@ -294,7 +297,8 @@ impl Code {
         )
     }
 
-    /// Parses a code as users write it, ignoring case. Returns `None` for an unknown code.
+    /// Parses a diagnostic code as users write it, such as `e0203`, ignoring case. Returns `None`
+    /// for an unknown code.
     pub fn parse(text: &str) -> Option<Code> {
         Code::ALL.iter().copied().find(|code| code.as_str().eq_ignore_ascii_case(text))
     }

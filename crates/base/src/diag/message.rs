@@ -22,7 +22,7 @@ pub struct Message(MessageForm);
 /// The two forms of a message. The type is small, because many error types contain messages.
 #[derive(Clone)]
 enum MessageForm {
-    /// A template without placeholders or braces, which is also the English text.
+    /// A message without placeholders or braces. The template is also the English text.
     Fixed(&'static str),
     Template(Box<TemplateMessage>),
 }
@@ -30,18 +30,18 @@ enum MessageForm {
 #[derive(Clone)]
 struct TemplateMessage {
     template: Cow<'static, str>,
-    /// The value of each placeholder, in template order.
+    /// The value of each placeholder in the template, in the order in which the placeholders occur.
     args: Vec<Arg>,
-    /// The rendered English text.
+    /// The English text: the template with its placeholders filled.
     english: String,
 }
 
-/// The value of an argument placeholder.
+/// The value that fills a placeholder of a message template.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Arg {
     /// Text that is the same in every language: source text, a name or a number.
     Text(String),
-    /// A nested message, which is translated too.
+    /// A nested message, which is translated together with the message that contains it.
     Message(Message),
     /// Several values, joined with the list separator of the language.
     List(Vec<Arg>),
@@ -82,11 +82,11 @@ fn push_fn_for(language: Language) -> fn(&mut String, &str) {
 
 /// A value that can fill an argument placeholder of a message.
 pub trait Argument {
-    /// Returns this value in the form in which a message stores it.
+    /// Converts this value to the form in which a message stores the values of its placeholders.
     fn to_arg(&self) -> Arg;
 }
 
-/// Maps English templates to Chinese templates.
+/// The Chinese catalogue: maps English message templates to Chinese templates.
 static CHINESE_TEMPLATES: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     // A test parses the same file, so the fallback does not occur.
     serde_json::from_str(include_str!("../../docs/zh/messages.json")).unwrap_or_default()
@@ -119,7 +119,7 @@ impl Message {
         Message::new("{}", vec![Arg::Text(text.into())])
     }
 
-    /// Returns the English text.
+    /// Returns the English text of the message.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             MessageForm::Fixed(template) => template,
@@ -127,7 +127,8 @@ impl Message {
         }
     }
 
-    /// Returns the text in `language`, or in English if the catalogue has no translation.
+    /// Returns the text of the message in `language`, or in English if the catalogue has no
+    /// translation.
     pub fn localized(&self, language: Language) -> Cow<'_, str> {
         match language {
             Language::English => Cow::Borrowed(self.as_str()),
@@ -157,7 +158,7 @@ impl Message {
         }
     }
 
-    /// Returns the template and the placeholder values.
+    /// Returns the English template of the message, and the values of its placeholders.
     fn template_and_args(&self) -> (&str, &[Arg]) {
         match &self.0 {
             MessageForm::Fixed(template) => (template, &[]),
@@ -175,7 +176,8 @@ fn localized_arg(args: &[Arg], index: usize, language: Language) -> Cow<'_, str>
     args.get(index).map_or(Cow::Borrowed(""), |arg| arg.localized(language))
 }
 
-/// Returns a message that joins the items with commas.
+/// Returns a message that joins the elements with commas, or with the separator of the language in
+/// which it is shown.
 pub fn comma_list<A: Argument>(elements: impl IntoIterator<Item = A>) -> Message {
     let items: Vec<Arg> = elements.into_iter().map(|element| element.to_arg()).collect();
     match items.is_empty() {
@@ -207,7 +209,7 @@ pub fn join_lines(messages: &[Message]) -> Message {
     }
 }
 
-/// A piece of a template: literal text or a placeholder.
+/// A section of a message template: literal text or a placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TemplatePiece<'t> {
     Text(&'t str),
@@ -215,7 +217,7 @@ enum TemplatePiece<'t> {
     Placeholder(&'t str),
 }
 
-/// Splits a template into literal texts and placeholders.
+/// Splits a message template into literal texts and placeholders. `{{` and `}}` are literal braces.
 fn split_template(template: &str) -> Vec<TemplatePiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = template;
@@ -278,8 +280,9 @@ fn fill_placeholders<'t>(
     out
 }
 
-/// Appends a piece with Chinese spacing: a space between Chinese characters and code or numbers,
-/// and no space between two Chinese characters. Inside backquotes, nothing changes.
+/// Appends `piece`, a text, to `out` with Chinese spacing: a space between Chinese characters and
+/// code or numbers, and no space between two Chinese characters. Inside backquotes, nothing
+/// changes.
 fn push_with_chinese_spacing(out: &mut String, piece: &str) {
     if out.bytes().filter(|byte| *byte == b'`').count() % 2 == 1 {
         return out.push_str(piece);
@@ -370,7 +373,8 @@ impl Serialize for Message {
     }
 }
 
-/// Reads a sentence that is already in the reader's language.
+/// Reads a text as a message that is the same in every language, because a stored sentence no
+/// longer has its template.
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Message, D::Error> {
         String::deserialize(deserializer).map(Message::verbatim)
@@ -410,7 +414,7 @@ impl_argument_as_text! {
     std::io::Error serde_json::Error serde_json::Value serde_json::Number std::path::Display<'_>
 }
 
-/// The duration with its unit, such as `1.5s`, as the value of a placeholder.
+/// A duration fills a placeholder of a message with its unit, such as `1.5s`.
 impl Argument for Duration {
     fn to_arg(&self) -> Arg {
         Arg::Text(format!("{self:?}"))

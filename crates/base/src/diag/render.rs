@@ -29,13 +29,13 @@ const MAX_LINE_BREAK_BYTES: u32 = 2;
 /// text.
 const MAX_MESSAGE_BYTES: usize = 2_000;
 
-/// The settings for rendering diagnostics.
+/// Renders diagnostics as text for people, with the settings in its fields.
 pub struct Renderer<'a> {
-    /// The source files that the diagnostics refer to.
+    /// The source files from which the report quotes lines.
     pub sources: &'a SourceMap,
-    /// Whether to use terminal colours.
+    /// Whether the report has terminal colours.
     pub color: bool,
-    /// The language of the messages.
+    /// The language in which the report is written.
     pub language: Language,
     /// A function that returns the name to display for a file.
     pub name: &'a dyn Fn(FileId) -> String,
@@ -59,8 +59,8 @@ impl Renderer<'_> {
         let report = self.to_miette_report(&shown_diagnostic);
         let mut out = String::new();
         if handler.render_report(&mut out, &report).is_err() {
-            // Rendering fails only for a label outside every window. Then only the code and the
-            // message are shown.
+            // Rendering fails only for a label outside every window (shown lines). Then only the
+            // code and the message are shown.
             return format!("{}\n\n  {}\n", diagnostic.code, report.message);
         }
         if let Some(remedy) = remedy {
@@ -121,7 +121,7 @@ impl Renderer<'_> {
 }
 
 /// A diagnostic in the form that miette takes. To miette, its source code is the concatenation of
-/// all windows (the parts of files that the report shows).
+/// all windows (the lines of files that the report shows).
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct MietteReport<'a> {
@@ -129,7 +129,7 @@ struct MietteReport<'a> {
     message: String,
     windows: Vec<SourceWindow>,
     labels: Vec<LabeledSpan>,
-    /// The line and column of each label in its file.
+    /// The line and column in its file of each label (underlined span) of the diagnostic.
     positions: Vec<Position>,
 }
 
@@ -188,16 +188,18 @@ impl SourceCode for MietteReport<'_> {
     }
 }
 
-/// A window: a part of a file that is shown in a report.
+/// A window: some lines of a source file, or a section of a long line, that a report shows around a
+/// label.
 #[derive(Debug)]
 struct SourceWindow {
     name: String,
     span: Span,
-    /// Line number of the first line of the window in its file.
+    /// Number in its file of the first line of the window (the shown lines), from 1.
     line: usize,
     /// Byte offset at which this window starts in the concatenation of all windows of the report.
     start: usize,
-    /// The text of the window as drawn; ends with a line feed.
+    /// The text of the window (the shown lines) as it is drawn: control characters are replaced.
+    /// Ends with a line feed.
     text: String,
 }
 
@@ -232,7 +234,7 @@ fn span_covers(outer: Span, inner: Span) -> bool {
 }
 
 /// Returns the span of a file to show around a label. The span covers the line of the label and its
-/// neighbours, or only a part of a long line.
+/// neighbours, or only a section of a long line.
 fn context_span(file: &SourceFile, span: Span) -> Span {
     let label = underline_span(file, span);
     let line_number = file.position(label.start).line;
@@ -252,7 +254,8 @@ fn context_span(file: &SourceFile, span: Span) -> Span {
     Span::new(span.file, start, end)
 }
 
-/// Returns the part of a label's span to underline: within one line, and not too long.
+/// Shortens the span of a label to the bytes that are underlined: within one line, and at most
+/// [`MAX_LABEL_BYTES`].
 fn underline_span(file: &SourceFile, span: Span) -> Span {
     if file.is_stripped() {
         return span;

@@ -1,4 +1,5 @@
-//! Errors of the JSON reader, with messages for the author of the JSON text.
+//! Errors of the JSON reader. They say where a message is wrong and how to correct it, for the
+//! person or program that wrote the JSON text.
 
 use crate::message;
 use serde_json::Value;
@@ -11,11 +12,11 @@ use crate::diag::{Code, Language, Message};
 /// Number of characters of a key that an error message shows.
 const MAX_KEY_CHARS: usize = 80;
 
-/// The kind of mistake in a JSON text.
+/// What kind of mistake a JSON text has. Each kind has its own diagnostic code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum JsonErrorKind {
-    /// The text is not JSON.
+    /// The text does not follow the grammar of JSON.
     Syntax,
     /// The text has more than [`MAX_DEPTH`] nested lists and objects.
     Depth,
@@ -25,16 +26,17 @@ pub enum JsonErrorKind {
     NumberRange,
     /// The text is valid JSON, but not an object where one is required.
     NotAnObject,
-    /// The bytes are not UTF-8.
+    /// The bytes of the message are not UTF-8.
     Utf8,
-    /// The text has more than [`MAX_BYTES`] bytes.
+    /// The message has more than [`MAX_BYTES`] bytes.
     TooLong,
-    /// The text has more than [`MAX_OBJECTS`] objects.
+    /// The message has more than [`MAX_OBJECTS`] non-empty objects.
     TooManyObjects,
 }
 
 impl JsonErrorKind {
-    /// Returns the diagnostic code that users see.
+    /// Returns the diagnostic code for this kind of mistake, such as `E0601`, which users can look
+    /// up.
     pub fn code(self) -> Code {
         match self {
             JsonErrorKind::Syntax => Code::MessageSyntax,
@@ -56,23 +58,24 @@ impl JsonErrorKind {
 pub struct JsonError {
     kind: JsonErrorKind,
     message: Message,
-    /// How to correct the text; empty if no remedy is known.
+    /// How to correct the JSON text; empty if no remedy is known.
     help: Message,
     path: String,
-    /// The keys of the JSON text that `message` and `path` contain, so that private keys can be
-    /// masked later. `None` if the error names none.
+    /// The keys from the JSON text that the error message and the error path quote, so that private
+    /// keys can be masked later. `None` if the error names none.
     keys: Option<Box<NamedKeys>>,
     line: usize,
     column: usize,
     offset: usize,
 }
 
-/// The keys of the text that an error names.
+/// The keys from the JSON text that an error message quotes. They are kept separately, so that
+/// private keys can be masked later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct NamedKeys {
-    /// The path of the faulty value, outermost step first.
+    /// The path to the faulty value in the message, outermost step first.
     steps: Vec<PathStep>,
-    /// The key that occurs twice; `None` for other mistakes.
+    /// The key that occurs twice in one object; `None` for other mistakes.
     duplicate: Option<String>,
 }
 
@@ -93,22 +96,24 @@ impl NamedKeys {
 }
 
 impl JsonError {
-    /// Returns the kind of mistake.
+    /// Returns the kind of mistake in the JSON text, one of a fixed list.
     pub fn kind(&self) -> JsonErrorKind {
         self.kind
     }
 
-    /// Returns the message about the mistake, without the position and the remedy.
+    /// Returns the English message about the mistake in the JSON text, without the position and the
+    /// remedy.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns the remedy, if there is one.
+    /// Returns how to correct the JSON text, in English; `None` if no remedy is known.
     pub fn help(&self) -> Option<&str> {
         Some(self.help.as_str()).filter(|help| !help.is_empty())
     }
 
-    /// Returns the message with its position and remedy, as a localized message.
+    /// Returns a localized message with the mistake, its line and column, and the remedy, if one is
+    /// known.
     pub fn to_message(&self) -> Message {
         let JsonError { message, help, line, column, .. } = self;
         match help.is_empty() {
@@ -158,18 +163,19 @@ impl JsonError {
         JsonError { message, path: keys.path(), keys: Some(keys), ..self }
     }
 
-    /// Returns the line of the error, counted from 1. Lines end with a line feed.
+    /// Returns the line of the mistake in the JSON text, counted from 1. Lines end with a line
+    /// feed.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// Returns the column of the error in characters, counted from 1.
+    /// Returns the column of the mistake in its line, in characters, counted from 1.
     pub fn column(&self) -> usize {
         self.column
     }
 
-    /// Returns the byte offset of the error, counted from 0. If the text ends too early, the offset
-    /// is the length of the text.
+    /// Returns the byte offset of the mistake in the JSON text, counted from 0. If the text ends
+    /// too early, the offset is the length of the text.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -299,7 +305,7 @@ impl JsonError {
     }
 }
 
-/// Reason why this reader, and not `serde_json`, stopped the parse.
+/// Reason why this reader rejected a JSON text that `serde_json` would have accepted so far.
 pub(super) enum Refusal {
     /// The text exceeds the limit on nested lists and objects.
     Depth,
@@ -314,9 +320,9 @@ pub(super) enum Refusal {
 /// A step of a path: from a list or object to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PathStep {
-    /// The key of an object.
+    /// A step into an object: the key of the value.
     Key(String),
-    /// The index of a list, from 0.
+    /// A step into a list: the index of the element, from 0.
     Index(usize),
 }
 

@@ -25,7 +25,7 @@ impl DecimalPaths {
         &NONE
     }
 
-    /// True if there are no paths.
+    /// True if the tree has no paths: no number keeps digits that a float would round.
     pub fn is_empty(&self) -> bool {
         !self.has_number && self.elements.is_none() && self.fields.is_empty()
     }
@@ -52,21 +52,24 @@ impl DecimalPaths {
         self.has_number = true;
     }
 
-    /// Adds paths inside each element of the value.
+    /// Adds paths inside each element of a list, relative to the element. Numbers at these paths
+    /// keep all their digits.
     pub fn add_elements(&mut self, paths: DecimalPaths) {
         if !paths.is_empty() {
             self.elements.get_or_insert_default().merge(paths);
         }
     }
 
-    /// Adds paths inside a field of the value.
+    /// Adds paths inside the record field `name`, relative to the field. Numbers at these paths
+    /// keep all their digits.
     pub fn add_field(&mut self, name: &Arc<str>, paths: DecimalPaths) {
         if !paths.is_empty() {
             self.fields.entry(name.clone()).or_default().merge(paths);
         }
     }
 
-    /// Adds all paths of another tree.
+    /// Adds all paths of another tree, so that numbers at the paths of either tree keep all their
+    /// digits.
     pub fn merge(&mut self, other: DecimalPaths) {
         self.has_number |= other.has_number;
         if let Some(elements) = other.elements {

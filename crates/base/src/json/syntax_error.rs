@@ -1,4 +1,5 @@
-//! Describes a syntax error of a JSON text, and how to repair the text.
+//! Describes a syntax error of a JSON text in plain words, with a remedy. The messages of
+//! `serde_json` only name what the parser expected.
 
 use crate::diag::Message;
 use crate::message;
@@ -72,7 +73,8 @@ fn describe_wrong_character(
     })
 }
 
-/// Describes an error by the message of `serde_json`.
+/// Returns the message and the remedy for a syntax error, given the message of `serde_json`. The
+/// remedy is empty if none is known.
 fn describe_message(original: &str) -> (Message, Message) {
     match original {
         "expected value" | "expected ident" => (message!("expected a JSON value"), Message::default()),

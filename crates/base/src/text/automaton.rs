@@ -33,7 +33,8 @@ pub struct LiteralAutomaton {
 }
 
 impl LiteralAutomaton {
-    /// Builds an automaton. Returns an error if the literals exceed the capacity of an automaton.
+    /// Builds an automaton that searches for these literals. The id of a literal is its index.
+    /// Returns an error if the literals exceed the capacity of an automaton.
     pub fn new<L: AsRef<[u8]>>(
         kind: MatchKind,
         literals: impl IntoIterator<Item = L>,
@@ -63,19 +64,19 @@ impl LiteralAutomaton {
         LiteralAutomaton::new(MatchKind::Standard, literals)
     }
 
-    /// True if the text contains any literal.
+    /// True if the text contains at least one of the automaton's literals.
     pub fn is_match(&self, text: &str) -> bool {
         self.inner.is_match(text)
     }
 
-    /// Returns the id and byte range of each occurrence, including overlapping ones. Requires
-    /// [`MatchKind::Standard`].
+    /// Returns the id and the byte range of each occurrence of a literal in the text, including
+    /// overlapping ones. Requires [`MatchKind::Standard`].
     pub fn overlapping_matches(&self, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
         let matches = self.inner.find_overlapping_iter(text);
         matches.map(|occurrence| (occurrence.pattern().as_usize() - self.first_id, occurrence.range()))
     }
 
-    /// Returns the approximate memory use in bytes.
+    /// Returns the approximate memory use of the automaton in bytes.
     pub fn memory_usage(&self) -> usize {
         self.inner.memory_usage()
     }

@@ -2,8 +2,8 @@
 //! `bucket(ctx.user.id) in 0..10` selects a tenth of the users.
 //!
 //! A key has the same bucket in every version and on every machine, permanently. The function is
-//! specified here so that others can implement it. It reads the UTF-8 bytes of the key and uses
-//! wrapping unsigned 64-bit arithmetic:
+//! specified here so that other programs can implement it. It reads the UTF-8 bytes of the key and
+//! uses wrapping unsigned 64-bit arithmetic:
 //!
 //! 1. FNV-1a: `h = 0xcbf29ce484222325`; for each byte, `h = (h ^ byte) * 0x100000001b3`.
 //! 2. The finalizer of MurmurHash3, because FNV alone distributes short keys poorly:
@@ -51,7 +51,7 @@ pub enum Bucket {
 }
 
 impl BucketHash {
-    /// The names of the algorithms in rule files.
+    /// The name of each hash algorithm, as rules write it in the third argument of `bucket`.
     pub const NAMES: [(&'static str, BucketHash); 5] = [
         ("rulec", BucketHash::Rulec),
         ("unleash", BucketHash::Unleash),
@@ -81,9 +81,10 @@ impl BucketHash {
     }
 }
 
-/// Minimum number of buckets of `bucket(key, of: …)`.
+/// Minimum number of buckets among which `bucket(key, of: …)` distributes keys.
 const MIN_BUCKETS: u64 = 100;
-/// Maximum number of buckets. Each bucket then has a ten-thousandth of a percent of the keys.
+/// Maximum number of buckets among which `bucket(key, of: …)` distributes keys. Each bucket then
+/// has a ten-thousandth of a percent of the keys.
 const MAX_BUCKETS: i64 = 1_000_000;
 
 /// True if keys can be assigned to this number of buckets: a multiple of 100, up to a million.
@@ -112,7 +113,7 @@ fn fnv32(texts: [&str; 2]) -> u32 {
     units.fold(0x811c_9dc5, |h, unit| (h ^ u32::from(unit)).wrapping_mul(0x0100_0193))
 }
 
-/// Returns the MurmurHash3 hash (x86, 32 bits).
+/// Returns the MurmurHash3 hash (x86 variant, 32 bits) of a sequence of bytes.
 fn murmur3(bytes: impl Iterator<Item = u8>, seed: u32) -> u32 {
     let scramble = |k: u32| k.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
     let (mut h, mut block, mut length) = (seed, 0, 0_u32);

@@ -71,7 +71,7 @@ impl FoldTable {
     }
 }
 
-/// Returns every character that some case mapping changes.
+/// Returns every character that some Unicode case mapping (to upper, lower or title case) changes.
 fn cased_chars() -> impl Iterator<Item = char> {
     let class = match regex_syntax::parse(r"[\p{Changes_When_Casemapped}]").map(|hir| hir.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => class,
@@ -130,14 +130,15 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
     chars.into_iter().flatten()
 }
 
-/// Which characters are equal to a given character when case is ignored.
+/// Which characters equal a given character when case is ignored. The index uses the answer to
+/// decide how it searches for a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseEquals {
-    /// Only the character itself.
+    /// No other character equals the character.
     Itself,
-    /// The character and the other case of the same ASCII letter.
+    /// Only the other case of the same ASCII letter equals the character.
     AsciiCases,
-    /// Other characters too, not only the two cases of an ASCII letter.
+    /// A character beyond ASCII, or more than one character, equals the character.
     More,
 }
 

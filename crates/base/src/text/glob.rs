@@ -5,10 +5,11 @@
 //! the end, is a literal backslash. Every text is a valid pattern. Characters are Unicode scalar
 //! values, and both wildcards match line breaks too.
 //!
-//! The pattern is split at its stars. The piece before the first star must match at the start of
-//! the text, and the piece after the last star at the end. Each piece between two stars is matched
-//! at its leftmost position after the preceding piece. The leftmost match leaves the most text for
-//! the remaining pieces, so no backtracking is needed and no pattern takes exponential time.
+//! The pattern is split at its stars. The section before the first star must match at the start of
+//! the text, and the section after the last star at the end. Each section between two stars is
+//! matched at its leftmost position after the preceding section. The leftmost match leaves the most
+//! text for the remaining sections, so no backtracking is needed and no pattern takes exponential
+//! time.
 
 use memchr::memmem::Finder;
 
@@ -16,22 +17,24 @@ use super::normalize::TextMode;
 
 #[derive(Clone, Debug)]
 pub struct Glob {
-    /// The piece that matches at the start of the text. If the pattern has no star, this piece is
-    /// the whole pattern.
+    /// The pattern before the first star, which must match at the start of the text. If the pattern
+    /// has no star, this is the whole pattern.
     first: Piece,
-    /// The pieces (parts without stars) after the first star. `None` if the pattern has no star.
+    /// The sections of the pattern (texts between stars) after the first star. `None` if the
+    /// pattern has no star.
     rest: Option<StarredRest>,
 }
 
 #[derive(Clone, Debug)]
 struct StarredRest {
-    /// The non-empty pieces of the pattern between two stars, in order.
+    /// The non-empty sections of the pattern between two stars, in order.
     middle: Vec<Piece>,
-    /// The piece after the last star, which matches at the end of the text.
+    /// The section of the pattern after the last star, which must match at the end of the text.
     last: Piece,
 }
 
-/// A part of the pattern without stars. Literal parts are never empty and never adjacent.
+/// A section of a pattern without stars, as a sequence of literals and `?` wildcards. Literals are
+/// never empty and never adjacent.
 type Piece = Vec<PiecePart>;
 
 #[derive(Clone, Debug)]
@@ -42,7 +45,7 @@ enum PiecePart {
     Literal(Box<Finder<'static>>, Box<str>),
 }
 
-/// One token of a `like` pattern.
+/// A token of a `like` pattern: `*`, `?`, or a literal character.
 #[derive(Clone, Copy)]
 enum Token {
     Star,
@@ -102,8 +105,8 @@ impl Glob {
     }
 
     /// Returns an upper bound on the cost of a match, as the number of times that the text may be
-    /// read. Only a piece between two stars that mixes `?` and literals costs more than one
-    /// reading. Each failed attempt to match such a piece may compare the whole piece.
+    /// read. Only a section between two stars that mixes `?` and literals costs more than one pass
+    /// over the text. Each failed attempt to match such a section may compare the whole section.
     pub fn match_cost(&self) -> u64 {
         let may_retry = |piece: &&Piece| {
             let parts =
@@ -119,8 +122,8 @@ impl Glob {
     }
 
     /// True if the whole `text` matches. Allocates nothing. The time is linear in the text, unless
-    /// a piece between two stars mixes `?` and literals. Then the worst case is the product of both
-    /// lengths.
+    /// a section of the pattern between two stars mixes `?` and literals. Then the worst case is
+    /// the product of the lengths of text and pattern.
     pub fn matches(&self, text: &str) -> bool {
         let Some(text) = strip_start(&self.first, text) else { return false };
         let Some(StarredRest { middle, last }) = &self.rest else { return text.is_empty() };
@@ -159,8 +162,8 @@ impl PieceBuilder {
     }
 }
 
-/// Matches the parts of a piece at the start of `text` and returns the text after them; `None` if
-/// they do not match.
+/// Matches the literals and `?` wildcards in `parts` at the start of `text`, and returns the text
+/// after them; `None` if they do not match.
 fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_prefix(&**literal),
@@ -168,8 +171,8 @@ fn strip_start<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Matches the parts of a piece at the end of `text` and returns the text before them; `None` if
-/// they do not match.
+/// Matches the literals and `?` wildcards in `parts` at the end of `text`, and returns the text
+/// before them; `None` if they do not match.
 fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     parts.iter().rev().try_fold(text, |text, part| match part {
         PiecePart::Literal(_, literal) => text.strip_suffix(&**literal),
@@ -177,8 +180,8 @@ fn strip_end<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     })
 }
 
-/// Finds the leftmost match of a piece's parts in `text` and returns the text after the match;
-/// `None` if there is no match.
+/// Finds the leftmost match in `text` of the literals and `?` wildcards in `parts`, and returns the
+/// text after the match; `None` if there is no match.
 fn skip_past<'t>(parts: &[PiecePart], text: &'t str) -> Option<&'t str> {
     // A star precedes this piece. A leading `?` therefore only requires that enough characters are
     // left to skip.

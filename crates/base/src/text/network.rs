@@ -1,5 +1,5 @@
-//! IPv4 and IPv6 addresses and networks: `10.0.0.0/8`, `2001:db8::/32`, or a single address. White
-//! space around them is ignored.
+//! Implements the operator `in_network`: reads IPv4 and IPv6 addresses and networks, such as
+//! `10.0.0.0/8`, `2001:db8::/32`, or a single address. White space around them is ignored.
 
 mod set;
 
@@ -59,7 +59,7 @@ pub fn edge_addresses(network: &str) -> Option<Vec<IpAddr>> {
     Some(edges)
 }
 
-/// The last IPv4 address in IPv6 form.
+/// The last IPv4 address, 255.255.255.255, written as an IPv6 address.
 const LAST_MAPPED: std::net::Ipv6Addr = std::net::Ipv4Addr::BROADCAST.to_ipv6_mapped();
 
 fn next_address(address: IpAddr) -> Option<IpAddr> {

@@ -1,5 +1,5 @@
-//! Prepares both sides of a text predicate for comparison: Unicode normalization, then case
-//! folding.
+//! Prepares both operands of a text predicate for comparison: by Unicode normalization, then by
+//! case folding.
 //!
 //! `settings { case: insensitive, normalize: nfkc }` and `ignoring case` become one [`TextMode`].
 //! Constants are prepared once, when rules are compiled. A message's text is prepared once for each
@@ -19,32 +19,34 @@ use super::invisible::is_default_ignorable;
 pub enum NormalizationForm {
     #[default]
     None,
-    /// The composed form: `e` and a combining acute accent become `é`.
+    /// The composed form (NFC): `e` and a combining acute accent become `é`.
     Nfc,
     /// The composed form with compatibility characters replaced by plain ones, and without
     /// invisible characters. Full-width `Ａ` becomes `A`, `ﬁ` becomes `fi`, and a soft hyphen is
     /// removed. The NFKC_Casefold mapping of Unicode also removes invisible characters.
     Nfkc,
-    /// The composed form without invisible characters ([`is_default_ignorable`]).
+    /// The composed form (NFC) without invisible characters ([`is_default_ignorable`]).
     Visible,
-    /// Plain NFKC. Unlike in [`NormalizationForm::Nfkc`], invisible characters are kept.
+    /// NFKC as Unicode defines it. Unlike [`NormalizationForm::Nfkc`], this form does not remove
+    /// invisible characters.
     StrictNfkc,
 }
 
-/// How both sides of a text predicate are prepared: first normalized, then case-folded. If both
-/// steps apply, the text is normalized again after folding. Folding can leave a letter and an
-/// accent that compose: `J` and a caron become `ǰ`.
+/// How both operands of a text predicate are prepared for comparison: first normalized, then
+/// case-folded. If both steps apply, the text is normalized again after folding. Folding can leave
+/// a letter and an accent that compose: `J` and a caron become `ǰ`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextMode {
-    /// Whether case is ignored, see [`fold_char`].
+    /// Whether upper and lower case count as equal, by the folding of [`fold_char`].
     pub fold: bool,
-    /// Whether case is ignored by full case folding, see [`full_fold`]. Only if `fold` is set.
+    /// Whether the folding is full, as in [`full_fold`], so that `ß` equals `ss`. Has an effect
+    /// only if `fold` is true.
     pub full: bool,
     pub form: NormalizationForm,
 }
 
 impl TextMode {
-    /// The mode that leaves every text unchanged.
+    /// The mode that leaves every text unchanged: case counts, and no normalization is applied.
     pub const PLAIN: TextMode = TextMode { fold: false, full: false, form: NormalizationForm::None };
 
     /// True if this mode changes no text.
@@ -58,8 +60,8 @@ impl TextMode {
         !self.full && matches!(self.form, NormalizationForm::None)
     }
 
-    /// Returns the prepared text, borrowed if preparing changes nothing. Preparing the result again
-    /// changes nothing.
+    /// Returns the text normalized and case-folded by this mode; borrowed if that changes nothing.
+    /// Preparing the result again changes nothing.
     pub fn prepare(self, text: &str) -> Cow<'_, str> {
         if self.is_surely_unchanged(text) {
             return Cow::Borrowed(text);
@@ -70,8 +72,8 @@ impl TextMode {
         if out == text { Cow::Borrowed(text) } else { Cow::Owned(out) }
     }
 
-    /// Appends the prepared `text` to `out`. Allocates only if `out` has to grow, or inside the
-    /// normalizer for unusually long runs of combining marks.
+    /// Appends `text`, normalized and case-folded by this mode, to `out`. Allocates only if `out`
+    /// has to grow, or inside the normalizer for unusually long runs of combining marks.
     #[inline]
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
@@ -107,7 +109,7 @@ impl TextMode {
         }
     }
 
-    /// Appends the prepared `text` to `out` under full case folding.
+    /// Appends `text`, normalized and with full case folding, to `out`.
     fn fold_fully_into(self, text: &str, out: &mut String) {
         let chars = self.form.kept_chars(text);
         match self.form {
@@ -152,7 +154,7 @@ impl TextMode {
         }
     }
 
-    /// True only if preparing the text is known to change nothing.
+    /// True only if a quick check shows that this mode would not change the text.
     fn is_surely_unchanged(self, text: &str) -> bool {
         let is_folded = || is_folded(text) && (!self.full || text.is_ascii());
         (!self.fold || is_folded()) && self.form.is_surely_normalized(text)
@@ -160,8 +162,8 @@ impl TextMode {
 }
 
 impl NormalizationForm {
-    /// True only if `text` is known to be in this form. False if the text is not in this form, or
-    /// if only the full normalization could decide.
+    /// True only if a quick check shows that `text` is in this normalization form. False if the
+    /// text is not in this form, or if only the full normalization could decide.
     fn is_surely_normalized(self, text: &str) -> bool {
         match self {
             NormalizationForm::None => true,
@@ -186,7 +188,8 @@ impl NormalizationForm {
         matches!(self, NormalizationForm::Nfkc | NormalizationForm::Visible)
     }
 
-    /// Returns the characters of a text that this form does not remove.
+    /// Returns the characters of a text that this normalization form keeps; some forms remove
+    /// invisible characters.
     fn kept_chars(self, text: &str) -> impl Iterator<Item = char> {
         let removes = self.removes_invisible();
         text.chars().filter(move |&c| !(removes && is_default_ignorable(c)))

@@ -15,20 +15,22 @@ const MAX_CACHED_STATES: usize = 128 << 20;
 
 #[derive(Default)]
 struct ParseCache {
-    /// The parsed expressions by their text. The first map holds case-sensitive expressions, the
-    /// second case-insensitive ones.
+    /// The parsed regular expressions, by their source text. The first map holds case-sensitive
+    /// expressions, the second case-insensitive ones.
     parsed: [HashMap<Box<str>, Arc<Hir>>; 2],
-    /// Total number of automaton states of the cached expressions.
+    /// Total number of automaton states of the cached regular expressions.
     size: usize,
 }
 
 thread_local! {
-    /// The cache of this thread; `None` outside [`with_parse_cache`].
+    /// This thread's cache of parsed regular expressions; `None` unless [`with_parse_cache`] is
+    /// running.
     static PARSE_CACHE: RefCell<Option<ParseCache>> = const { RefCell::new(None) };
 }
 
-/// Parses an expression, or returns it from the cache of parsed expressions. If `ignore_case` is
-/// true, it is parsed as if it began with `(?i)`. An invalid expression is an error.
+/// Parses a regular expression, or returns it from the cache of parsed expressions. If
+/// `ignore_case` is true, it is parsed as if it began with `(?i)`. An invalid expression is an
+/// error.
 pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<regex_syntax::Error>> {
     let case_index = usize::from(ignore_case);
     let cached = PARSE_CACHE.with_borrow(|cache| cache.as_ref()?.parsed[case_index].get(pattern).cloned());
@@ -48,7 +50,8 @@ pub fn parse_cached(pattern: &str, ignore_case: bool) -> Result<Arc<Hir>, Box<re
     Ok(hir)
 }
 
-/// Runs `work` with the cache of this thread enabled, so that each expression is parsed only once.
+/// Runs `work` with the thread's cache of parsed regular expressions enabled, so that
+/// [`parse_cached`] parses each expression only once.
 pub fn with_parse_cache<T>(work: impl FnOnce() -> T) -> T {
     /// Clears the cache on drop, even if the work panics. The bool is true for the outermost call,
     /// which created the cache. An inner call leaves the cache to the outermost one.

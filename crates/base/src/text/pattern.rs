@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// Compiles an expression in the syntax of the `regex` crate. If `ignore_case` is true, the
+/// Compiles a regular expression in the syntax of the `regex` crate. If `ignore_case` is true, the
 /// expression is compiled as if it began with `(?i)`. An expression that compiles to more than
 /// [`REGEX_SIZE_LIMIT`] is an error.
 pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
@@ -23,16 +23,17 @@ fn compile_regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result
 /// The source of a regular expression, which determines its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PatternOrigin {
-    /// The expression was written by the author of the rules.
+    /// The regular expression was written by the author of the rules.
     Rules,
-    /// The expression was sent in a message. Stricter limits apply to it.
+    /// The regular expression was sent in a message. Stricter limits apply to it.
     Message,
 }
 
-/// Maximum length in bytes of an expression from a message. Bound on time, not tuned: the sender
-/// chooses the expression.
+/// Maximum length in bytes of a regular expression from a message. Bound on time, not tuned: the
+/// sender chooses the expression.
 pub const MAX_MESSAGE_PATTERN_BYTES: usize = 4 << 10;
-/// Maximum compiled size in bytes of an expression from a message. Bound on memory, not tuned.
+/// Maximum compiled size in bytes of a regular expression from a message. Bound on memory, not
+/// tuned.
 const MAX_MESSAGE_REGEX_BYTES: usize = 1 << 20;
 
 /// Limit on the estimated memory, in bytes, of the per-thread cache that [`compile_cached`] uses.
@@ -49,11 +50,11 @@ thread_local! {
     static REGEX_CACHE: RefCell<RegexCache> = RefCell::default();
 }
 
-/// Returns a compiled expression with its number of automaton states, from the cache of this thread
-/// if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides its size
-/// limit. Returns `None` if the expression does not compile. The reference evaluator uses this
-/// function, because it keeps no state between evaluations. The function also compiles expressions
-/// from messages, because the size of the cache is bounded.
+/// Returns a compiled regular expression with its number of automaton states, from the cache of
+/// this thread if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides
+/// its size limit. Returns `None` if the expression does not compile. The reference evaluator uses
+/// this function, because it keeps no state between evaluations. The function also compiles
+/// expressions from messages, because the size of the cache is bounded.
 pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,
@@ -79,18 +80,18 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
     })
 }
 
-/// A group of a regular expression.
+/// The capture group of a regular expression whose text a rule reads.
 #[derive(Clone, Copy, Debug)]
 pub enum CaptureGroup<'g> {
     /// The first group, or the whole match if the expression has no group.
     First,
-    /// The group with this number. The whole match has the number 0.
+    /// The capture group with this number. The whole match has the number 0.
     Number(usize),
-    /// The group with this name.
+    /// The capture group with this name.
     Name(&'g str),
 }
 
-/// A compiled expression, with reusable memory for the byte ranges of its groups.
+/// A compiled regular expression, with reusable memory for the byte ranges of its groups.
 struct Capturing {
     regex: Regex,
     states: u64,
@@ -107,10 +108,10 @@ thread_local! {
     static CAPTURE_CACHE: RefCell<CaptureCache> = RefCell::default();
 }
 
-/// Returns the byte range of a group in the first match of an expression from the rules.
-/// `may_search` receives the number of the expression's automaton states, and decides whether to
-/// search. `None` if there is no match or no search. Each thread compiles an expression once, so
-/// later searches allocate no memory.
+/// Returns the byte range of a capture group in the first match of a regular expression from the
+/// rules. `may_search` receives the number of the expression's automaton states, and decides
+/// whether to search. `None` if there is no match or no search. Each thread compiles an expression
+/// once, so later searches allocate no memory.
 pub fn capture_cached(
     pattern: &str,
     text: &str,
@@ -146,21 +147,21 @@ pub fn capture_cached(
     })
 }
 
-/// An expression that is known to compile and is compiled on first use. A message evaluates only a
-/// few of the expressions of a large rule set.
+/// A regular expression that certainly compiles, and is compiled on first use. A message evaluates
+/// only a few of the expressions of a large rule set.
 #[derive(Debug)]
 pub struct LazyRegex {
     pattern: Arc<str>,
     ignore_case: bool,
-    /// The compiled expression, set on first use. The inner `None` means that the expression did
-    /// not compile after all, and matches nothing.
+    /// The compiled regular expression, set on first use. The inner `None` means that the
+    /// expression did not compile after all, and matches nothing.
     compiled: OnceLock<Option<Regex>>,
 }
 
 impl LazyRegex {
-    /// Prepares an expression; returns an error if it does not compile. If `ignore_case` is true,
-    /// it is compiled as if it began with `(?i)`. An expression that may come near the size limit
-    /// is compiled at once, others on first use.
+    /// Prepares a regular expression; returns an error if it does not compile. If `ignore_case` is
+    /// true, it is compiled as if it began with `(?i)`. An expression that may come near the size
+    /// limit is compiled at once, others on first use.
     pub fn new(pattern: &Arc<str>, ignore_case: bool) -> Result<LazyRegex, regex::Error> {
         let compiled = OnceLock::new();
         if !parse_cached(pattern, ignore_case).is_ok_and(|hir| surely_compiles(&hir)) {
@@ -169,14 +170,14 @@ impl LazyRegex {
         Ok(LazyRegex { pattern: pattern.clone(), ignore_case, compiled })
     }
 
-    /// Creates a lazy expression from a pattern that is known to compile. If `ignore_case` is true,
-    /// it is compiled as if it began with `(?i)`.
+    /// Creates a regular expression from a pattern that certainly compiles. It is compiled on first
+    /// use. If `ignore_case` is true, it is compiled as if it began with `(?i)`.
     pub fn from_checked(pattern: &Arc<str>, ignore_case: bool) -> LazyRegex {
         LazyRegex { pattern: pattern.clone(), ignore_case, compiled: OnceLock::new() }
     }
 
-    /// Returns the compiled expression, and compiles it on first use. `None` if it does not compile
-    /// after all; the caller then treats it as matching nothing.
+    /// Returns the compiled regular expression, and compiles it on first use. `None` if it does not
+    /// compile after all; the caller then treats it as matching nothing.
     #[inline]
     pub fn compiled(&self) -> Option<&Regex> {
         self.compiled.get_or_init(|| compile_regex(&self.pattern, self.ignore_case).ok()).as_ref()

@@ -4,18 +4,20 @@
 
 use super::TextMode;
 
-/// The slot number for a text whose prepared form need not be kept. A slot is a message field that
-/// the rules read.
+/// The slot number for a text whose normalized form need not be stored for later use in the
+/// decision. A slot is a message field that the rules read.
 pub const UNKEPT_SLOT: u32 = u32::MAX;
 
-/// The prepared texts of the current decision. The next decision reuses their memory.
+/// The normalized and case-folded texts of the current decision, so that each is prepared only
+/// once. The next decision reuses their memory.
 #[derive(Debug, Default)]
 pub struct PreparedTexts {
     slots: Vec<PreparedText>,
     buffer: String,
 }
 
-/// A prepared text, and the number (epoch) of the decision for which the text was prepared.
+/// A normalized and case-folded text, and the number (epoch) of the decision for which the text was
+/// prepared.
 #[derive(Debug, Default)]
 struct PreparedText {
     epoch: u32,
@@ -34,10 +36,10 @@ impl PreparedTexts {
         self.slots.iter_mut().for_each(|slot| slot.epoch = 0);
     }
 
-    /// Returns `text` as prepared by `mode`; the plain mode returns `text` itself. `number` is the
-    /// number of the slot (the message field) that contains the text. The prepared text is kept for
-    /// this slot until the next decision (another `epoch`). Other calls with this number return the
-    /// kept text. With [`UNKEPT_SLOT`], nothing is kept.
+    /// Returns `text`, normalized and case-folded by `mode`; the plain mode returns `text` itself.
+    /// `number` is the number of the slot (the message field) that contains the text. The result is
+    /// stored for this slot until the next decision (another `epoch`), and later calls with this
+    /// number return it. With [`UNKEPT_SLOT`], nothing is stored.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
@@ -62,8 +64,8 @@ impl PreparedTexts {
         &slot.text
     }
 
-    /// Returns `text` as prepared by `mode`. The result is valid only until the next text is
-    /// prepared.
+    /// Returns `text`, normalized and case-folded by `mode`. The result is valid only until the
+    /// next text is prepared.
     #[inline]
     pub fn prepare_transient<'t>(&'t mut self, mode: TextMode, text: &'t str) -> &'t str {
         if mode.is_plain() {
@@ -74,8 +76,8 @@ impl PreparedTexts {
         &self.buffer
     }
 
-    /// Returns the prepared text that [`PreparedTexts::get_or_prepare`] kept for a slot number. For
-    /// [`UNKEPT_SLOT`], returns `text` itself.
+    /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
+    /// for a slot number. For [`UNKEPT_SLOT`], returns `text` itself.
     #[inline]
     pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.slots.get(number as usize).map_or(text, |slot| &slot.text)

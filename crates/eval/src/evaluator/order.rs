@@ -23,8 +23,8 @@ impl HostCallFacts {
         }
     }
 
-    /// True if the evaluation of the node may call a host function. Caches the answer for each
-    /// `let` in the node.
+    /// True if the evaluation of the condition, expression or `let` may call a host function.
+    /// Caches the answer for each `let` inside it.
     fn calls_host(&mut self, part: Part<'_>, program: &Program) -> bool {
         match part {
             Part::Let(id) => {
@@ -54,7 +54,8 @@ impl HostCallFacts {
     }
 }
 
-/// The operands of an `and` or `or`. The function that returns the list says in which order.
+/// The operands of an `and` or `or`. Their order depends on the function that returns them: source
+/// order or evaluation order.
 pub type Operands<'a> = SmallVec<[&'a Cond; 8]>;
 
 /// Returns the operands of an `and` or `or`, in source order. An operand that is itself an `and` or

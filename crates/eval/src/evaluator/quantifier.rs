@@ -1,4 +1,5 @@
-//! Evaluates quantifiers and folds: conditions and values over the elements of a list.
+//! Evaluates quantifiers (such as `any item in items: …`) and folds (such as counts): conditions
+//! and values that are computed over the elements of a list.
 
 use super::{EvalStep, Evaluator, Observer};
 use rulec_lang::history::Sum;

@@ -1,5 +1,5 @@
-//! Searches tables for the statement of a decision: first the rules in evaluation order, then the
-//! default. A `goto` searches another table.
+//! Decides a message: searches a table for the first rule whose condition is true, and falls back
+//! to the table's default. A `goto` searches another table.
 
 use super::Evaluator;
 use super::observe::{EvalStep, Observer};
@@ -8,7 +8,7 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Outcome, Rule, RuleId, TableId};
 use smallvec::SmallVec;
 
-/// The progress of the search for one decision.
+/// What the search for the chosen statement of one decision has done so far.
 struct SearchState {
     /// Rules whose `goto` led to the current table, in the order in which the search took them.
     path: SmallVec<[RuleId; 4]>,

@@ -1,4 +1,4 @@
-//! Terminal colours of explanations.
+//! Adds terminal colours to explanations, so that the rest of the renderer writes plain text.
 
 use crate::trace::Mark;
 

@@ -16,14 +16,14 @@ use std::fmt::Write;
 /// Options for rendering an explanation.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderOptions {
-    /// Whether to use terminal colours.
+    /// Whether the output has terminal colours.
     pub color: bool,
     /// The width of the output in columns.
     pub width: usize,
     /// Maximum number of routes per table that are shown although they were not chosen. Further
     /// routes are only counted.
     pub max_routes: usize,
-    /// The language of generated texts.
+    /// The language of the texts that are not quoted from the rules.
     pub language: Language,
 }
 
@@ -45,15 +45,15 @@ const MAX_ALIGNED_WIDTH: usize = 52;
 /// lines.
 struct TreeLine {
     depth: usize,
-    /// The result that is shown before the text; `None` for a line without a result.
+    /// The result (true, false or unknown) before the text; `None` for a line without a result.
     result_mark: Option<Mark>,
     text: String,
     is_bold: bool,
-    /// Text that follows the main text in a dim colour.
+    /// Text in a dim colour that follows the main text of the line.
     dim_suffix: String,
-    /// The notes in the right column.
+    /// Values that a test read, or reasons, shown in the right column.
     notes: Vec<String>,
-    /// Whether the notes explain why a result is unknown. Such notes are shown in a warning colour.
+    /// Whether the notes say why a condition is unknown. They are then shown in a warning colour.
     warn: bool,
 }
 
@@ -395,7 +395,7 @@ impl TreeRenderer {
     }
 }
 
-/// Returns the sentences that explain why this node is unknown.
+/// Returns the sentences that explain why the condition of this trace node is unknown.
 fn unknown_reasons(node: &TraceNode, language: Language) -> impl Iterator<Item = String> {
     node.because.iter().map(move |sentence| escape_and_truncate(&sentence.localized(language), 200))
 }
@@ -430,7 +430,7 @@ fn collect_unknown_reasons(node: &TraceNode, language: Language, reasons: &mut V
     }
 }
 
-/// Formats a number of rules with the noun for the table's kind.
+/// Formats a number of rules with the noun for the kind of table, such as `2 branches`.
 fn format_rule_count(kind: TableKind, count: usize) -> Message {
     let (number, is_one) = (format_thousands(count), count == 1);
     match kind {

@@ -34,7 +34,7 @@ pub(super) fn format_value(json: &Json, language: Language) -> String {
     printer.text
 }
 
-/// Writes a value as short text. Words such as `missing` are in `language`.
+/// Writes a value as short text for a terminal. Words such as `missing` are in `language`.
 struct ValuePrinter {
     text: String,
     language: Language,

@@ -1,6 +1,6 @@
 //! Summarizes an explanation. The first sentence names the chosen statement and the conditions that
-//! decided. Near misses follow: routes that were not chosen although part of their condition was
-//! true. The rendered tree shows the details.
+//! decided. Near misses follow: routes that were not chosen although an operand of their condition
+//! was true. The rendered tree shows the details.
 
 use super::show::{escape_and_truncate, format_operand};
 use super::{Explanation, format_handler_call};
@@ -15,7 +15,8 @@ use std::borrow::Cow;
 /// The summary stays short; the tree shows all items.
 const MAX_LISTED_ITEMS: usize = 3;
 
-/// Returns the summary: the sentence, a line for each near miss, and warnings.
+/// Returns the summary of an explanation: a sentence about the chosen statement, a line for each
+/// near miss, and warnings.
 pub(super) fn summarize(explanation: &Explanation, language: Language) -> String {
     let mut lines = vec![choice_sentence(explanation, language)];
     for name in &explanation.missing_args {
@@ -134,18 +135,19 @@ fn chosen_routes(table: &TableTrace) -> Vec<&RouteTrace> {
 struct MissedRoute<'a> {
     route: &'a RouteTrace,
     failed_conditions: Vec<&'a TraceNode>,
-    /// Whether the route is a near miss: some part of its condition was true, or the condition was
-    /// unknown.
+    /// Whether the route is a near miss: one operand of its condition was true, or the condition
+    /// was unknown.
     is_near_miss: bool,
 }
 
-/// A route that was tried and not chosen, although a part of its condition was true, or the
+/// A route that was tried and not chosen, although an operand of its condition was true, or the
 /// condition was unknown.
 #[derive(Clone, Debug)]
 pub struct NearMiss<'a> {
-    /// The trace of the route.
+    /// The recorded evaluation of the route that was not chosen.
     pub route: &'a RouteTrace,
-    /// The conditions that were false or unknown.
+    /// The operands of the route's condition that were false or unknown, and so prevented the
+    /// choice of the route.
     pub failed: Vec<&'a TraceNode>,
 }
 
@@ -195,9 +197,9 @@ fn collect_missed_routes<'a>(table: &'a TableTrace, missed_routes: &mut Vec<Miss
     }
 }
 
-/// Adds to `conditions` the parts of a condition whose result is `expected_result` (true or false).
-/// An unknown part counts as false. A use of a `let` is added as a whole, not split into the parts
-/// of its body.
+/// Adds to `conditions` the operands of a condition whose result is `expected_result` (true or
+/// false). An unknown operand counts as false. A use of a `let` is added as a whole, not split into
+/// the operands of its body.
 fn collect_conditions_with_result<'a>(
     node: &'a TraceNode,
     expected_result: Mark,
@@ -281,13 +283,13 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
     }
 }
 
-/// Returns the first reason why a node, or a part of it, is unknown; `None` if it has no unknown
-/// part.
+/// Returns the first reason why the condition of a trace node, or an operand of it, is unknown;
+/// `None` if neither is unknown.
 fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
     node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
 }
 
-/// Formats the values that a test used.
+/// Formats the values that a test read, such as `ctx.n = 3`, joined by commas.
 fn format_operands(node: &TraceNode, language: Language) -> String {
     let operands = node.operands.iter().chain(match node.children.as_slice() {
         [child] => child.operands.iter(),

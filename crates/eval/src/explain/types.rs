@@ -1,5 +1,5 @@
-//! Generates the TypeScript types of an explanation's JSON. A test fails if the generated file is
-//! stale.
+//! Generates TypeScript types for the JSON of explanations, for programs in a browser that show
+//! them. A test fails if the generated file is out of date.
 
 use super::{Explanation, IntentTrace, RankedIntent};
 use crate::trace::{

@@ -1,4 +1,5 @@
-//! Finds the entities of a text, such as an order number, by their regular expressions.
+//! Finds entities, such as order numbers, in a text. The author of the rules declares an entity by
+//! regular expressions.
 
 use regex::{Captures, Regex};
 use rulec_base::text::LazyRegex;
@@ -16,12 +17,12 @@ pub struct EntityFinder {
     patterns: Vec<LazyRegex>,
 }
 
-/// A part of a text that is an entity.
+/// An occurrence of an entity, such as an order number, in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EntityMatch {
     /// The byte range of the entity in the text.
     pub range: Range<usize>,
-    /// The named groups that matched.
+    /// The named groups of the regular expression that matched, with their texts.
     pub fields: Map<String, Json>,
 }
 

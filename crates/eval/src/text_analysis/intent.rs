@@ -1,5 +1,5 @@
-//! Finds the intent of a text with the built-in classifier, which is trained on the declared
-//! intents.
+//! Finds the intent of a text, the user's purpose, with the built-in classifier. The classifier is
+//! trained on the intents that the rules declare.
 
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_nlu::{self, Classifier, Options, TrainError};

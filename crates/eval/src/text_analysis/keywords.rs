@@ -1,9 +1,10 @@
-//! The keywords of a text: its words in order, without repetitions and stop words.
+//! Finds the keywords of a text, which rules read as `request.keywords`: its words in order,
+//! without repetitions and stop words.
 //!
 //! A word is a run of word characters, with apostrophes inside. Korean is split at spaces. Chinese
 //! and Japanese are written without spaces. With the Cargo feature `chinese`, such text is
-//! segmented by jieba's dictionary. Without it, such text is split at function characters (的, 了,
-//! 我 …). Each piece then gives its pairs of adjacent characters as words, as in search indexes.
+//! segmented by jieba's dictionary. Without it, such text is split at function characters (的, 了, 我
+//! …). Each piece then gives its pairs of adjacent characters as words, as in search indexes.
 
 use super::COMPARISON_MODE;
 use super::stop_words;
@@ -47,9 +48,9 @@ impl KeywordExtractor {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RunKind {
-    /// A run of characters that forms one word.
+    /// Consecutive characters of a script with spaces between words, which form one word.
     Word,
-    /// A run of characters of a script that has no spaces between words.
+    /// Consecutive characters of a script that has no spaces between words.
     Unspaced,
 }
 

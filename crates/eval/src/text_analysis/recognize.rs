@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 /// first in this list counts.
 pub const RECOGNIZED: [&str; 7] = ["url", "email", "date", "time", "money", "phone", "number"];
 
-/// A recognizer with regular expressions.
+/// A recognizer of one kind of entity, such as dates, that finds it by regular expressions.
 struct Recognizer {
     name: &'static str,
     patterns: &'static [&'static str],
@@ -103,7 +103,7 @@ const PHONES: [&str; 5] = [
 
 const NUMBERS: [&str; 1] = [concat!(number!(), r"(?:e[-+]?[0-9]{1,3})? ?(?<percent>[%％])?")];
 
-/// The recognizers with compiled expressions.
+/// The finders of the recognizers, whose regular expressions are compiled at first use.
 static FINDERS: LazyLock<[EntityFinder; 5]> =
     LazyLock::new(|| RECOGNIZERS.each_ref().map(|recognizer| EntityFinder::built_in(recognizer.patterns)));
 

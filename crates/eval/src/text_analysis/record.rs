@@ -1,5 +1,5 @@
-//! Analyses one text completely and returns the results as a record. It calls the same functions as
-//! conditions do.
+//! Analyses one text completely, for users who want to see everything that rules could read about
+//! it. It calls the same functions as conditions do.
 
 use super::entity::{EntityFinder, EntityMatch};
 use super::{build_function, max_work_per_byte, recognize};
@@ -26,44 +26,47 @@ pub struct RequestAnalysis {
     pub best: Option<String>,
     /// All matches of the declared entities and of the built-in ones, in the order of the text.
     pub entities: Vec<FoundEntity>,
-    /// The words of the text without stop words.
+    /// The words of the text in order, without repetitions and stop words.
     pub keywords: Vec<String>,
     /// The score of the lexicon `urgency`, from 0 to 1.
     pub urgency: f64,
     /// The scores of the other lexicons by name, from 0 to 1.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub lexicons: BTreeMap<String, f64>,
-    /// The value of `let context_score`; `None` if the rules lack it or if a value is missing.
+    /// The value of the `let` named `context_score` in the rules; `None` if the rules lack it or if
+    /// a value is missing.
     pub context_score: Option<f64>,
     /// The limits that the text exceeds. The results that such a limit prevents are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exceeded: Vec<Exceeded>,
 }
 
-/// A part of the text that is an entity. `start` and `end` count characters (Unicode code points),
-/// as Python does; `end` is after the last character.
+/// An entity that was found in the text, such as a date or an order number. `start` and `end` count
+/// characters (Unicode code points), as Python does; `end` is after the last character.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FoundEntity {
-    /// The name of the entity.
+    /// The name of the entity, declared in the rules or built in, such as `date`.
     pub name: String,
-    /// The matched part of the text.
+    /// The text of the entity, as it occurs in the message.
     pub value: String,
-    /// The position of the first character.
+    /// The position of the entity's first character in the text, counted in Unicode code points.
     pub start: usize,
-    /// The position after the last character.
+    /// The position after the entity's last character in the text, counted in Unicode code points.
     pub end: usize,
-    /// The named groups of a declared entity, or the normalized parts of a built-in one.
+    /// The named groups of a declared entity, or the normalized fields of a built-in one, such as
+    /// `year`.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub fields: Map<String, Json>,
 }
 
-/// The functions that analyse the texts of one rule set.
+/// The functions that analyse texts by the intents, entities and lexicons of one rule set.
 pub struct RecordAnalyzer {
     intent: Option<AnalysisFunction>,
     keywords: AnalysisFunction,
-    /// The function of each lexicon, with the lexicon's name.
+    /// For each lexicon, its name and the function that computes its score for a text.
     lexicons: Vec<(String, AnalysisFunction)>,
-    /// The finder of each declared entity, with the entity's name and its work for each byte.
+    /// For each declared entity, its name, its finder, and the work of the finder for each byte of
+    /// text.
     entities: Vec<(String, EntityFinder, u64)>,
 }
 
@@ -73,8 +76,8 @@ struct AnalysisFunction {
 }
 
 impl AnalysisFunction {
-    /// Returns the function that computes a feature. If conditions use the feature, it is the
-    /// function in `hosts` that they call; otherwise it is built here.
+    /// Returns the function that computes a feature (such as the intent) of a text. If conditions
+    /// use the feature, it is the function in `hosts` that they call; otherwise it is built here.
     fn new(program: &Program, hosts: &[Host], feature: Feature) -> Result<AnalysisFunction, Diagnostic> {
         let used = program.externs.iter().position(|declared| declared.feature == Some(feature));
         let function = match used.and_then(|index| hosts.get(index)) {
@@ -84,7 +87,7 @@ impl AnalysisFunction {
         Ok(AnalysisFunction { function, work: max_work_per_byte(&program.analysis, feature) })
     }
 
-    /// Analyses a text; null if the text exceeds a limit.
+    /// Analyses a text and returns the result as JSON; null if the analysis would exceed a limit.
     fn call(&self, text: &str, arena: &Arena) -> Json {
         match arena.allows_text_analysis(text, self.work) {
             true => (self.function)(&[Value::Str(text)]).unwrap_or_default(),
@@ -118,7 +121,8 @@ impl RecordAnalyzer {
         })
     }
 
-    /// Analyses a text. The context score is left out, because it reads the whole message.
+    /// Analyses a text. The field `context_score` is left empty, because it depends on the whole
+    /// message.
     pub fn analyze(&self, text: &str, arena: &Arena) -> RequestAnalysis {
         let intent = self.intent.as_ref().map(|intent| intent.call(text, arena)).unwrap_or_default();
         let text_of = |key: &str| intent.get(key).and_then(Json::as_str).map(str::to_owned);

@@ -23,7 +23,7 @@ const CHINESE_STOP_WORDS: &str = "的 地 得 了 着 过 吗 呢 吧 啊 呀 �
 const FUNCTION_CHARACTERS: &str =
     "的地得了着过吗呢吧啊呀嘛哦我你您他她它们这那哪是在有没不也都就还又再很太和与或跟把被给对从到让请要想帮";
 
-/// Returns the built-in stop words, in lower case.
+/// Returns the built-in stop words (words that keywords leave out), in lower case.
 pub(super) fn all_stop_words() -> impl Iterator<Item = &'static str> {
     ENGLISH_STOP_WORDS.split_whitespace().chain(CHINESE_STOP_WORDS.split_whitespace())
 }

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
-    /// `frame` has the recorded results of its parts.
+    /// `frame` has the recorded results of the conditions and values inside it.
     pub(super) fn build_cond_node(&mut self, cond: &'a Cond, truth: Tri, frame: StepFrame<'a>) -> TraceNode {
         let StepFrame { shows_let, conds, operands, values, elements, .. } = frame;
         let value = values.first().copied().unwrap_or(Value::Missing);
@@ -98,7 +98,7 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Returns the source text of a span, on one line.
+    /// Returns the source text of a span, on one line, as the trace quotes it.
     pub(super) fn source_text(&self, span: Span) -> String {
         quote_on_one_line(&self.observer.source.text(span))
     }

@@ -1,5 +1,6 @@
-//! The data types of a trace. Their JSON format is documented at [`crate::explain::Explanation`]
-//! and stable: fields are added but never renamed.
+//! The data of a trace: what an explanation shows about each table, route and condition. The JSON
+//! format is documented at [`crate::explain::Explanation`] and stable: fields are added but never
+//! renamed.
 //!
 //! The TypeScript types in `explanation.ts` are generated from these types. A field with the serde
 //! attribute `default` may be absent in TypeScript.
@@ -18,13 +19,13 @@ use ts_rs::TS;
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "lowercase")]
 pub enum Mark {
-    /// The condition is true.
+    /// The condition is true; or, for a table's default, the default was reached.
     True,
     /// The condition is false.
     False,
     /// The condition is unknown: a value was missing or had the wrong type.
     Unknown,
-    /// The step was skipped, not evaluated.
+    /// The condition was not evaluated, or the default was not reached.
     Skipped,
 }
 
@@ -42,27 +43,27 @@ impl From<Tri> for Mark {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TableTrace {
-    /// The name of the table.
+    /// Name of the table in the rules, such as `routes`.
     pub table: String,
     /// The kind of the table: `choice`, `flows` or `router`; left out for a table of routes.
     /// Generated texts name the rules by this kind: routes, branches, patterns or cases.
     #[serde(default, with = "kind_name", skip_serializing_if = "is_table_of_routes")]
     #[cfg_attr(test, ts(as = "String"))]
     pub kind: TableKind,
-    /// Whether the search chose a statement.
+    /// Whether the search of the table chose a rule or the table's default.
     pub chose: bool,
     /// Whether the table was already searched in this decision. Such a table chose nothing and is
     /// not searched again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub searched_before: bool,
-    /// The routes tried, in evaluation order.
+    /// The routes whose conditions were evaluated, in evaluation order.
     pub routes: Vec<RouteTrace>,
     /// Number of enabled routes that were not tried, because an earlier route was chosen.
     pub not_tried: usize,
-    /// The names of the disabled routes.
+    /// The names of the routes that the author has disabled, which are never tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disabled: Vec<String>,
-    /// The table's default; `None` if the table has no default.
+    /// Trace of the table's default; `None` if the table has no default.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub default: Option<DefaultTrace>,
@@ -103,38 +104,40 @@ fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>
     Json::deserialize(deserializer).map(Some)
 }
 
-/// Trace of a route that was tried.
+/// Trace of one route whose condition was evaluated.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct RouteTrace {
-    /// The name of the route.
+    /// Name of the route in the rules.
     pub route: String,
-    /// The result of the route's condition.
+    /// The result of the route's condition: true, false or unknown.
     pub result: Mark,
-    /// Whether the route was chosen, or its `goto` led to the choice.
+    /// Whether the route was chosen, or its `goto` led to the chosen statement.
     pub chosen: bool,
-    /// The priority of the route.
+    /// The priority that the rules give the route. Routes with a higher priority are tried first.
     #[cfg_attr(test, ts(type = "number"))]
     pub priority: i64,
     /// The route's target, such as a handler's name or `goto TABLE`; empty for a branch of a
     /// choice.
     pub to: String,
-    /// The doc comment of the route.
+    /// The doc comment that the author wrote above the route in the rules; empty if there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub docs: String,
-    /// The source location of the route.
+    /// The file, line and column at which the route begins in the rules; `None` if the source is
+    /// not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
-    /// The route's condition.
+    /// Trace of the evaluation of the route's condition.
     pub when: TraceNode,
-    /// The search of the target table, if the route is a `goto` and its condition was true.
+    /// Trace of the search in the target table, if the route is a `goto` and its condition was
+    /// true.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
 }
 
-/// Trace of a table's default.
+/// Trace of a table's default: whether it was reached, and where it leads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DefaultTrace {
@@ -142,7 +145,7 @@ pub struct DefaultTrace {
     pub result: Mark,
     /// The default's target, such as a handler's name or `goto TABLE`.
     pub to: String,
-    /// The search of the target table, if the default is a `goto` and was reached.
+    /// Trace of the search in the target table, if the default is a `goto` and was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub table: Option<Box<TableTrace>>,
@@ -153,15 +156,15 @@ pub struct DefaultTrace {
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum NodeKind {
-    /// The constant condition `true` or `false`.
+    /// A constant condition: `true` or `false`.
     Constant,
-    /// The negation `not C`.
+    /// The negation of a condition, as in `not C`.
     Not,
     /// An exception after `unless`: true if the exception's condition is false or unknown.
     Unless,
-    /// An `and`: true if every child is true.
+    /// An `and`: true if every child node (operand) is true.
     And,
-    /// An `or`: true if at least one child is true.
+    /// An `or`: true if at least one child node (operand) is true.
     Or,
     /// A comparison, a text search or another predicate over values.
     Test,
@@ -169,7 +172,7 @@ pub enum NodeKind {
     Any,
     /// The quantifier `all x in L: C`: true if `C` is true for every element of `L`.
     All,
-    /// A use of a `let`; the children are the parts of the `let`'s body.
+    /// A use of a `let`; the child nodes are the conditions in the `let`'s body.
     Let,
     /// A call of a `def`; the only child is the `def`'s body.
     Call,
@@ -181,34 +184,36 @@ pub enum NodeKind {
     AnyUsable,
 }
 
-/// The reason why the node of a condition shows no details.
+/// The reason why the trace of a condition shows no values or inner conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(rename_all = "snake_case")]
 pub enum Note {
     /// The node was not evaluated: an earlier operand of the same `and` or `or` decided the result.
     Decided,
-    /// The node is a `let` whose parts are shown above, under the same route.
+    /// The node is a `let` whose inner conditions are shown earlier, under the same route.
     ShownAbove,
     /// The node is a branch's condition that was ignored, because a value that it reads is missing.
     LeftOut,
 }
 
-/// Trace of a condition, or of a part of a condition. The parts are the children of the node.
+/// Trace of a condition, or of a condition inside it. Traces form a tree: the children of a node
+/// are the conditions inside the node's condition.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct TraceNode {
-    /// The form of the node's condition.
+    /// The form of the condition, such as `and` or `test`.
     pub kind: NodeKind,
-    /// Source text of the condition, on one line.
+    /// The condition as the rules write it, on one line and truncated if it is long.
     pub text: String,
-    /// The result of the node.
+    /// The result of the condition: true, false, unknown or skipped.
     pub result: Mark,
     /// Name of the `let` or `def` that the node uses; `None` for other nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub name: Option<String>,
-    /// The source location of the node.
+    /// The file, line and column at which the condition begins in the rules; `None` if the source
+    /// is not available.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub place: Option<Location>,
@@ -220,24 +225,26 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// Sentences that explain why the result is unknown.
+    /// Sentences that explain why the condition is unknown; empty if it is not unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
-    /// The reason why the node shows no details.
+    /// The reason why the trace shows no values or inner conditions for this condition; `None` if
+    /// it shows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub note: Option<Note>,
-    /// Trace nodes of the condition's parts.
+    /// Trace nodes of the conditions inside this condition, such as the operands of an `and`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<TraceNode>,
-    /// Elements that a quantifier evaluated; `None` for other nodes.
+    /// The list elements for which a quantifier evaluated its condition; `None` if this condition
+    /// is no quantifier.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
 }
 
-/// A value that a predicate tested.
+/// A value that a predicate tested, as an explanation shows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Operand {
@@ -251,7 +258,7 @@ pub struct Operand {
     /// limit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// Whether the value is private and masked.
+    /// Whether the value is private, so that a mask is shown instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub masked: bool,
     /// The full length of a truncated value, in characters, elements or keys.
@@ -271,9 +278,9 @@ pub struct Elements {
     /// The first evaluated elements (at most twenty, or five in a nested quantifier), and the
     /// element that decided the result.
     pub shown: Vec<ElementTrace>,
-    /// Number of evaluated elements that are not in `shown`.
+    /// Number of list elements that were evaluated but are not in `shown`, to keep the trace short.
     pub more: usize,
-    /// The number of elements that were not evaluated, because an earlier element decided the
+    /// The number of list elements that were not evaluated, because an earlier element decided the
     /// result.
     pub skipped: usize,
 }
@@ -304,7 +311,7 @@ impl TraceNode {
 }
 
 impl Elements {
-    /// Returns the number of evaluated elements.
+    /// Returns the number of list elements that were evaluated, shown or not.
     pub(super) fn evaluated_count(&self) -> usize {
         self.shown.len() + self.more
     }
@@ -322,9 +329,9 @@ impl Elements {
 pub struct ElementTrace {
     /// Index of the element in the list, from 0.
     pub index: usize,
-    /// Value of the element; its name is the quantifier's variable.
+    /// Value of the list element. The operand's name is the variable of the quantifier.
     pub element: Operand,
-    /// The quantifier's condition, evaluated on the element.
+    /// Trace of the quantifier's condition for this element.
     pub when: TraceNode,
 }
 
@@ -333,9 +340,9 @@ pub struct ElementTrace {
 pub struct SkippedCondition {
     /// The id of the branch that contains the condition.
     pub branch: String,
-    /// Source text of the condition, on one line.
+    /// The condition as the rules write it, on one line.
     pub condition: String,
-    /// A sentence that names the missing values.
+    /// A sentence that names the missing values because of which the condition was ignored.
     pub reason: Message,
 }
 
@@ -343,7 +350,7 @@ pub struct SkippedCondition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct HostFailed {
-    /// The function's name in the rules.
+    /// The name with which rules call the function.
     pub function: String,
     /// The function's error message; masked if an argument was private.
     pub message: String,

@@ -91,7 +91,7 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     /// Adds to `because` the reasons why a predicate is unknown. `values` are the values of its
-    /// operands, in the same order. `span` is the place of the predicate in the rules.
+    /// operands, in the same order. `span` is the predicate's span in the source text.
     pub(super) fn explain_unknown(
         &mut self,
         predicate: &'a Predicate,
@@ -223,7 +223,8 @@ impl<'a> TracedEvaluator<'a, '_> {
         message!("{} is {what}, but {wanted} is needed", self.expr_name(expr))
     }
 
-    /// Explains why an expression has no value.
+    /// Explains in one sentence why an expression has no value in this decision, such as a missing
+    /// field.
     fn explain_missing(&mut self, expr: &'a Expr) -> Message {
         let program = self.program();
         if let Some(limit_message) = self.explain_exceeded_limit(expr) {
@@ -361,9 +362,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         }
     }
 
-    /// Explains why `parent` has no value. `parts` are its operands, each with the kinds that it
-    /// needs. Explains the first operand that is missing or of another kind. If there is none,
-    /// explains `parent` itself.
+    /// Explains why `parent` has no value. `parts` are its operands, each with the kinds that
+    /// `parent` accepts. Explains the first operand that is missing or of another kind. If there is
+    /// none, explains `parent` itself.
     fn explain_missing_part(
         &mut self,
         parts: impl Iterator<Item = (&'a Expr, KindSet)>,

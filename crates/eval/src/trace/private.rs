@@ -15,7 +15,8 @@ use serde_json::{Map, Value as Json};
 pub(super) const MAX_TEXT_CHARS: usize = 1000;
 /// Maximum number of shown elements of a list or keys of a dict.
 const MAX_ITEMS: usize = 20;
-/// Maximum nesting depth of a shown value.
+/// Maximum nesting depth of lists and dicts inside a shown value. Deeper lists and dicts are
+/// replaced by `…`.
 const MAX_DEPTH: usize = 8;
 
 pub(super) struct PrivacyMask<'a> {
@@ -69,7 +70,8 @@ impl<'a> PrivacyMask<'a> {
         (!self.show_private && (private || self.bindings_are_private), ty)
     }
 
-    /// Returns the type that decides which parts of an expression's value are masked.
+    /// Returns the declared type of an expression. Fields that this type declares as private are
+    /// masked in the expression's value.
     pub(super) fn expr_type(&self, expr: &Expr) -> Ty {
         self.reads.expr_type(expr)
     }
@@ -82,7 +84,7 @@ impl<'a> PrivacyMask<'a> {
         self.to_operand(text, value, private, &ty)
     }
 
-    /// Returns the arguments with which `outcome` calls a handler, with the private parts masked.
+    /// Returns the arguments with which `outcome` calls a handler, with private values masked.
     /// Nothing is truncated.
     pub(super) fn mask_arguments(
         &mut self,
@@ -163,7 +165,7 @@ fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     (truncate_value(value, MAX_DEPTH), length)
 }
 
-/// True for a message of a history: a dict with its position and its time.
+/// True if the value is a recorded message of a history: a dict that has a position and a time.
 fn is_recorded(value: Value<'_>) -> bool {
     matches!((value.field(POSITION_FIELD), value.field(AT_FIELD)), (Value::Int(_), Value::Str(_)))
 }

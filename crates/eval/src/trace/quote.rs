@@ -1,4 +1,5 @@
-//! Quotes the source text of a span, reduced to one line.
+//! Quotes source text of rules in explanations, reduced to one line, and reports its file, line and
+//! column.
 
 use rulec_base::source::SourceMap;
 use rulec_base::span::Span;
@@ -12,11 +13,11 @@ use ts_rs::TS;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Location {
-    /// The name of the file.
+    /// Name of the rule file.
     pub file: String,
-    /// The line, from 1.
+    /// Line number in the file, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
+    /// Column number in the line, counted in characters, from 1.
     pub column: usize,
 }
 
@@ -26,7 +27,8 @@ impl fmt::Display for Location {
     }
 }
 
-/// Access to source texts. Any `Fn(Span) -> String` implements this trait.
+/// Gives explanations access to the source text of rules. Any `Fn(Span) -> String` implements this
+/// trait.
 pub trait Source {
     /// Returns the text of the span; empty if it is not available.
     fn text(&self, span: Span) -> String;

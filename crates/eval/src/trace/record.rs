@@ -1,5 +1,5 @@
-//! The observer that records a trace. When a step of the reference evaluator ends, its result is
-//! added to the enclosing step.
+//! Records a trace for explanations. An observer of the reference evaluator adds the result of each
+//! step to the enclosing step when the step ends.
 
 use super::private::PrivacyMask;
 use super::quote::Source;
@@ -14,7 +14,9 @@ use rulec_sema::hir::{
 /// Maximum number of a quantifier's first elements that the trace shows, so that the trace of a
 /// long list stays short.
 const MAX_SHOWN_ELEMENTS: usize = 20;
-/// Like [`MAX_SHOWN_ELEMENTS`], but for a quantifier inside another quantifier.
+/// Maximum number of first elements that the trace shows for a quantifier inside another
+/// quantifier. Smaller than [`MAX_SHOWN_ELEMENTS`], because these elements are shown for each outer
+/// element.
 const MAX_SHOWN_NESTED_ELEMENTS: usize = 5;
 
 /// An evaluator whose steps are recorded by a [`TraceRecorder`].
@@ -23,53 +25,58 @@ pub(super) type TracedEvaluator<'a, 's> = Evaluator<'a, TraceRecorder<'a, 's>>;
 pub(super) struct TraceRecorder<'a, 's> {
     pub(super) source: &'s dyn Source,
     pub(super) privacy: PrivacyMask<'a>,
-    /// The innermost open step and its results so far. When no step is open, this frame contains
-    /// the finished trace.
+    /// The innermost step of the evaluation that has not ended, with its results so far. When every
+    /// step has ended, this frame contains the finished trace.
     pub(super) frame: StepFrame<'a>,
-    /// The frames of the steps that enclose the innermost open step, outermost first.
+    /// The frames of the steps that enclose the innermost step that has not ended, outermost first.
     outer_frames: Vec<StepFrame<'a>>,
     /// If above 0, steps are not recorded. Counts the open steps inside operands, and the open
     /// evaluations of values that are only shown.
     unrecorded_steps: usize,
     /// The slots (message fields) that were read so far, in the order of the first read.
     pub(super) slots: Vec<SlotId>,
-    /// The `let`s whose parts the trace already shows under the current route.
+    /// The `let`s whose inner conditions the trace already shows under the current route, so that
+    /// it does not show them twice.
     shown_lets: Vec<LetId>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
 }
 
-/// An open step, with the results of inner steps that have ended.
+/// A step of the evaluation that has started but not ended, with the results of inner steps that
+/// have ended.
 #[derive(Default)]
 pub(super) struct StepFrame<'a> {
-    /// The open step; `None` for the outermost frame, which collects the finished trace.
+    /// The step that has not ended; `None` for the outermost frame, which collects the finished
+    /// trace.
     step: Option<EvalStep<'a>>,
     /// Whether the step is the first use of a `let` under this route, so that the trace shows the
-    /// `let`'s parts.
+    /// conditions inside the `let`.
     pub(super) shows_let: bool,
     /// The conditions that were evaluated inside the step, with their trace nodes.
     pub(super) conds: Vec<(&'a Cond, TraceNode)>,
-    /// The operands of the step, formatted for the trace.
+    /// The operands that were evaluated in this step, formatted for the trace.
     pub(super) operands: Vec<Operand>,
-    /// The unformatted values of the operands, in evaluation order.
+    /// The values of the operands that were evaluated in this step, unformatted, in evaluation
+    /// order.
     pub(super) values: Vec<Value<'a>>,
     pub(super) elements: Elements,
     routes: Vec<RouteTrace>,
     /// `Some` if the table's default was reached. If the default is a `goto`, the inner value is
     /// the search of the target table.
     default: Option<Option<Box<TableTrace>>>,
-    /// The search of a table that this step started. In the outermost frame, the finished trace.
+    /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
+    /// the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
 }
 
-/// The parts of a quantifier or fold that the recorder reads: the list, the condition on an
-/// element, and the result of this condition that ends the loop early (`None` for a fold).
+/// What the recorder must know about a quantifier or fold: the list, the condition on an element,
+/// and the result of this condition that ends the loop early (`None` for a fold).
 type QuantifierParts<'a> = (&'a Expr, &'a Cond, Option<Tri>);
 
 impl<'a> StepFrame<'a> {
-    /// Returns the parts of the quantifier or fold that this step evaluates. `None` if the step
-    /// evaluates neither, or if `element` is not its variable.
+    /// Returns the list, condition and deciding result of the quantifier or fold that this step
+    /// evaluates. `None` if the step evaluates neither, or if `element` is not its variable.
     fn quantifier_parts(&self, element: &'a Var) -> Option<QuantifierParts<'a>> {
         let (list, own_var, body, deciding_result) = match self.step? {
             EvalStep::Cond(Cond { kind: CondKind::Quantifier { all, list, var, body }, .. }) => {

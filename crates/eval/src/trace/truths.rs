@@ -8,12 +8,12 @@ use rulec_lang::value::Tri;
 use rulec_sema::hir::{Cond, CondKind, Outcome, RuleId, TableId, ValueId};
 use std::collections::HashMap;
 
-/// How often a condition was true, false, unknown or left out.
+/// How often a condition was true, false, unknown or left out, counted over many decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResultCounts {
-    /// Number of times the condition was true.
+    /// Number of evaluations in which the condition was true.
     pub yes: usize,
-    /// Number of times the condition was false.
+    /// Number of evaluations in which the condition was false.
     pub no: usize,
     /// Number of times the condition was unknown, because a value was missing or had a wrong type.
     pub unknown: usize,
@@ -71,17 +71,17 @@ impl ConditionCoverage {
     }
 }
 
-/// True for a condition whose results are counted: a test, a quantifier or a use of a `let`. A
+/// True for a condition whose results are counted: a predicate, a quantifier or a use of a `let`. A
 /// condition that only combines other conditions, such as an `and`, is not counted.
 fn is_leaf(cond: &Cond) -> bool {
     matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
-/// The observer that counts results.
+/// The observer that counts the results of conditions while the reference evaluator decides.
 struct CoverageObserver<'t> {
     coverage: &'t mut ConditionCoverage,
-    /// Number of open steps that test whether a condition is usable. The compiler generates these
-    /// tests, so their results are not counted.
+    /// Number of steps that have not ended and that check whether a condition is usable (reads no
+    /// missing value). The compiler generates these checks, so their results are not counted.
     open_guards: usize,
 }
 

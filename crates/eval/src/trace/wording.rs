@@ -1,4 +1,4 @@
-//! Words for operands and their values in explanations.
+//! Describes values and types in the sentences of explanations, such as `"7", a string`.
 
 use super::Operand;
 use rulec_base::diag::Message;

@@ -1,7 +1,10 @@
-//! A value block is a block of bytecode that computes a value. Value blocks that compute with
-//! numbers are compiled to arithmetic in registers. The VM computes all other value blocks. The VM
-//! also computes a compiled block if the block reads a point in time or a decimal at run time. A
-//! value in registers has a *tag*, which identifies its type, and a *payload*, the data.
+//! Compiles arithmetic on numbers to machine instructions on registers, so that most conditions
+//! with computed values need no call of the VM.
+//!
+//! A *value block* is a block of bytecode that computes a value. Only value blocks that compute
+//! with numbers are compiled here; the VM computes all others. The VM also computes a compiled
+//! block if the block reads a point in time or a decimal at run time. A value in registers has a
+//! *tag*, which identifies its type, and a *payload*, the data.
 
 use super::body::{AnyHelpers, Body, Scalar, TagSet};
 use super::{JitError, malformed_error};
@@ -182,8 +185,8 @@ impl Body<'_, '_, '_> {
             is_emitted |= self.emit_tag_guard(side, layout::WIDE_TAG, slow_block);
             is_emitted |= self.emit_tag_guard(side, layout::DECIMAL_TAG, slow_block);
         }
-        // Seconds can be added to a time, or subtracted from it. In a sum, the time may be on
-        // either side.
+        // Seconds can be added to a point in time, or subtracted from it. In a sum, either operand
+        // may be the point in time.
         if matches!(op, Op::Add | Op::Sub) {
             is_emitted |= self.emit_tag_guard(left, layout::DATETIME_TAG, slow_block);
         }
@@ -203,9 +206,9 @@ impl Body<'_, '_, '_> {
         is_possible
     }
 
-    /// Begins a new Cranelift block if the instruction at `pc` is a jump target. `reachable`
-    /// reports whether control flows from the instruction before. Returns whether the instruction
-    /// at `pc` is reachable.
+    /// Begins a new Cranelift block if the instruction at `pc` is a jump target. `reachable` is
+    /// true if control also reaches that instruction from the previous one. Returns whether the
+    /// instruction at `pc` is reachable.
     fn begin_at_jump_target(&mut self, registers: &mut RegisterState, pc: u32, reachable: bool) -> bool {
         let Some((block, jump_tags)) = registers.targets.remove(&pc) else { return reachable };
         if reachable {
@@ -289,7 +292,8 @@ impl Body<'_, '_, '_> {
         registers.tags.insert(register, scalar.tags);
     }
 
-    /// Returns the value of a register; missing before the register is set.
+    /// Returns the value of a bytecode register, or a missing value if no instruction has set the
+    /// register yet.
     fn register_scalar(&mut self, registers: &RegisterState, register: Reg) -> Scalar {
         match (registers.variables.get(&register), registers.tags.get(&register)) {
             (Some(RegisterVars { tag, bits }), Some(tags)) => {
@@ -383,8 +387,9 @@ impl Body<'_, '_, '_> {
                 (self.b.ins().icmp(IntCC::NotEqual, high, sign), value)
             }
             _ => {
-                // Division by 0 has no remainder. Division by -1 leaves 0, as does division by 1,
-                // which cannot overflow.
+                // The processor cannot divide by 0, and dividing the least integer by -1 overflows,
+                // so both divisors are replaced by 1. Division by 0 has no remainder, which
+                // `by_zero` reports. Division by -1 leaves the remainder 0, as does division by 1.
                 let by_zero = self.b.ins().icmp_imm(IntCC::Equal, b, 0);
                 let by_minus_one = self.b.ins().icmp_imm(IntCC::Equal, b, -1);
                 let is_special = self.b.ins().bor(by_zero, by_minus_one);

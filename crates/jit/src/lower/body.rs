@@ -1,6 +1,6 @@
-//! The function that is being emitted, with the building blocks for its code. They load values from
-//! the cells of slots (message fields that rules read), test the tags of values, and call helpers.
-//! A *tag* is the first byte of a value in memory, which identifies the value's type.
+//! Builds one machine-code function. This file emits loads of values from the cells of slots
+//! (message fields that rules read). It also emits tests of the tags of values, and calls of
+//! helpers. A *tag* is the first byte of a value in memory, which identifies the value's type.
 
 use super::Lowering;
 use crate::PINS_SLOTS;
@@ -23,7 +23,7 @@ pub(super) type AnyHelpers = HelperTable<'static, SlotValues<'static>>;
 /// The machine-code function that is being emitted.
 pub(super) struct Body<'b, 'l, 'c> {
     pub lowering: &'l mut Lowering<'c>,
-    /// The builder of the function.
+    /// The Cranelift builder, which appends instructions to the function that is being emitted.
     pub b: FunctionBuilder<'b>,
     /// The address of the machine (the state of the decision), which is the function's first
     /// parameter.
@@ -46,7 +46,7 @@ enum SlotsAddress {
     Pinned(Option<Value>),
 }
 
-/// The Cranelift blocks to which a test jumps, one for each possible result.
+/// The Cranelift blocks to which the code of a predicate jumps, one for each possible result.
 #[derive(Clone, Copy)]
 pub(super) struct TestTargets {
     pub yes: Block,
@@ -91,13 +91,14 @@ impl TagSet {
         self.0 & (1 << tag) != 0
     }
 
-    /// True if the value may be a number.
+    /// True if a value with one of these tags (type markers) may be an int or a float. Decimals do
+    /// not count, because they have no inline code.
     pub const fn may_be_number(self) -> bool {
         self.has(layout::INT_TAG) || self.has(layout::FLOAT_TAG) || self.has(layout::WIDE_TAG)
     }
 }
 
-/// A value to be tested, in memory or in registers.
+/// A value on which a predicate is evaluated, in memory or in registers.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     /// Value of a message field, in the field's cell; the field may not have been read yet.
@@ -249,9 +250,9 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.inst_results(call)[0]
     }
 
-    /// Returns the offset of a part of a slot's value. The offset is in bytes from the address of
-    /// the first slot's value. `field` is the offset of the part in the value, such as 0 for the
-    /// tag. `None` if the result does not fit into 32 bits.
+    /// Returns the offset of a field, such as the tag or payload, of a slot's value. The offset is
+    /// in bytes from the address of the first slot's value. `field` is the offset of this field in
+    /// the value, such as 0 for the tag. `None` if the result does not fit into 32 bits.
     fn slot_field_offset(slot: u32, field: usize) -> Option<i32> {
         (slot as usize).checked_mul(layout::VALUE_SIZE)?.checked_add(field)?.try_into().ok()
     }
@@ -263,8 +264,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a load of a part of a slot's value in memory. `field` is the offset in bytes of the
-    /// part in the value.
+    /// Emits a load of a field of a slot's value in memory, such as its tag or payload. `field` is
+    /// the offset in bytes of this field in the value.
     pub fn load_slot_field(&mut self, ty: Type, slot: u32, field: usize) -> Value {
         let flags = MemFlags::trusted();
         match Self::slot_field_offset(slot, field) {
@@ -299,7 +300,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         self.b.ins().iadd_imm(slots, i64::from(slot) * layout::VALUE_SIZE as i64)
     }
 
-    /// Returns the value of a slot (message field) as a source for a test.
+    /// Returns the value of a slot (message field) as a value on which a predicate can be
+    /// evaluated.
     pub fn slot_source(&self, slot: SlotId) -> Source {
         let code = self.lowering.chunk().slots.get(slot.index());
         Source::Slot { tags: code.map_or(TagSet::ALL, |code| TagSet::of_kinds(code.kinds)), slot: slot.0 }
@@ -328,7 +330,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         }
     }
 
-    /// Emits a test whether `tag` equals `expected`.
+    /// Emits a test whether the tag (type marker) of a value equals `expected`. The result is 1 or
+    /// 0.
     pub fn emit_tag_is(&mut self, tag: Value, expected: u8) -> Value {
         self.b.ins().icmp_imm(IntCC::Equal, tag, i64::from(expected))
     }
@@ -390,8 +393,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
         block
     }
 
-    /// Emits a jump that depends on a test result (true, false or unknown), encoded as the number
-    /// of a `Tri`.
+    /// Emits a jump that depends on the result of a predicate (true, false or unknown), encoded as
+    /// the number of a `Tri`.
     pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
         let TestTargets { yes, no, unknown } = targets;
         if no == unknown {

@@ -1,7 +1,7 @@
-//! Inline code that searches a slot's text for keywords. It compares thirty-two positions of the
-//! text at once with two bytes of the keyword that are rare in texts. Where both bytes match, it
-//! compares the whole keyword. For a text of some hundred bytes, this is faster than calling a
-//! search function.
+//! Generates inline code that searches a slot's text for keywords. The code compares thirty-two
+//! positions of the text at once with two bytes of the keyword that are rare in texts. Where both
+//! bytes match, it compares the whole keyword. For a text of some hundred bytes, this is faster
+//! than calling a search function.
 //!
 //! The inline code folds only ASCII letters, which suffices for most keywords. The letters `k` and
 //! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and
@@ -28,7 +28,7 @@ const ASCII_CASE_BIT: u8 = 0x20;
 /// A keyword that inline code can search.
 pub(super) struct Needle<'w> {
     bytes: &'w [u8],
-    /// Whether the search ignores case.
+    /// Whether the search treats upper and lower case as equal.
     fold: bool,
     /// Whether an ASCII letter of the keyword equals a non-ASCII character when case is ignored.
     /// For example, `k` equals the Kelvin sign. The inline search then misses such occurrences. So
@@ -73,9 +73,10 @@ struct RemainingHits {
     /// Cranelift block that compares the text with the whole keyword. Its parameters are the mask
     /// of the matching positions, and the first of the sixteen positions that the mask describes.
     hits: Block,
-    /// Start of the second sixteen positions.
+    /// Position in the text at which the second sixteen of the thirty-two compared positions begin.
     second_start: Value,
-    /// Mask of the matching positions among the second sixteen.
+    /// Mask of the matching positions among the second sixteen of the thirty-two compared
+    /// positions.
     second_bits: Value,
     /// Cranelift block that continues the search at the next thirty-two positions.
     next: Block,

@@ -1,6 +1,6 @@
-//! Comparisons of numbers, as exact as in the VM: integers beyond 2^53 are not converted to floats.
-//! If a constant has another number type than the tested value, the value is compared with an
-//! equivalent bound of its own type.
+//! Machine code for comparisons of numbers, as exact as in the VM: integers beyond 2^53 are not
+//! converted to floats. If a constant has another number type than the tested value, the value is
+//! compared with an equivalent bound of its own type.
 
 use super::body::{AnyHelpers, Body, Source, TestTargets};
 use crate::code::layout;
@@ -100,7 +100,7 @@ struct NumberTests {
     int: ConstantTest<i64>,
     float: ConstantTest<f64>,
     /// The test of an integer from 2^63 to 2^64-1. It compares the integer's bits as a signed
-    /// number.
+    /// number, because signed numbers have the same order in this range.
     wide: ConstantTest<i64>,
 }
 

@@ -1,5 +1,5 @@
-//! Lowering of test instructions, which jump depending on a test result, and of the predicates that
-//! such instructions evaluate.
+//! Translates the bytecode instructions that evaluate a predicate and jump depending on its result,
+//! and the predicates themselves.
 
 use super::arith::register_constant;
 use super::body::{AnyHelpers, Body, Scalar, Source, TagSet, TestTargets};
@@ -15,7 +15,7 @@ use rulec_vm::bytecode::chunk::{Operand, Pred, PredCheck, SharedCondition};
 use rulec_vm::bytecode::instr::{CmpJump, Comparison, Instr, JumpOn};
 use std::mem::offset_of;
 
-/// Returns the block for each result of a test: `jump_target` if the instruction jumps on the
+/// Returns the block for each result of a predicate: `jump_target` if the instruction jumps on the
 /// result, else `next`.
 fn targets_of_jump(jump: JumpOn, jump_target: Block, next: Block) -> TestTargets {
     let target_for = |result| if jump.takes(result) { jump_target } else { next };
@@ -30,8 +30,8 @@ fn targets_of_comparison(jump: CmpJump, jump_target: Block, next: Block) -> Test
 }
 
 impl Body<'_, '_, '_> {
-    /// Lowers a test instruction. The emitted code continues at `jump_target` if the instruction
-    /// jumps, else at `next`.
+    /// Translates an instruction that evaluates a predicate and jumps depending on the result. The
+    /// emitted code continues at `jump_target` if the instruction jumps, else at `next`.
     pub fn lower_test_instr(
         &mut self,
         instr: &Instr,

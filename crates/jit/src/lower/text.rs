@@ -1,7 +1,8 @@
-//! Tests of a slot's text. Inline code compares texts for equality, with prefixes and with short
-//! lists, several bytes at once. Other searches call a helper with the address of the compiled
-//! keywords. If a test normalizes texts, a helper normalizes the slot's text with the VM's
-//! function. The normalized text is kept for the other tests of the decision.
+//! Translates predicates on the text of a slot (a message field). Inline code compares texts for
+//! equality, with prefixes and with short lists, several bytes at once. Other searches call a
+//! helper with the address of the compiled keywords. If a predicate normalizes texts, a helper
+//! normalizes the slot's text with the VM's function. The normalized text is stored for the other
+//! predicates of the decision.
 
 use super::body::{AnyHelpers, Body, TestTargets};
 use super::{JitError, malformed_error};
@@ -19,7 +20,9 @@ use std::sync::Arc;
 
 /// Maximum length in bytes of texts that are compared inline.
 const MAX_INLINE_TEXT_BYTES: usize = 32;
-/// Maximum number of list elements that are compared one by one.
+/// Maximum number of texts or integers that inline code compares one by one, such as the elements
+/// of an `in` list. For longer lists, the code calls a Rust function that looks the value up in a
+/// set.
 const MAX_INLINE_ITEMS: usize = 8;
 
 impl Body<'_, '_, '_> {

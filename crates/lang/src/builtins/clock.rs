@@ -1,5 +1,6 @@
-//! Functions on times: the year, the hour and other fields, dates and times of day as texts, and
-//! times from epoch numbers. A field is read at the time's own UTC offset or in a named time zone.
+//! Implements the built-in functions on times: the year, the hour and other fields, dates and times
+//! of day as texts, and times from epoch numbers. A field is read at the time's own UTC offset or
+//! in a named time zone.
 
 use super::Function;
 use crate::arena::Arena;

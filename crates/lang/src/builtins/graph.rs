@@ -1,6 +1,6 @@
-//! Functions on lists of records that refer to each other by name, such as the nodes and edges of a
-//! plan. A name is a non-blank text; records without a name are ignored. All functions take linear
-//! time and use no recursion, because the lists may be untrusted.
+//! Implements the built-in functions on lists of records that refer to each other by name, such as
+//! the nodes and edges of a plan. A name is a non-blank text; records without a name are ignored.
+//! All functions take linear time and use no recursion, because the lists may be untrusted.
 
 use crate::arena::Arena;
 use crate::value::Value;

@@ -1,4 +1,5 @@
-//! Functions on numbers: absolute value, minimum and maximum, rounding, conversion to a decimal.
+//! Implements the built-in functions on numbers: absolute value, minimum and maximum, rounding,
+//! conversion to a decimal.
 
 use crate::arena::Arena;
 use crate::ty::KindSet;

@@ -1,5 +1,6 @@
-//! Functions on the structure of lists and dicts. Each function takes time proportional to the size
-//! of its arguments, because the arguments may be untrusted.
+//! Implements the built-in functions on the structure of lists and dicts, such as the keys of a
+//! dict. Each function takes time proportional to the size of its arguments, because the arguments
+//! may be untrusted.
 
 use crate::arena::Arena;
 use crate::limits::Limit;
@@ -163,7 +164,7 @@ const MAX_KEY_SEGMENTS: usize = 64;
 struct DictChanges<'a> {
     /// The new value of this node; `None` if only keys inside the value change.
     new_value: Option<Value<'a>>,
-    /// The changes to keys inside the value, by key.
+    /// The changes to keys inside this node's value. The map has an entry for each changed key.
     inner: BTreeMap<&'a str, DictChanges<'a>>,
 }
 

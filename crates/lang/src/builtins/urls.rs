@@ -1,5 +1,6 @@
-//! Functions on URLs. Every URL is parsed by the WHATWG URL standard, so that a rule sees the URL
-//! that a browser would open. If a text is not a valid URL, the functions return missing.
+//! Implements the built-in functions on URLs, such as the host of a URL. Every URL is parsed by the
+//! WHATWG URL standard, so that a rule sees the URL that a browser would open. If a text is not a
+//! valid URL, the functions return missing.
 //!
 //! One case is stricter than the standard: for `https:example.com` the functions return missing.
 //! Only browsers find a host in a web address without a slash after the colon; other programs find
@@ -59,7 +60,7 @@ fn url_part<'a>(
     }
 }
 
-/// True for the schemes whose URLs always have a host, by the standard.
+/// True for the schemes whose URLs always have a host according to the WHATWG URL standard.
 fn is_web_scheme(scheme: &str) -> bool {
     matches!(scheme, "http" | "https" | "ws" | "wss" | "ftp")
 }

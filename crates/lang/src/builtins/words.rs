@@ -1,5 +1,5 @@
-//! Functions on texts: change of case, substrings, replacements, similarity and buckets, and
-//! parsing of numbers and versions.
+//! Implements the built-in functions on texts: change of case, substrings, replacements, similarity
+//! and buckets, and parsing of numbers and versions.
 
 use crate::arena::Arena;
 use crate::limits::Limit;

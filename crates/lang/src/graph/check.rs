@@ -13,12 +13,12 @@ use rulec_base::message;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-/// The severity of a fault that was found in a workflow.
+/// Whether a fault in a workflow prevents the workflow from running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// The workflow is suspicious, but can still be built.
+    /// A warning: the workflow is suspicious, but it can be built.
     Warning,
-    /// The workflow cannot run, or cannot run as written.
+    /// An error: the workflow cannot run, or not as it is written.
     Error,
 }
 
@@ -75,12 +75,14 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// Returns the stable name of this kind of fault.
+    /// Returns the stable name of this kind of fault, such as `duplicate-node`. Users see the name
+    /// in brackets in the message about the fault.
     pub fn name(self) -> &'static str {
         self.name_and_help().0
     }
 
-    /// Returns a suggested fix for this kind of fault.
+    /// Returns advice on how to correct this kind of fault. The message about the fault ends with
+    /// it.
     pub fn help(self) -> Message {
         self.name_and_help().1
     }
@@ -149,15 +151,16 @@ impl FindingKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The kind of the fault.
+    /// The fault, as one of a fixed list of kinds, such as two nodes with one name.
     pub kind: FindingKind,
-    /// The severity of the fault.
+    /// Whether the fault prevents the workflow from running (an error), or is only suspicious (a
+    /// warning).
     pub severity: Severity,
     /// The faulty node; `None` if the fault is a name that no node has.
     pub node: Option<NodeId>,
     /// The path from the start to the fault; for a cycle, the path around the cycle.
     pub path: Vec<NodeId>,
-    /// The description of the fault, for the user.
+    /// A localized sentence that describes the fault and names the nodes concerned.
     pub message: Message,
 }
 
@@ -167,13 +170,13 @@ impl Finding {
         Finding { kind, severity: kind.severity(), node: path.last().cloned(), path, message }
     }
 
-    /// Returns a suggested fix for the fault.
+    /// Returns advice on how to correct the fault, as a localized message.
     pub fn help(&self) -> Message {
         self.kind.help()
     }
 
-    /// Returns the severity, the kind, the description, the path and the fix as a localized
-    /// message.
+    /// Returns everything about the fault as a localized message: its severity, kind, description,
+    /// path and remedy.
     pub fn to_message(&self) -> Message {
         let severity = match self.severity {
             Severity::Error => message!("error"),

@@ -1,4 +1,5 @@
-//! The nodes of a workflow and the routes of their outputs. Nodes refer to each other by id.
+//! The nodes of a workflow, and the routes that select which nodes receive an output. The checks
+//! read this data before a workflow runs. Nodes refer to each other by id.
 
 use rulec_base::diag::{Arg, Argument, Message, comma_list};
 use rulec_base::message;
@@ -146,9 +147,9 @@ pub struct Route {
 pub enum Target {
     /// The node `next[i]`, or every next node if the index is out of range.
     Next(usize),
-    /// Every next node of the router's node.
+    /// Every next node of the node whose router takes the route.
     Every,
-    /// A node that the route names directly.
+    /// The node with this name.
     Node(NodeId),
     /// The nodes whose names are in a field of the output, as a list of texts or one text. The
     /// field is a path: `["plan", "next"]` is `output.plan.next`. Any other value names no node.

@@ -279,7 +279,8 @@ pub fn add<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     }
 }
 
-/// The infix operator `-`.
+/// The infix operator `-`: the difference of two numbers, the seconds between two times, or a time
+/// some seconds earlier.
 pub fn sub<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     match (left, right) {
         (Value::DateTime(a), Value::DateTime(b)) => finite_or_missing((a - b).as_seconds_f64()),
@@ -306,7 +307,8 @@ pub fn rem<'a>(left: Value<'a>, right: Value<'a>) -> Value<'a> {
     arithmetic(left, right, i128::checked_rem, |a, b| a % b, Decimal::checked_rem)
 }
 
-/// The prefix operator `-`.
+/// The prefix operator `-`: the negation of a number. Missing for other values, and for an int
+/// whose negation is out of range.
 pub fn neg<'a>(operand: Value<'a>, _: Value<'a>) -> Value<'a> {
     match operand {
         Value::Int(int) => int.checked_neg().map_or(Value::Missing, Value::Int),

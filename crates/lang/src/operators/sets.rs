@@ -18,23 +18,24 @@ pub const MIN_SET_ELEMENTS: usize = 16;
 
 type FastSet<T> = HashSet<T, foldhash::fast::FixedState>;
 
-/// The elements of a constant list, prepared for lookups. Texts are normalized and case-folded by
-/// `mode`.
+/// The elements of a constant list, prepared for lookups. Texts are normalized and case-folded as
+/// `mode` says.
 #[derive(Debug, Default)]
 pub struct ConstantSet {
     mode: TextMode,
     texts: FastSet<Box<str>>,
-    /// The numbers without a fraction that fit into 64 bits. `1` and `1.0` are equal.
+    /// The numbers of the list that have no fraction and fit into 64 bits. `1` and `1.0` are equal.
     ints: FastSet<i64>,
-    /// The other numbers, as the bits of 64-bit floats.
+    /// The numbers of the list that are not in `ints`, as the bits of 64-bit floats.
     floats: FastSet<u64>,
-    /// The texts that are times, in nanoseconds since the epoch.
+    /// The times that the texts of the list contain, in nanoseconds since 1970-01-01 UTC.
     times: FastSet<i128>,
     bools: [bool; 2],
     /// Whether the list has elements (such as decimals, nulls or lists) that no other field
     /// contains. A value that is not found must then be compared with the elements.
     others: bool,
-    /// The networks; `None` if an element is not a valid network.
+    /// The elements of the list as IP networks, for the operator `in_network`; `None` if an element
+    /// is not a valid network.
     networks: OnceLock<Option<NetworkSet>>,
 }
 

@@ -34,7 +34,7 @@ pub struct OperatorForm {
     pub result: OperatorResult,
 }
 
-/// What an operator accepts as its right operand, in a [`OperatorForm`].
+/// What an operator accepts as its right operand in one of its valid uses, an [`OperatorForm`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RightOperand {
     Nothing,
@@ -92,24 +92,25 @@ pub enum Negation {
 /// expensive. Cheaper conditions are evaluated first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cost {
-    /// The cost of a comparison of scalars.
+    /// The cost of comparing two scalar values.
     Scalar,
     /// The cost of a hash lookup or a search of a short list.
     Lookup,
-    /// The cost of reading a text once.
+    /// The cost of reading a text once from start to end.
     Scan,
     Regex,
-    /// The cost of an iteration over a list.
+    /// The cost of evaluating something for each element of a list.
     Loop,
     /// The cost of a call to a function of the embedding program.
     Host,
 }
 
-/// How an operator is implemented. Every evaluator of conditions can call the functions in this
-/// enum.
+/// How an operator is implemented. Every engine can call the functions in this enum, so a new
+/// operator works in all engines at once.
 #[derive(Clone, Copy)]
 pub enum Implementation {
-    /// A function that tests two values. Its caller applies the modifiers `any`, `all` and `none`.
+    /// A function that evaluates the operator as a predicate on two values. Its caller applies the
+    /// modifiers `any`, `all` and `none`.
     Predicate(fn(Value<'_>, Value<'_>, TestMode, &Arena) -> Tri),
     /// A function that computes a value from two values. For a prefix operator, the second value is
     /// missing.
@@ -130,7 +131,7 @@ pub enum Search {
     Regex,
 }
 
-/// Where in a text a literal must occur.
+/// Where in a text a searched literal must occur: anywhere, at the start or at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Anchor {
     Anywhere,
@@ -139,9 +140,9 @@ pub enum Anchor {
 }
 
 impl Search {
-    /// True if the operator searches a prepared text: case-folded and Unicode-normalized as the
-    /// modifiers and settings require. A regular expression searches the unprepared text and
-    /// handles case itself.
+    /// True if the operator searches a normalized text: case-folded and Unicode-normalized as the
+    /// modifiers and settings require. A regular expression searches the original text and handles
+    /// case itself.
     pub fn prepares_texts(self) -> bool {
         self != Search::Regex
     }
@@ -166,7 +167,7 @@ const fn optional_search(search: &[Search]) -> Option<Search> {
 
 pub struct OpInfo {
     pub op: Op,
-    /// The operator's spelling in rule files.
+    /// How rules write the operator, such as `starts_with`.
     pub spelling: &'static str,
     pub fixity: Fixity,
     /// The operator's precedence; operators with higher values bind more tightly.

@@ -13,22 +13,22 @@ pub struct Enumeration(Arc<[Arc<str>]>);
 const MAX_SHOWN_VALUES: usize = 12;
 
 impl Enumeration {
-    /// Creates the enumeration of these texts.
+    /// Creates the enumeration that allows exactly these texts.
     pub fn new(values: impl IntoIterator<Item = Arc<str>>) -> Enumeration {
         Enumeration(values.into_iter().collect())
     }
 
-    /// Returns the texts, in declaration order.
+    /// Returns the allowed texts, in declaration order.
     pub fn values(&self) -> &[Arc<str>] {
         &self.0
     }
 
-    /// True if the enumeration has this text.
+    /// True if the enumeration allows this text.
     pub fn contains(&self, text: &str) -> bool {
         self.0.iter().any(|value| **value == *text)
     }
 
-    /// True if every text of the enumeration is a text of `other`.
+    /// True if `other` allows every text that this enumeration allows.
     pub fn is_subset(&self, other: &Enumeration) -> bool {
         self.0.iter().all(|value| other.contains(value))
     }

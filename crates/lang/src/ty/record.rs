@@ -1,5 +1,5 @@
-//! Record types: lists of fields that are looked up by name. A record with many fields has a hash
-//! index of the names.
+//! Record types: the declared fields of an object, in order. Rules look fields up by name, so a
+//! record with many fields also has a hash index of the names.
 
 use super::Ty;
 use hashbrown::HashMap;
@@ -55,7 +55,7 @@ impl RecordType {
         self.fields.push(field);
     }
 
-    /// Returns the names of the fields, in declaration order.
+    /// Returns the names of the record type's fields, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.fields.iter().map(|field| &*field.name)
     }

@@ -39,7 +39,7 @@ pub struct Chunk {
     /// Constant texts: keys of dicts, and texts that predicates compare with. A text for comparison
     /// is already normalized as its predicate requires, for example case-folded.
     pub strings: Vec<Arc<str>>,
-    /// Constant lists on the right side of `in`.
+    /// The constant lists of `in` predicates, in which values are looked up.
     pub members: Vec<MemberList>,
     /// The keywords, patterns and regular expressions of text predicates.
     pub keywords: Vec<Keywords>,
@@ -65,18 +65,19 @@ pub struct Chunk {
     pub limits: Limits,
 }
 
-/// A range of instructions that runs as a unit.
+/// A code block: a range of instructions that evaluates one condition, value or table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,
     pub start: Pc,
     pub end: Pc,
     pub registers: u16,
-    /// The location where the block's value is cached; `None` if the value is not cached.
+    /// The memory cell in which the block's value is cached; `None` if the value is not cached.
     pub cache_cell: Option<CacheCell>,
 }
 
-/// The place where the computed value of a code block is cached during a decision.
+/// Identifies the memory cell in which the computed value of a code block is cached during a
+/// decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheCell {
     pub cell: u32,
@@ -111,7 +112,7 @@ pub enum Operand {
     Missing,
     Slot(SlotId),
     Const(u32),
-    /// Operand that is the list of recorded messages.
+    /// Operand that is the list of recorded messages, which rules read as `history`.
     History,
     /// Operand that is the current element of a loop, given by the loop's nesting level.
     Var(u32),
@@ -155,7 +156,7 @@ pub enum PredCheck {
     /// Text predicate on the left operand, given by the index of its keywords in
     /// [`Chunk::keywords`].
     Keywords(u32),
-    /// Evaluation by the function that implements the operator. This way works for all operands.
+    /// Evaluation by the function that implements the operator, which works for all operands.
     Generic,
 }
 
@@ -194,9 +195,11 @@ pub const MAX_COMPARED_BYTES: u64 = 200;
 /// an element in every decision, except for at most one comparison with the current message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryLoop {
-    /// The condition on an element without the comparison in `groups`.
+    /// The block that evaluates the loop's condition on an element, without the comparison in
+    /// `groups`.
     pub body: BlockId,
-    /// The comparison with a value of the current message; `None` if the condition has none.
+    /// The comparison of the element with a value of the current message; `None` if the loop's
+    /// condition has no such comparison.
     pub groups: Option<ElementGroups>,
     /// The number under which the results of the loop are remembered.
     pub memo: u32,
@@ -206,9 +209,10 @@ pub struct HistoryLoop {
 /// form a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ElementGroups {
-    /// The block that computes the key of an element.
+    /// The block that computes the key of an element: the value that is compared with the current
+    /// message.
     pub key: BlockId,
-    /// The value of the current message with which the keys are compared.
+    /// The value of the current message with which the keys of the elements are compared.
     pub other: Operand,
 }
 

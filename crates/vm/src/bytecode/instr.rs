@@ -93,8 +93,8 @@ macro_rules! instructions {
                 }
             }
 
-            /// Calls `visit` with the reference of each operand, and stops at the first error that
-            /// `visit` returns.
+            /// Calls `visit` with the item (such as a slot or block) to which each operand refers,
+            /// and stops at the first error that `visit` returns.
             pub fn each_reference<E>(
                 &self,
                 mut visit: impl FnMut(OperandReference) -> Result<(), E>,
@@ -133,7 +133,7 @@ instructions! {
     /// Evaluates a condition over the elements of a list, and jumps to `to` depending on the
     /// result, which is true or false, never unknown.
     Each in TEST_BLOCKS { on: JumpOn => On, to: Pc => To, each: u32 => Loop };
-    /// Jumps unconditionally.
+    /// Jumps to the address `to` unconditionally.
     Jump in ANY_BLOCK { to: Pc => To };
     /// Ends a block that evaluates a condition; `holds` is the result.
     Answer in CONDITION_BLOCKS { holds: bool };
@@ -151,13 +151,14 @@ instructions! {
     /// Ends the search of a table without a default: no route's condition is true.
     Nothing in TABLE_BLOCKS;
 
-    /// Loads a field of the message.
+    /// Loads a field of the message into the register `dst`.
     Slot in VALUE_BLOCKS { dst: Reg => Register, slot: u32 => Slot };
-    /// Loads a constant.
+    /// Loads a constant into the register `dst`.
     Const in VALUE_BLOCKS { dst: Reg => Register, constant: u32 => Const };
-    /// Loads the current element of the loop at a nesting level.
+    /// Loads the current element of the loop at a nesting level into the register `dst`.
     Var in VALUE_BLOCKS { dst: Reg => Register, level: u32 => Level };
-    /// Loads the value that another block computes.
+    /// Runs another block, unless its value is cached, and stores the value of the block in the
+    /// register `dst`.
     Eval in VALUE_BLOCKS { dst: Reg => Register, block: BlockId => Value };
     /// Computes `base.key`: loads a field of a dict.
     Field in VALUE_BLOCKS { dst: Reg => Register, base: Reg => Register, key: u32 => String };
@@ -166,28 +167,32 @@ instructions! {
     /// Converts a value to one of the given kinds. The result is missing if the value has another
     /// kind and cannot be converted.
     Read in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, kinds: KindSet };
-    /// Builds a list.
+    /// Builds a list from consecutive registers, and stores it in the register `dst`.
     List in VALUE_BLOCKS { dst: Reg => Register, items: RegisterRange => Registers };
-    /// Applies a binary operator.
+    /// Applies a binary operator to two registers, and stores the result in the register `dst`.
     Binary in VALUE_BLOCKS { op: Op => Operator, dst: Reg => Register, left: Reg => Register, right: Reg => Register };
-    /// Applies a unary operator.
+    /// Applies a unary operator to the register `src`, and stores the result in the register `dst`.
     Unary in VALUE_BLOCKS { op: Op => Operator, dst: Reg => Register, src: Reg => Register };
-    /// Calls a built-in function.
+    /// Calls a built-in function with the values of consecutive registers, and stores its result in
+    /// the register `dst`.
     Call in VALUE_BLOCKS { function: Function, dst: Reg => Register, args: RegisterRange => Registers };
-    /// Computes `similarity` to a constant text.
+    /// Computes the function `similarity` of a text and a constant text, which was prepared when
+    /// the rules were loaded.
     Similar in VALUE_BLOCKS { dst: Reg => Register, src: Reg => Register, to: u32 => Similar };
     /// Calls a host function, provided by the embedding program.
     Extern in VALUE_BLOCKS { dst: Reg => Register, args: RegisterRange => Registers, function: u32 => Extern };
-    /// Counts the elements of a list for which a condition is true.
+    /// Counts the elements of a list for which a condition is true. Stores the count in the
+    /// register `dst`.
     Count in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop };
     /// Runs the block `value` for each element of a list for which a condition is true, and adds up
     /// the results.
     Sum in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, value: BlockId => Value };
     /// Loads the first element of a list for which a condition is true, or the last one.
     Find in VALUE_BLOCKS { dst: Reg => Register, each: u32 => Loop, last: bool };
-    /// Loads the list of recorded messages.
+    /// Loads the list of recorded messages, which rules read as `history`, into the register `dst`.
     History in VALUE_BLOCKS { dst: Reg => Register };
-    /// Computes the part of a history that a bound selects, or the hash of the operand.
+    /// Selects elements of a history, such as the messages of the last hour, as `bound` and
+    /// `operand` define. With the bound `Hashed`, computes the hash of the operand instead.
     Window in VALUE_BLOCKS { bound: WindowBound, dst: Reg => Register, list: Reg => Register, operand: Reg => Register };
     /// Computes `any` or `all` over a list as a value. The loop's body is true if the condition is
     /// true for an element. The block `fails` is true if the condition is false for it.
@@ -195,9 +200,9 @@ instructions! {
     /// Computes a condition as a value: `true` if the block `holds` yields true, `false` if the
     /// block `fails` yields true, otherwise missing.
     Cond in VALUE_BLOCKS { dst: Reg => Register, holds: BlockId => Condition, fails: BlockId => Condition };
-    /// Jumps if a register holds a value that is not missing.
+    /// Jumps to the address `to` if a register holds a value that is not missing.
     IfPresent in VALUE_BLOCKS { src: Reg => Register, to: Pc => To };
-    /// Jumps if a condition block does not yield true.
+    /// Jumps to the address `to` if a condition block does not yield true.
     IfNot in VALUE_BLOCKS { block: BlockId => Condition, to: Pc => To };
     /// Ends a value block; the register `src` holds the value of the block.
     Yield in VALUE_BLOCKS { src: Reg => Register };

@@ -15,9 +15,9 @@ use std::cmp::Ordering;
 pub struct JumpOn(u8);
 
 impl JumpOn {
-    /// Jump if the predicate is true.
+    /// Jump if the predicate is true, but not if it is false or unknown.
     pub const TRUE: JumpOn = JumpOn(1);
-    /// Jump if the predicate is false.
+    /// Jump if the predicate is false, but not if it is true or unknown.
     pub const FALSE: JumpOn = JumpOn(2);
     /// Jump if the predicate is false or unknown.
     pub const NOT_TRUE: JumpOn = JumpOn(6);
@@ -59,17 +59,17 @@ impl JumpOn {
 pub struct Comparison(u8);
 
 impl Comparison {
-    /// `<`
+    /// The comparison `<`.
     pub const LT: Comparison = Comparison(1);
-    /// `==`
+    /// The comparison `==`.
     pub const EQ: Comparison = Comparison(2);
-    /// `<=`
+    /// The comparison `<=`.
     pub const LE: Comparison = Comparison(3);
-    /// `>`
+    /// The comparison `>`.
     pub const GT: Comparison = Comparison(4);
-    /// `!=`
+    /// The comparison `!=`.
     pub const NE: Comparison = Comparison(5);
-    /// `>=`
+    /// The comparison `>=`.
     pub const GE: Comparison = Comparison(6);
 
     /// Returns the comparison of an operator; `None` if the operator is no comparison.

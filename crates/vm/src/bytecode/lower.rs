@@ -38,7 +38,7 @@ use uses::UseAnalysis;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum LowerError {
-    /// A regular expression does not compile.
+    /// A regular expression in the rules does not compile: the expression, and the reason.
     Regex(Arc<str>, String),
     /// The program has more items of one sort than the bytecode can index; the message names the
     /// sort.
@@ -69,7 +69,7 @@ pub fn lower(program: &Program, normal: &Normal) -> Result<Bytecode, LowerError>
 }
 
 /// Returns the loops over the history whose results are not remembered between decisions. Their
-/// work grows with the number of kept messages.
+/// work grows with the number of recorded messages.
 pub fn growing_history_loops(program: &Program, normal: &Normal) -> Result<HashSet<Part>, LowerError> {
     lower_to_chunk(program, normal).map(|(_, growing)| growing)
 }
@@ -129,7 +129,8 @@ struct Lowering<'n> {
     is_pred_lowered: Vec<bool>,
     expr_blocks: HashMap<u32, BlockId>,
     cond_blocks: HashMap<u32, BlockId>,
-    /// For each condition id, its index in [`Chunk::shared`].
+    /// The index in [`Chunk::shared`] of each condition that has its own block, by the condition's
+    /// id.
     shared: HashMap<u32, u32>,
     loops: HashMap<Part, u32>,
     /// The numbers under which the results of history loops are remembered. Loops with the same
@@ -138,8 +139,8 @@ struct Lowering<'n> {
     /// The loops over the history whose results are not remembered, so that their work grows with
     /// the history.
     growing: HashSet<Part>,
-    /// For several conditions, by their ids: the block that is true if all of these conditions are
-    /// true.
+    /// The block that is true if all of several conditions are true, by the ids of these
+    /// conditions.
     conjunctions: HashMap<SmallVec<[u32; 4]>, BlockId>,
     consts: HashMap<rulec_sema::normal::NConst, u32>,
     strings: HashMap<Arc<str>, u32>,
@@ -186,7 +187,7 @@ impl Lowering<'_> {
 
     /// Ends the block whose first instruction is at the address `start`: adds the block to the
     /// chunk, and returns its id. `registers` is the number of registers that its code uses.
-    /// `cache_cell` is the place where its value is cached, if any.
+    /// `cache_cell` is the memory cell in which its value is cached, if any.
     fn close_block(
         &mut self,
         kind: BlockKind,
@@ -261,9 +262,9 @@ impl Lowering<'_> {
         Ok(block)
     }
 
-    /// Emits all parts of a condition to which its users refer. `cond` is the condition's id. If
-    /// the condition is a quantifier, adds its loop to the chunk. If several users share the
-    /// condition, emits a block for it.
+    /// Emits the code and data of a condition to which its users will refer. `cond` is the
+    /// condition's id. If the condition is a quantifier, adds its loop to the chunk. If several
+    /// users share the condition, emits a block for it.
     fn prepare_cond(&mut self, cond: u32) -> Result<(), LowerError> {
         let id = CondId(cond);
         if let NCond::Each { all, list, kinds, body, level, nest } = *find_cond(self.normal, id)? {

@@ -39,8 +39,8 @@ const MIN_ROUTES_TO_AVOID_LOOKUPS: usize = 32;
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const MAX_SEPARATE_LOOKUPS: usize = 24;
 
-/// Assumed probability that a column of a bitmap (the bits for one message value) is read. A column
-/// is not read if earlier columns already exclude all routes.
+/// Assumed probability that a lookup reads a column of a bitmap index (the bits for one message
+/// value). A column is not read if earlier columns already exclude all routes.
 ///
 /// Measured in benches/notes/access-paths.md, "Keys with few routes".
 const COLUMN_READ_PROBABILITY: f64 = 0.5;
@@ -64,8 +64,8 @@ pub(super) enum RouteAccess {
     /// Access by a bitmap index. The route's condition is split into alternatives. The list has the
     /// value ranges of each alternative, outside which the alternative cannot be true.
     Bits(Vec<ValueRanges>),
-    /// No access path: the route is evaluated for every message, because no key and no bitmap index
-    /// can exclude it.
+    /// The index cannot find the route: its condition is evaluated for every message, because no
+    /// key and no bitmap index can exclude it.
     Always,
 }
 

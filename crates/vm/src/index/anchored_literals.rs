@@ -17,16 +17,19 @@ type LengthSet = u32;
 /// their first or last eight bytes.
 const EIGHT_OR_LONGER: LengthSet = !0xff;
 
-/// Lookup of the literals at one edge (the start or the end) of a text.
+/// Finds which of a set of literals a text begins with, or which it ends with. One value serves one
+/// of both edges.
 #[derive(Debug)]
 pub struct EdgeLiterals {
-    /// Lengths of the literals that have fewer than four bytes.
+    /// The lengths (in bytes) of the literals that are shorter than four bytes.
     short: LengthSet,
-    /// Lengths of all other literals, by the first or last four bytes of the literals.
+    /// The lengths (in bytes) of the literals of at least four bytes, by their first or last four
+    /// bytes.
     by_four: LengthsByOuterBytes,
-    /// Lengths of the literals with at least eight bytes, by their first or last eight bytes.
+    /// The lengths (in bytes) of the literals of at least eight bytes, by their first or last eight
+    /// bytes.
     by_eight: LengthsByOuterBytes,
-    /// The literals at this edge of a text, each with its id.
+    /// The literals with which a text may begin (or end), each with its id.
     texts: TextIds,
 }
 
@@ -43,8 +46,8 @@ struct LengthsByOuterBytes {
 const SLOTS_PER_VALUE: usize = 8;
 
 impl LengthsByOuterBytes {
-    /// Builds the map. Each element of `literals` has the first or last bytes of a literal as a
-    /// number, and the length of the literal.
+    /// Builds the map from literals. Each element of `literals` has the first or last bytes of a
+    /// literal as a number, and the length of the literal.
     fn new(literals: &[(u64, usize)]) -> LengthsByOuterBytes {
         let distinct_values: HashSet<u64> = literals.iter().map(|(outer, _)| *outer).collect();
         let slot_count = (distinct_values.len() * SLOTS_PER_VALUE).next_power_of_two().max(2);
@@ -70,7 +73,8 @@ impl LengthsByOuterBytes {
     }
 }
 
-/// Returns the first or last `length` bytes of a text; `None` if the text is shorter.
+/// Returns the last `length` bytes of a text if `at` is the end, else the first ones; `None` if the
+/// text is shorter.
 #[inline(always)]
 fn outer_bytes(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     match at {
@@ -79,14 +83,16 @@ fn outer_bytes(text: &[u8], at: Anchor, length: usize) -> Option<&[u8]> {
     }
 }
 
-/// Returns the first or last four bytes of a text as a number; `None` if the text is shorter.
+/// Returns the last four bytes of a text as a number if `at` is the end, else the first four;
+/// `None` if the text is shorter.
 #[inline(always)]
 fn outer_four(text: &[u8], at: Anchor) -> Option<u64> {
     let four = outer_bytes(text, at, 4)?.first_chunk()?;
     Some(u64::from(u32::from_le_bytes(*four)))
 }
 
-/// Returns the first or last eight bytes of a text as a number; `None` if the text is shorter.
+/// Returns the last eight bytes of a text as a number if `at` is the end, else the first eight;
+/// `None` if the text is shorter.
 #[inline(always)]
 fn outer_eight(text: &[u8], at: Anchor) -> Option<u64> {
     let eight = outer_bytes(text, at, 8)?.first_chunk()?;

@@ -137,18 +137,19 @@ const FALSE_CLASS: ClassId = 1;
 /// The class of all other values: times, versions, lists and dicts. Unlike the values of other
 /// classes, they may give different results, so predicates on them must be evaluated.
 pub const OTHER_CLASS: ClassId = 3;
-/// The class of all texts that no predicate names. Each text that a predicate names has a class of
-/// its own, with a higher id.
+/// The class of all texts that are no constant of a predicate. Each text that is such a constant
+/// has a class of its own, with a higher id.
 const UNNAMED_TEXT_CLASS: ClassId = 4;
 
-/// The equivalence classes of an attribute's values. Each number that a predicate names is a class.
-/// The other numbers form one class for each interval between, below or above these numbers.
+/// The equivalence classes of an attribute's values. Each number that is a constant of a predicate
+/// is a class. The other numbers form one class for each interval between, below or above these
+/// numbers.
 #[derive(Clone, Debug, Default)]
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The numbers that predicates name, as floats. `None` if floats cannot represent all of them
-    /// exactly.
+    /// The constant numbers of the predicates, as floats. `None` if floats cannot represent all of
+    /// them exactly.
     floats: Option<FloatBuckets>,
 }
 
@@ -230,7 +231,7 @@ fn exact_float(int: i64) -> Option<f64> {
 }
 
 impl ValueClasses {
-    /// Builds the equivalence classes of a value from the constants that predicates on it name.
+    /// Builds the equivalence classes of a value from the constants of the predicates on it.
     pub fn new<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         numbers: impl IntoIterator<Item = RuleNumber>,
@@ -265,7 +266,7 @@ impl ValueClasses {
         self.first_number_class() + 2 * self.numbers.len() as ClassId + 1
     }
 
-    /// Returns the number of distinct texts and numbers that predicates on the attribute name.
+    /// Returns the number of distinct constants with which predicates compare the attribute.
     pub fn constant_count(&self) -> usize {
         self.texts.len() + self.numbers.len()
     }
@@ -319,7 +320,7 @@ impl ValueClasses {
         self.texts.get(text).unwrap_or(UNNAMED_TEXT_CLASS)
     }
 
-    /// Returns the equivalence class of a text that a predicate names; `None` for any other text.
+    /// Returns the class of a text that is a constant of a predicate; `None` for any other text.
     #[inline(always)]
     pub fn named_text_class(&self, text: &str) -> Option<ClassId> {
         self.texts.get(text.as_bytes())

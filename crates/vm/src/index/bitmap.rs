@@ -123,7 +123,7 @@ impl Bitmap {
         ranges.iter().filter_map(attribute_sort_key).min_by_key(|place| place.percent).unwrap_or(unlimited)
     }
 
-    /// Builds the bitmap without sorting the routes.
+    /// Builds the bitmap with the routes in the order of their ranks (positions in the table).
     fn build_unsorted(routes: &[(u32, ValueRanges)]) -> Bitmap {
         let ranks: Vec<u32> = routes.iter().map(|(rank, _)| *rank).collect();
         let mut route_counts: Vec<(u32, usize)> = Vec::new();

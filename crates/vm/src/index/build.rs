@@ -1,5 +1,6 @@
-//! Builds the index of a rule set: the posting lists of keys, the bitmaps of routes without keys,
-//! and the texts (subjects) and values (attributes) to look up.
+//! Builds the index of a rule set when the rules are loaded or changed. The result has posting
+//! lists of keys, bitmaps of routes without keys, and the texts (subjects) and values (attributes)
+//! to look up.
 
 use super::access::{AccessSelection, RouteAccess, iterates_message_fields};
 use super::anchored_literals::EdgeLiterals;

@@ -1,7 +1,7 @@
 //! The cost model: estimates in nanoseconds for a decision by a table, with and without the index.
-//! The faster way is used. The constants were measured by `benches/peers` on one machine; only
-//! their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the recorded
-//! measurements.
+//! The faster of the two is used. The constants were measured by `benches/peers` on one machine;
+//! only their ratios matter. The note benches/notes/access-paths.md, "Cost model", lists the
+//! recorded measurements.
 
 use crate::bytecode::pools::MIN_AUTOMATON_KEYWORDS;
 use rulec_lang::builtins::Function;
@@ -51,8 +51,8 @@ pub fn equivalent_lookups(values: usize) -> f64 {
         + (values - ASSUMED_MESSAGE_FIELDS).max(0.0) * ABSENT_VALUE_NS / VALUE_LOOKUP_NS
 }
 
-/// Returns the average cost of trying routes with the given conditions one by one, up to the first
-/// match.
+/// Returns the average cost in nanoseconds of trying routes with the given conditions one by one,
+/// up to the first match.
 pub fn linear_search_cost(normal: &Normal, conds: impl Iterator<Item = CondId>) -> f64 {
     conds.map(|cond| condition(normal, cond)).sum::<f64>() * AVERAGE_TRIED_SHARE
 }

@@ -41,9 +41,9 @@ pub struct Subject {
     pub fold: bool,
     /// Whether the text is also scanned without normalization, except the folding by `fold`.
     pub plain: bool,
-    /// Other text modes of the scan. All apply Unicode normalization or full case folding.
+    /// Further modes in which the text is scanned. Each normalizes Unicode or folds case fully.
     pub modes: Vec<TextMode>,
-    /// The ids of the literals within this subject, by their position (start, end, any) and text.
+    /// The id within this text of each literal, by the literal's required position and its text.
     pub literals: HashMap<(Anchor, Box<str>), u32, foldhash::fast::FixedState>,
 }
 

@@ -1,7 +1,7 @@
-//! Finds the first matching route of a message. First, all keys (facts such as a literal in a text)
-//! of the message are looked up. Second, the conditions of the routes with these keys are
-//! evaluated, except routes after the best match so far. Last, the candidates of the residual
-//! bitmap (routes without keys) are evaluated.
+//! Finds the first matching route of a message with the index. First, all keys (facts such as a
+//! literal in a text) of the message are looked up. Second, the conditions of the routes with these
+//! keys are evaluated, except routes after the best match so far. Last, the candidates of the
+//! residual bitmap (routes without keys) are evaluated.
 //!
 //! The lookup handles keys, postings and bitmaps. The caller implements [`RouteVerifier`], which
 //! provides the values of the message and evaluates conditions.
@@ -45,10 +45,10 @@ pub trait RouteVerifier<'a> {
     fn verify_in_order(&mut self, table: TableId, ranks: Range<u32>) -> Option<RouteHit>;
 }
 
-/// A route whose condition is true.
+/// A route that the index found and whose condition is true.
 #[derive(Clone, Copy, Debug)]
 pub struct RouteHit {
-    /// Position of the route in its table.
+    /// Rank of the route: its position in the order in which the routes of the table are tried.
     pub rank: u32,
     pub route: RuleId,
     pub goto: Option<TableId>,
@@ -100,9 +100,9 @@ const NEAR_RANK_FACTOR: u32 = 8;
 /// lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT_SCORE: u8 = 8;
-/// Maximum score ([`LookupBuffers::hotness`]). From the maximum, three decisions that match other
-/// routes lower the score below [`HOT_SCORE`].
-/// Measured in benches/notes/access-paths.md, "First routes".
+/// Maximum of the score [`LookupBuffers::hotness`]. From the maximum, three decisions that match
+/// other routes lower the score below [`HOT_SCORE`]. Measured in benches/notes/access-paths.md,
+/// "First routes".
 const MAX_HOT_SCORE: u8 = 12;
 
 impl LookupBuffers {
@@ -128,7 +128,8 @@ impl LookupBuffers {
     }
 }
 
-/// The index lookups of one decision.
+/// The index of a rule set together with the working memory of one decision, which looks up the
+/// routes that may match.
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<'a> {
     index: &'a Index,

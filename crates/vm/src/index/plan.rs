@@ -15,10 +15,10 @@ use rulec_sema::normal::{ExprId, NCond, NExpr, NRoute, Normal};
 use serde::Serialize;
 use std::fmt::{self, Display, Formatter, Write};
 
-/// The plan of a table: how its routes are found.
+/// How the index finds the routes of a table, for the output of `rulec plan`.
 #[derive(Clone, Debug, Serialize)]
 pub struct TablePlan {
-    /// Id of the table in the program.
+    /// Id of the table in the compiled program.
     #[serde(skip)]
     pub table: u32,
     pub indexed: bool,
@@ -29,18 +29,18 @@ pub struct TablePlan {
     pub routes: Vec<RoutePlan>,
 }
 
-/// The plan of a route: how the route is found.
+/// How the index finds one route, for the output of `rulec plan`.
 #[derive(Clone, Debug, Serialize)]
 pub struct RoutePlan {
-    /// Id of the route in the program.
+    /// Id of the route in the compiled program.
     #[serde(skip)]
     pub rule: u32,
-    /// The access path by which the route is found.
+    /// The access path of the route: by keys, by a bitmap index, or none.
     #[serde(flatten)]
     pub found: AccessPath,
 }
 
-/// The access path by which a route is found.
+/// How the index finds a route, as `rulec plan` prints it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum AccessPath {
@@ -48,14 +48,17 @@ pub enum AccessPath {
     /// keys.
     Key {
         keys: Vec<Message>,
-        /// Sum of the lengths of these keys' lists, each of which has the routes with one key.
+        /// Sum of the lengths of the keys' posting lists, each of which has the routes with one
+        /// key.
         posting: usize,
         /// Estimated fraction of messages that have one of the keys (facts about a message).
         likelihood: f64,
     },
-    /// Access by a bitmap index on these values, which leaves few routes to evaluate.
+    /// Access by a bitmap index on message values, which leaves few routes to evaluate. `values`
+    /// has the names of these values, as an author writes them.
     Bits { values: Vec<String> },
-    /// No access path: the route is evaluated for every message.
+    /// The index cannot find the route: its condition is evaluated for every message. `because` is
+    /// the reason.
     Always { because: Message },
 }
 
@@ -210,7 +213,8 @@ impl PlanWriter<'_> {
         }
     }
 
-    /// Returns the reason why a route has no access path and is evaluated for every message.
+    /// Returns the reason why a route cannot be found by the index, so that its condition is
+    /// evaluated for every message.
     fn unindexed_reason(&self, route: &NRoute) -> Message {
         let (mut has_negated, mut has_quantifier, mut has_other_test, mut has_constant) =
             (false, false, false, false);
@@ -235,7 +239,7 @@ impl PlanWriter<'_> {
     }
 }
 
-/// An expression, displayed as an author writes it.
+/// An expression that `Display` writes as an author would write it in a rule.
 struct ShownExpr<'w> {
     writer: &'w PlanWriter<'w>,
     expr: ExprId,

@@ -21,20 +21,20 @@ pub struct Prefilter {
     /// The literals, sorted and normalized as the predicate normalizes the text. None is empty, and
     /// none contains another literal of the list.
     pub literals: Vec<String>,
-    /// The part of the text in which the literals must be: anywhere, at the start or at the end.
+    /// Where in the text the literals must be: anywhere, at the start or at the end.
     pub anchor: Anchor,
     /// Whether the literals must be searched in the case-folded text, although the predicate's text
-    /// mode does not fold. This is so for regular expressions that ignore case.
+    /// mode does not fold. This happens for regular expressions that ignore case.
     pub folded: bool,
-    /// Whether a text that contains one of the literals always satisfies the predicate.
+    /// Whether the predicate is true for every text that contains one of the literals.
     pub exact: bool,
 }
 
 /// Maximum number of alternative literals that are derived from a regular expression. Also the
 /// maximum number of literals that are compared in pairs to remove those that contain another one.
 const MAX_ALTERNATIVES: usize = 64;
-/// Maximum number of texts that are listed for a part of a regular expression. If a part can match
-/// more texts, only literals that these texts must contain are derived.
+/// Maximum number of texts that are listed for a subexpression of a regular expression. If a
+/// subexpression can match more texts, only literals that these texts must contain are derived.
 const MAX_EXACT_STRINGS: usize = 24;
 /// Maximum number of characters that are listed for a character class. A class with more characters
 /// is treated as any character.
@@ -164,12 +164,12 @@ fn shortest_len(literals: &[String]) -> usize {
     literals.iter().map(String::len).min().unwrap_or(0)
 }
 
-/// Facts about the texts that a part of a regular expression matches.
+/// Facts about the texts that a subexpression of a regular expression matches.
 enum LiteralFacts {
-    /// The complete list of the texts that the part matches. Used if the list is short.
+    /// The complete list of the texts that the subexpression matches. Used if the list is short.
     Exact(Vec<String>),
-    /// Sets of literals. Each text that the part matches contains at least one literal of every
-    /// set.
+    /// Sets of literals. Each text that the subexpression matches contains at least one literal of
+    /// every set.
     Required(Vec<Vec<String>>),
 }
 

@@ -66,8 +66,8 @@ pub struct Scanner {
 /// reading a short text. A scan reads only bytes that it has written itself.
 #[derive(Clone, Debug)]
 pub struct ScanBuffers {
-    /// The bytes that are scanned in this buffer: a whole folded text, or the last part of another
-    /// text, which is shorter than a window. During a scan, [`PADDING_BYTES`] zeros follow them.
+    /// The bytes that are scanned in this buffer: a whole folded text, or the last bytes of another
+    /// text, fewer than a window. During a scan, [`PADDING_BYTES`] zeros follow them.
     text_end: [u8; WINDOW_BYTES + PADDING_BYTES],
     positions: ProbePositions,
     grams: [GramPosition; GRAM_BUFFER_LEN],

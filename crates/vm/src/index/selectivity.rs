@@ -13,9 +13,9 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 #[derive(Debug, Default)]
 pub struct ClassShares {
     /// For each class id, the sum of the weights of all classes with lower ids; the last entry is
-    /// the sum of all weights. The weight of a class is the number of rules that name the class,
-    /// divided by the average of this number over all named classes. It is 1 if no rule names the
-    /// class.
+    /// the sum of all weights. The weight of a class is proportional to the number of rules with a
+    /// constant in the class. It is 1 on average over the classes with such rules, and 1 for every
+    /// other class.
     cumulative_weights: Vec<f64>,
     /// Number of equivalence classes that consist of a constant in the rules. Also the sum of the
     /// weights of these classes, because their average weight is 1.
@@ -23,8 +23,8 @@ pub struct ClassShares {
 }
 
 impl ClassShares {
-    /// Estimates the fractions. `uses` has the equivalence classes that rules name, each with the
-    /// number of these rules.
+    /// Estimates the fraction of messages in each equivalence class of a value. `uses` lists the
+    /// classes that contain a constant of some rules, each with the number of these rules.
     pub fn new(classes: &ValueClasses, uses: &[(ClassId, u32)]) -> ClassShares {
         let mut weights = vec![1.0; classes.class_count() as usize];
         let total_uses: f64 = uses.iter().map(|(_, uses)| f64::from(*uses)).sum();
@@ -56,7 +56,7 @@ impl ClassShares {
 
     /// Returns the estimated fraction of messages whose value has a class id of at least `from` and
     /// less than `to`. The ids of number classes ascend with the numbers, so a range of numbers is
-    /// a range of ids. Returns 0.5 if no rule names a value.
+    /// a range of ids. Returns 0.5 if no rule compares the value with a constant.
     pub fn share_between(&self, from: ClassId, to: ClassId) -> f64 {
         if self.named_count == 0.0 {
             0.5

@@ -1,4 +1,4 @@
-//! The values of one message's slots (the fields that rules read), and the check whether the
+//! Collects the values of one message's slots (the fields that rules read), and checks whether the
 //! message satisfies the input contract. The contract gives the declared or inferred types of the
 //! fields.
 
@@ -65,9 +65,9 @@ pub struct SlotFiller<'a> {
 pub(crate) struct InputBuffers {
     bump: Bump,
     values: Vec<Value<'static>>,
-    /// Memory for [`SlotFiller::seen`].
+    /// Memory for [`SlotFiller::seen`] (which paths have a value), kept between messages.
     seen: Vec<u64>,
-    /// Memory for [`SlotFiller::order`].
+    /// Memory for [`SlotFiller::order`] (the key order of the last message), kept between messages.
     order: Vec<u32>,
 }
 

@@ -26,7 +26,7 @@ const MAX_PLANNED_SLOTS: usize = 512;
 #[derive(Debug)]
 pub struct InputPlan {
     nodes: Vec<PlanNode>,
-    /// For each path, the part of its data that every message needs, packed into one cache line.
+    /// For each path, the data that is read for nearly every message, packed into one cache line.
     /// The paths are in the same order as in `nodes`.
     hot_nodes: Vec<HotNode>,
     slots: usize,
@@ -39,7 +39,7 @@ pub struct InputPlan {
 /// value, and the checks of the contract.
 #[derive(Debug)]
 pub(super) struct PlanNode {
-    /// Last key of the node's path.
+    /// The last key of the path at which this node reads a value.
     key: Arc<str>,
     /// The last bytes of the key (as JSON text), which do not fit into [`HotNode`].
     key_rest: Box<[u8]>,
@@ -58,13 +58,13 @@ pub(super) struct PlanNode {
     pub values: Option<Enumeration>,
     /// Number of fields that the input contract requires in the object at this path.
     pub required: u32,
-    /// The child paths, sorted by key.
+    /// The paths of the keys inside the object at this path, sorted by key.
     pub children: Vec<(Arc<str>, u32)>,
-    /// The child paths by key, for lookup.
+    /// The paths of the keys inside the object at this path, as a hash index by key.
     by_key: TextIds,
-    /// If rules read decimals at this path or inside its value, the places where they do, relative
-    /// to the value. Numbers there keep all their digits and are not rounded to floats. Otherwise
-    /// `None`.
+    /// If rules read decimals at this path or inside its value, the paths of these decimals,
+    /// relative to the value. Numbers there keep all their digits and are not rounded to floats.
+    /// Otherwise `None`.
     pub exact: Option<Box<DecimalPaths>>,
 }
 
@@ -96,7 +96,8 @@ impl PlanNode {
     }
 }
 
-/// The part of a path's data that every message needs when it is read. It fits into one cache line.
+/// The data about a path (sequence of keys) that is read for nearly every message. It fits into one
+/// cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(super) struct HotNode {
@@ -106,7 +107,7 @@ pub(super) struct HotNode {
     mask: u128,
     /// Length of the whole key in bytes, with quotes and colon.
     length: u32,
-    /// The path of the object that contains the key.
+    /// Id of the path of the object that contains the key.
     parent: u32,
     /// Slot in which a value whose kind is in `plain` is stored without conversion.
     pub slot: u32,
@@ -292,15 +293,14 @@ impl InputPlan {
         self.node(node).and_then(|node| node.by_key.get(key.as_bytes())).unwrap_or(NO_PATH)
     }
 
-    /// Returns the part of a path's data that every message needs; `None` for `NO_PATH`.
+    /// Returns the data about a path that is read for nearly every message; `None` for `NO_PATH`.
     #[inline(always)]
     pub(super) fn hot_node(&self, node: u32) -> Option<&HotNode> {
         self.hot_nodes.get(node as usize)
     }
 
-    /// Returns the places at the path `node` and inside its value where rules read decimals,
-    /// relative to the value. Numbers there keep all their digits. `None` if rules read no decimals
-    /// there.
+    /// Returns the paths at which rules read decimals in the value at the path `node`, relative to
+    /// this value. Numbers there keep all their digits. `None` if rules read no decimals there.
     #[inline]
     pub(super) fn decimal_paths(&self, node: u32) -> Option<&DecimalPaths> {
         self.node(node).and_then(|node| node.exact.as_deref())

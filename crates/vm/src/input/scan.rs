@@ -77,7 +77,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Continues [`JsonCursor::skip_plain_run`] after a first block that has only plain characters.
-    /// The result is the same.
+    /// Returns the byte at which the plain characters end.
     #[inline(never)]
     fn skip_long_run(&mut self) -> Option<u8> {
         while self.remaining_bytes().first_chunk().is_some_and(is_large_block_plain) {
@@ -94,7 +94,7 @@ impl<'a> JsonCursor<'a> {
     }
 
     /// Continues [`JsonCursor::skip_plain_run`] at the end of the text, where less than one block
-    /// remains. The result is the same.
+    /// remains. Returns the byte at which the plain characters end.
     #[inline(never)]
     fn skip_last_run(&mut self) -> Option<u8> {
         loop {

@@ -46,7 +46,8 @@ struct ValueSerializer<'f, 'a> {
     build: bool,
 }
 
-/// A value that was received, in the form that the enclosing list or object needs.
+/// The result of serializing one value of the message, in the form that the enclosing list or
+/// object needs.
 struct Serialized<'a> {
     /// The value if it is a scalar or was built as one value. Missing for a list or dict that was
     /// only traversed.

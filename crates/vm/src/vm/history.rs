@@ -11,9 +11,10 @@ use std::sync::PoisonError;
 
 /// The elements of a list for which the condition of a loop is true.
 pub(super) struct LoopHits<'a> {
-    /// The number of these elements.
+    /// The number of elements for which the loop's condition is true.
     pub count: usize,
-    /// The first and the last of these elements; missing if there is none.
+    /// The first and the last element for which the loop's condition is true; missing if there is
+    /// none.
     pub ends: [Value<'a>; 2],
     /// The sum of the terms for these elements, for a loop that computes a sum. `None` for other
     /// loops, and if the exact sum is unknown.

@@ -73,8 +73,8 @@ impl Past {
         (end <= elements.len() && offset.is_multiple_of(size_of::<Json>())).then_some(start..end)
     }
 
-    /// Returns the part of `list`, a history, that a bound selects, or the hash of `operand`; see
-    /// [`PastView::window`].
+    /// Returns the elements of `list`, a history, that a bound selects, or the hash of `operand`;
+    /// see [`PastView::window`].
     pub(super) fn window<'a>(&'a self, list: Value<'a>, bound: WindowBound, operand: Value<'_>) -> Value<'a> {
         if let (Value::JsonList(items), WindowBound::Since, Value::DateTime(since)) = (list, bound, operand)
             && let Some(range) = self.indices_of(items)
@@ -130,13 +130,14 @@ impl HistoryMemo {
 /// Remembered results of one loop's condition on the recorded messages.
 #[derive(Debug, Default)]
 pub(super) struct LoopMemo {
-    /// The position of the first element without a remembered result; `None` if no element was
-    /// evaluated.
+    /// The position in the history of the first recorded message without a remembered result;
+    /// `None` if no message was evaluated.
     pub(super) next: Option<i64>,
-    /// For a loop without groups: the elements for which the loop's condition is true.
+    /// For a loop whose condition compares nothing with the current message: the elements for which
+    /// the condition is true.
     pub(super) hits: Hits,
-    /// For a loop with groups: the elements for which the rest of the condition is true, grouped by
-    /// the value that the condition compares.
+    /// For a loop whose condition compares elements with the current message: the elements for
+    /// which the rest of the condition is true, grouped by the compared value.
     pub(super) groups: HashMap<GroupKey, Hits>,
 }
 
@@ -199,7 +200,7 @@ pub(super) struct RunningTotal {
     others: u32,
 }
 
-/// 2^64: the number of units in 1.
+/// 2^64: the number of units of a [`RunningTotal`] that make up the number 1.
 const UNITS: i128 = 1 << 64;
 /// Maximum magnitude of a term that is added exactly. With this bound, the sum of a million terms
 /// cannot overflow.

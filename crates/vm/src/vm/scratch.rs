@@ -75,7 +75,8 @@ pub(super) struct BindingBuffers {
     /// For each slot (field that rules read), the index of its value in `values`. Also the version
     /// of the message or binding from which the value was read.
     pub stamps: Vec<(usize, u64)>,
-    /// For each binding, the version of its current value.
+    /// For each binding (a name whose value changes during a decision), the version of its current
+    /// value.
     pub versions: Vec<u64>,
     /// The last version number that was assigned to a message, or to a value of a binding. Numbers
     /// are never reused, so they show whether the value of a slot is current.

@@ -1,4 +1,4 @@
-//! The start of a decision, which the VM and compiled code share. Each decision has a number, its
+//! Starts decisions, for the VM and for compiled code. Each decision has a number, its
 //! *epoch*, which marks the cached values that are valid. A *binding* is a name whose value changes
 //! during a decision, such as the current element of a list.
 

@@ -1,4 +1,5 @@
-//! Evaluation of predicates: by fast checks, or else by the functions that implement the operators.
+//! Evaluates predicates: by fast checks where the bytecode has one, otherwise by the functions that
+//! implement the operators.
 
 use super::{Message, Vm, compare_with_float, compare_with_int};
 use crate::bytecode::chunk::{Keywords, Operand, Pred, PredCheck};
@@ -11,7 +12,7 @@ use rulec_sema::normal::TestKind;
 use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
-    /// Evaluates the predicate with index `number`, without memoization.
+    /// Evaluates the predicate with index `number`, without reading or storing a memoized result.
     pub fn eval_test(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };

@@ -1,4 +1,5 @@
-//! Values of operands, and the dispatch loop of the code blocks that compute values.
+//! Computes the values that predicates and arguments use: loads operands, and runs the code blocks
+//! that compute values.
 
 use super::scratch::CachedValue;
 use super::{Message, Vm};

@@ -1,24 +1,25 @@
-//! The supported languages, and the titles and pages of codes in languages other than English. A
-//! translated page combines two sources: the explanation from the language's catalogue and the
-//! examples of the English page. The examples are rules and need no translation.
+//! The languages in which users can read messages, and the titles and pages of diagnostic codes in
+//! languages other than English. A translated page combines two sources: the explanation from the
+//! language's catalogue and the examples of the English page. The examples are rules and need no
+//! translation.
 
 use super::Code;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// A language of diagnostics, titles and pages.
+/// A language in which diagnostics, and the pages about diagnostic codes, are available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// English.
+    /// Messages and pages in English.
     #[default]
     English,
-    /// Chinese, in simplified characters.
+    /// Messages and pages in Chinese, in simplified characters.
     Chinese,
 }
 
 impl Language {
-    /// Returns the language code, as in the HTML attribute `lang`.
+    /// Returns the language code, such as `zh`, as in the HTML attribute `lang`.
     pub fn code(self) -> &'static str {
         match self {
             Language::English => "en",
@@ -36,8 +37,8 @@ impl Language {
     }
 }
 
-/// The title and explanation of each code, parsed from a Markdown file that has a section `# CODE:
-/// TITLE` for each code.
+/// The Chinese title and explanation of each diagnostic code, parsed from a Markdown file that has
+/// a section `# CODE: TITLE` for each code.
 static CHINESE_PAGES: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
     let sections = include_str!("../../../docs/zh/codes.md").split("\n# ").skip(1);
     let parse_section = |section: &'static str| {
@@ -49,7 +50,7 @@ static CHINESE_PAGES: LazyLock<HashMap<&str, (&str, &str)>> = LazyLock::new(|| {
 });
 
 impl Code {
-    /// Returns the meaning of the code in a few words, in `language`.
+    /// Returns the title of the diagnostic code, its meaning in a few words, in `language`.
     pub fn title_in(self, language: Language) -> &'static str {
         match language {
             Language::English => self.title(),
@@ -57,7 +58,8 @@ impl Code {
         }
     }
 
-    /// Returns the Markdown page of the code in `language`, with a wrong and a right example.
+    /// Returns the page that explains the diagnostic code, as Markdown in `language`, with a wrong
+    /// and a right example.
     pub fn page_in(self, language: Language) -> Cow<'static, str> {
         let translation = CHINESE_PAGES.get(self.as_str()).filter(|_| language == Language::Chinese);
         let Some((title, text)) = translation else { return self.page().into() };

@@ -1,11 +1,12 @@
-//! Many networks as one set, so that an address is not compared with each network.
+//! A set of IP networks. An address is looked up in the set, so that it need not be compared with
+//! each network.
 
 use super::parse_network;
 use hashbrown::HashMap;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
-/// A set of networks, grouped by prefix length. To find the networks that contain an address, it
+/// A set of IP networks, grouped by prefix length. To find the networks that contain an address, it
 /// makes one hash lookup for each prefix length.
 #[derive(Debug, Default)]
 pub struct NetworkSet {
@@ -19,7 +20,7 @@ pub struct NetworkSet {
 type PrefixMap = Vec<(u32, HashMap<u128, u32, foldhash::fast::FixedState>)>;
 
 impl NetworkSet {
-    /// Creates a set of networks; `None` if a text is no network.
+    /// Creates a set of the IP networks that the texts contain; `None` if a text is no network.
     pub fn new<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Option<NetworkSet> {
         let mut set = NetworkSet::default();
         for text in texts {
@@ -40,7 +41,7 @@ impl NetworkSet {
         Some(set)
     }
 
-    /// Returns the number of networks.
+    /// Returns the number of networks in the set.
     pub fn len(&self) -> u32 {
         self.count
     }

@@ -78,8 +78,8 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
 }
 
 /// Replaces the matched fields, such as `hour` and `minute`, by one field `time` on the 24-hour
-/// clock: `15:30` or `15:30:05`. Returns false if the match is no time, or a part of a longer word
-/// or number.
+/// clock: `15:30` or `15:30:05`. Returns false if the match is no time of day, or if it belongs to
+/// a longer word or number.
 pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     let follows_date =
         before(text, one).strip_suffix(['T', 't']).is_some_and(|rest| rest.ends_with(is_digit));
@@ -110,7 +110,7 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
 }
 
 /// Sets the field `amount` to a plain number, and `currency` to its code of three letters. `$`
-/// counts as US dollars, and `¥` as yuan. Returns false if the match is a part of a longer word or
+/// counts as US dollars, and `¥` as yuan. Returns false if the match belongs to a longer word or
 /// number.
 pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     let fields = &mut one.fields;
@@ -162,8 +162,8 @@ fn shift_point(number: &str, places: usize) -> String {
 }
 
 /// Sets the field `digits` to the digits of the phone number, with `+` before an international
-/// number. Returns false if the match is a part of a longer word or number, or has too few or too
-/// many digits.
+/// number. Returns false if the match belongs to a longer word or number, or has fewer than 7 or
+/// more than 15 digits.
 pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
     let matched = &text[one.range.clone()];
     let is_joined = before(text, one).ends_with(|c: char| is_word_part(c) || matches!(c, '-' | '.' | '+'))
@@ -175,8 +175,7 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 }
 
 /// Sets the field `number` to the number with its sign and without thousands separators. For a
-/// percentage, also sets `percent`. Returns false if the match is a part of a longer word or
-/// number.
+/// percentage, also sets `percent`. Returns false if the match belongs to a longer word or number.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if !is_separate(text, one) {
         return false;

@@ -1,5 +1,6 @@
-//! The workflow as a graph of the library petgraph, for the checks. Nodes are identified by their
-//! index, and the edges are the paths that outputs can take.
+//! Converts a workflow to a graph of the library petgraph, so that the checks can use its
+//! algorithms. Nodes are identified by their index, and the edges are the paths that outputs can
+//! take.
 
 use super::super::node::{NodeId, Route, Target, Vertex};
 use petgraph::algo::dominators::{Dominators, simple_fast};

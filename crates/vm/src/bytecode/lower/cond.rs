@@ -1,5 +1,5 @@
-//! Lowering of conditions to sequences of instructions that evaluate predicates and jump depending
-//! on the results.
+//! Lowering of conditions to bytecode: sequences of instructions that evaluate predicates and jump
+//! depending on the results.
 
 use super::{Label, LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{Loop, Operand, Pred, PredCheck};
@@ -8,7 +8,8 @@ use rulec_base::{broken_invariant, message};
 use rulec_sema::normal::{CondId, NCond, Part, PredId};
 use smallvec::SmallVec;
 
-/// A pending step of the lowering, on an explicit stack.
+/// Work that remains to be done while a condition is lowered. The tasks are on an explicit stack,
+/// so that deep nesting cannot overflow the call stack.
 #[derive(Clone)]
 enum LoweringTask {
     /// Emits code that jumps to a label if the condition is true. If `jump_if` is false, the code

@@ -1,4 +1,5 @@
-//! Lowering of values: operands, and blocks that compute into registers.
+//! Lowering of values to bytecode. A simple value, such as a message field, becomes an operand. Any
+//! other value becomes a block of instructions that computes into registers.
 
 use super::{Label, LowerError, Lowering, checked_index};
 use crate::bytecode::chunk::{CacheCell, Loop, Operand};

@@ -1,5 +1,6 @@
-//! Finds the loops over the history whose results can be remembered: the condition has the same
-//! result for an element, whatever the current message is.
+//! Finds the loops over the history (earlier messages) whose results can be remembered between
+//! decisions. In such a loop, the condition has the same result for an element, whatever the
+//! current message is.
 
 use super::{LowerError, Lowering, checked_index, find_cond};
 use crate::bytecode::chunk::{ElementGroups, HistoryLoop, MAX_COMPARED_BYTES};
@@ -11,9 +12,9 @@ use rulec_sema::normal::{CondId, ExprId, NCond, NExpr, NPred, Part, TestKind};
 use smallvec::SmallVec;
 
 impl Lowering<'_> {
-    /// Returns how the results of a loop can be remembered. `None` if `list` is not a part of the
-    /// history. Also `None` if the condition `body` or the value `summed` depends on the current
-    /// message, or is expensive.
+    /// Returns how the results of a loop can be remembered. `None` if `list` is neither the history
+    /// nor a window of it. Also `None` if the condition `body` or the value `summed` depends on the
+    /// current message, or is expensive.
     ///
     /// Expensive operators are excluded, because their work limits depend on the number of
     /// elements.
@@ -72,7 +73,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// True if an expression is the history or a part of it.
+    /// True if an expression is the history or a window of it, such as the last hour.
     fn is_history(&self, list: ExprId) -> bool {
         match self.normal.exprs.get(list.index()) {
             Some(NExpr::History(_)) => true,
@@ -83,7 +84,7 @@ impl Lowering<'_> {
     }
 
     /// If a condition compares a value of the element with a value that does not depend on the
-    /// element, returns both sides.
+    /// element, returns both values as operands. Otherwise returns `None`.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
         let NCond::Test { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
@@ -108,8 +109,8 @@ impl Lowering<'_> {
         Ok(None)
     }
 
-    /// True if a part of a condition is cheap, and reads only constants and the element of the loop
-    /// at `level`.
+    /// True if a condition, predicate or value is cheap, and reads only constants and the element
+    /// of the loop at nesting level `level`.
     fn reads_only_element(&self, part: Part, level: u32) -> bool {
         let reads_other = match part {
             Part::Expr(id) => match self.normal.exprs.get(id as usize) {
@@ -126,8 +127,8 @@ impl Lowering<'_> {
         reads_only_element
     }
 
-    /// True if a part of a condition is cheap with all its operands: no host function, no loop, and
-    /// no work limit that depends on the number of elements.
+    /// True if a condition, predicate or value is cheap with all its operands: no host function, no
+    /// loop, and no work limit that depends on the number of elements.
     fn is_cheap(&self, part: Part) -> bool {
         let mut is_cheap = self.is_cheap_itself(part);
         let _ = self.normal.for_each_child(part, &mut |child| is_cheap = is_cheap && self.is_cheap(child));

@@ -1,4 +1,5 @@
-//! Lowering of predicates: selects the fastest check for each predicate.
+//! Lowering of predicates to bytecode. For each predicate, this file selects the fastest of the
+//! checks that the VM implements.
 
 use super::{LowerError, Lowering, checked_index};
 use crate::bytecode::chunk::{Keywords, MemberList, NO_ENTRY, Operand, Pred, PredCheck};

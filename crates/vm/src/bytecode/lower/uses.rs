@@ -7,16 +7,17 @@ use rulec_base::message;
 use rulec_lang::operators::{Cost, Op};
 use rulec_sema::normal::{ExprId, NCond, NConst, NExpr, NPred, Normal, Part, QuantifierLevels, TestKind};
 
-/// Facts about one part: a condition, predicate or value.
+/// What lowering must know about one condition, predicate or value before it emits code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct UseInfo {
-    /// Number of users: the conditions, values, routes and arguments that use the part; 0 if the
-    /// part is not needed.
+    /// Number of users: the conditions, values, routes and arguments that use the condition,
+    /// predicate or value; 0 if nothing needs it.
     pub uses: u32,
     /// Number of code locations that evaluate the condition or value. At least 2 inside a loop,
     /// because the loop repeats the evaluation.
     pub evaluations: u32,
-    /// Cost class of an evaluation: the maximum of the classes of the part itself and its children.
+    /// Cost class of an evaluation: the maximum of the cost classes of the operator itself and of
+    /// its operands.
     pub cost: Cost,
     /// Enclosing loops whose current elements the condition or value reads. Also contains loops
     /// whose read was removed by simplification. The limits on the work of loops refer to the
@@ -153,9 +154,9 @@ impl UseAnalysis {
         Ok(())
     }
 
-    /// Counts the code locations that evaluate each part. Visits users before their operands,
-    /// because the count of a part is the sum over its users. The operands of a part with its own
-    /// block are evaluated in one location, the block.
+    /// Counts the code locations that evaluate each part (condition, predicate or value). Visits
+    /// users before their operands, because the count of a part is the sum over its users. The
+    /// operands of a part with its own block are evaluated in one location, the block.
     fn count_evaluations(&mut self, normal: &Normal) {
         for root in root_parts(normal) {
             let index = self.part_index(root);
@@ -181,8 +182,9 @@ impl UseAnalysis {
         }
     }
 
-    /// Computes the facts about each part except `uses` and `evaluations`. Visits operands before
-    /// their users, because the facts about a part depend on its operands.
+    /// Computes the facts about each part (condition, predicate or value) except `uses` and
+    /// `evaluations`. Visits operands before their users, because the facts about a part depend on
+    /// its operands.
     fn compute_infos(&mut self, normal: &Normal) {
         for index in 0..self.order.len() {
             let part = self.order[index];
@@ -241,8 +243,8 @@ impl UseAnalysis {
     }
 }
 
-/// Returns the parts from which all needed parts can be reached: the conditions of routes, and the
-/// values of arguments and destinations.
+/// Returns the conditions and values that a rule set needs directly: the conditions of its routes,
+/// and the values of arguments and destinations.
 fn root_parts(normal: &Normal) -> impl Iterator<Item = Part> {
     let conditions = normal.tables.iter().flatten().map(|route| Part::Cond(route.cond.0));
     conditions.chain(normal.values.iter().map(|value| Part::Expr(value.0)))
@@ -288,8 +290,8 @@ fn is_condition_value(normal: &Normal, part: Part) -> bool {
     matches!(normal.exprs.get(id as usize), Some(NExpr::Cond { .. } | NExpr::Quantifier { .. }))
 }
 
-/// Returns the enclosing loops whose current elements the part itself reads, without the reads of
-/// its children. Reads that simplification removed count too.
+/// Returns the enclosing loops whose current elements a condition or value itself reads, without
+/// the reads of its operands. Reads that simplification removed count too.
 fn own_loop_reads(normal: &Normal, part: Part) -> QuantifierLevels {
     let reads = match part {
         Part::Expr(id) => match normal.exprs.get(id as usize) {

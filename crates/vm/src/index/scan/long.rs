@@ -1,4 +1,4 @@
-//! Literals of at least three bytes, which are found by their grams (short sequences of their
+//! Searches a text for literals of at least three bytes, by their grams (short sequences of their
 //! bytes).
 
 use super::frequency::ByteFrequency;
@@ -32,7 +32,8 @@ pub struct LongLiterals {
 }
 
 impl LongLiterals {
-    /// Builds the search from pairs of a literal and its id.
+    /// Builds the search from pairs of a literal and its id. `frequency` estimates which byte
+    /// sequences are rare in texts, so that each literal is found by its rarest ones.
     pub fn new(literals: &[(&[u8], u32)], frequency: &ByteFrequency) -> LongLiterals {
         let shortest = literals.iter().map(|(literal, _)| literal.len()).min().unwrap_or(0);
         let mut step = ProbeTable::step_for_length(shortest);
@@ -129,14 +130,14 @@ impl LongLiterals {
     }
 }
 
-/// A block of a text, whose positions are processed together.
+/// A block of a text: some hundred bytes that the stages of the search process together.
 #[derive(Clone, Copy)]
 pub struct TextBlock<'t> {
     /// The bytes of the block, followed by the next bytes of the text. Bytes beyond the end of the
     /// text are zero.
     pub window: &'t [u8; WINDOW_BYTES],
     pub text: &'t [u8],
-    /// Offset of the block in the text.
+    /// Offset in bytes of the block from the start of the text.
     pub at: usize,
 }
 

@@ -1,7 +1,7 @@
-//! Literals of three or four bytes that contain a rare byte. A text is searched for the rare byte,
-//! and compared with the literals around it. Other literals are found by their grams (sequences of
-//! several bytes). With grams for these short literals, the scan would have to probe more positions
-//! of a text. Such grams would also be so short that they match at many positions.
+//! Finds literals of three or four bytes that contain a rare byte. A text is searched for the rare
+//! byte, and compared with the literals around it. Other literals are found by their grams
+//! (sequences of several bytes). With grams for these short literals, the scan would have to probe
+//! more positions of a text. Such grams would also be so short that they match at many positions.
 
 use super::frequency::ByteFrequency;
 use super::gram::load_eight_bytes;
@@ -24,7 +24,7 @@ const MAX_RARE_BYTES: usize = 3;
 /// Measured in benches/notes/literal-scan.md, "Literals of verbs".
 const MAX_RARE_BYTE_SHARE: f32 = 0.01;
 
-/// Literals that are found by a rare byte.
+/// A searcher for literals of three or four bytes that contain a rare byte, by which it finds them.
 #[derive(Default)]
 pub struct RareByteLiterals {
     /// The rare bytes to search for. If there are fewer than three, the last one is repeated.
@@ -38,8 +38,8 @@ struct RareByteGroup {
     offset: usize,
     /// Mask that selects the bytes of a literal in a word of eight bytes.
     mask: u64,
-    /// The literals of this group, each as a word of eight bytes and with its id. They are sorted,
-    /// for a binary search.
+    /// The literals of the group, which have one length and the same rare byte at one offset. Each
+    /// is a word of eight bytes, with its id. They are sorted, for a binary search.
     literals: Vec<(u64, u32)>,
 }
 

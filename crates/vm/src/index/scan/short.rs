@@ -1,5 +1,5 @@
-//! Literals of one or two bytes. They are too short for grams, so a scan looks for them at every
-//! position of a text. Rules rarely have such literals.
+//! Finds literals of one or two bytes. They are too short for grams (sequences of several bytes),
+//! so a scan looks for them at every position of a text. Rules rarely have such literals.
 
 use rulec_base::broken_invariant;
 

@@ -101,7 +101,7 @@ impl GramTable {
 
     /// Returns the entry under which a literal is stored, or would be inserted. The lookup begins
     /// with a gram (byte sequence) of the length class `level`, and goes to longer grams while
-    /// entries are crowded. `rest` is the part of the literal that begins with the gram. `None` if
+    /// entries are crowded. `rest` contains the bytes of the literal from the gram on. `None` if
     /// `rest` is shorter than a gram of `level`.
     pub fn entry_for(&self, mut level: GramLevel, rest: &[u8]) -> Option<GramEntry> {
         let mut hash = level.hash_gram(rest)?;
@@ -151,10 +151,10 @@ impl GramTable {
         }
     }
 
-    /// Adds the record at index `record` to the entry of a gram at the start of `rest`, a part of
-    /// the literal. The gram has the level `base` if fewer than [`MIN_CROWDED_LITERALS`] literals
-    /// share this gram. Otherwise a longer gram is used if possible, and the entry of each shorter
-    /// gram is flagged with [`DEEPER_FLAG`].
+    /// Adds the record at index `record` to the entry of a gram. The gram is at the start of
+    /// `rest`, the bytes of the literal from the gram on. The gram has the level `base` if fewer
+    /// than [`MIN_CROWDED_LITERALS`] literals share this gram. Otherwise a longer gram is used if
+    /// possible, and the entry of each shorter gram is flagged with [`DEEPER_FLAG`].
     fn add_record(&mut self, base: GramLevel, rest: &[u8], record: u32) {
         let Some(entry) = self.entry_for(base, rest) else {
             return broken_invariant!("a literal is long enough for its grams");
@@ -238,8 +238,8 @@ impl GramTable {
 }
 
 /// True if the text has a literal at index `start`. `words` are the bytes of the literal as they
-/// are stored in the table. `found` is the part of the text that begins at `start` and has the
-/// literal's length.
+/// are stored in the table. `found` contains the bytes of the text from `start` on, as many as the
+/// literal has.
 #[inline(always)]
 fn is_literal_at(words: &[u64], found: &[u8], text: &[u8], start: usize) -> bool {
     let Some(last_start) = found.len().checked_sub(8) else {
