@@ -14,10 +14,10 @@ use toml::de::{DeTable, DeValue};
 
 /// The name of the settings file.
 pub const SETTINGS_FILE_NAME: &str = "rulec.toml";
-/// Maximum size of `rulec.toml` in bytes.
+/// Maximum size of `rulec.toml` in bytes. A larger file is reported as an error.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// How a warning about rules is reported.
+/// Sets whether a warning about rules is shown, and whether it makes the check fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningLevel {
     /// Level of a warning that is not shown.
@@ -52,7 +52,8 @@ pub struct SettingsError {
     /// Path of the settings file. If the text was not read from disk, this is the path that the
     /// caller passed.
     pub path: PathBuf,
-    /// Name of the settings file as it is displayed.
+    /// Path of the settings file as error messages show it: relative to the current folder if
+    /// possible.
     name: String,
     /// Line of the error in the settings file, from 1.
     pub line: usize,
@@ -116,7 +117,8 @@ pub fn parse_warning(text: &str) -> Result<Code, Message> {
 }
 
 impl Settings {
-    /// Returns the level at which a warning is reported.
+    /// Returns the level of a warning: its own level in `levels` if there is one. Otherwise `Deny`
+    /// if `deny_warnings` is set, else `Warn`.
     pub fn level(&self, code: Code) -> WarningLevel {
         let default_level = if self.deny_warnings { WarningLevel::Deny } else { WarningLevel::Warn };
         self.levels.get(&code).copied().unwrap_or(default_level)
@@ -221,7 +223,8 @@ impl SettingsParser<'_> {
     }
 }
 
-/// A cache of the settings that apply to each folder.
+/// The settings that apply to each folder, so that a `rulec.toml` is read only once for the rules
+/// files of one folder.
 #[derive(Default)]
 pub struct SettingsCache {
     cached: HashMap<PathBuf, Settings>,

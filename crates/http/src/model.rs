@@ -45,18 +45,18 @@ pub struct Prompt<'a> {
 /// An earlier message of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// The speaker.
+    /// Who wrote the message.
     pub role: Role,
     /// The text of the message.
     pub text: &'a str,
 }
 
-/// The speaker of a message.
+/// Who wrote a message: the user or the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The user.
+    /// The person who talks to the model.
     User,
-    /// The assistant.
+    /// The model.
     Assistant,
 }
 
@@ -90,7 +90,8 @@ impl ChatModel {
         Ok(chat_model)
     }
 
-    /// Sets the path below the base URL. Default: `chat/completions`.
+    /// Sets the path of the chat-completions endpoint below the base URL. Default:
+    /// `chat/completions`.
     pub fn path(mut self, path: &str) -> Self {
         self.path = path.to_owned();
         self
@@ -162,8 +163,8 @@ impl ChatModel {
         Ok(pick)
     }
 
-    /// Lets the model answer a request. With `on_reason`, streams the response as
-    /// [`ChatModel::choose_telling`] does.
+    /// Sends a request to the model and returns the pick in its response. With `on_reason`, streams
+    /// the response as [`ChatModel::choose_telling`] does.
     ///
     /// # Errors
     /// As [`ChatModel::choose`].
