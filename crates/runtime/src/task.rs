@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// The error type of user functions.
+/// The error that a function of the program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// An async function supplied by the user of the library. It takes an `I`, and returns an `O` or an
@@ -41,16 +41,16 @@ where
     })
 }
 
-/// The reason why a future produced no value.
+/// The reason why a task produced no value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TaskFailure {
-    /// The future returned this error; the text includes the error's causes.
+    /// The task's future returned this error; the text includes the error's causes.
     #[error("{0}")]
     Failed(String),
-    /// The future exceeded this time limit.
+    /// The task exceeded this time limit and was aborted.
     #[error("it took longer than {0:?}")]
     TimedOut(Duration),
-    /// The future panicked with this message.
+    /// The task panicked with this message.
     #[error("it panicked: {0}")]
     Panicked(String),
 }
@@ -96,12 +96,13 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
     }
 }
 
-/// Calls a function. If the function panics, returns the panic's message as the error.
+/// Calls a function of the program. If it panics, returns the panic's message as the error.
 pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_text(&*panic))
 }
 
-/// Joins the messages of an error and its causes: `cannot list: no such folder`.
+/// Joins the messages of an error and its causes to one text, such as `cannot list: no such
+/// folder`.
 pub(super) fn error_chain_text(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
