@@ -1,4 +1,5 @@
-//! Runs the `test` blocks of a rule set.
+//! Runs the `test` blocks that authors write in rule files, and reports whether the decisions are
+//! as expected.
 
 use super::{Decision, Rules};
 use rulec_base::diag::Message;
@@ -11,7 +12,7 @@ use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
 use serde_json::{Map, Value as Json};
 
-/// The result of a `test` block.
+/// The result of running one `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
     /// The name of the `test` block.
@@ -130,7 +131,8 @@ fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     }
 }
 
-/// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
+/// True if the expected and the actual outcome of a `test` block are equal; `1` and `1.0` are equal
+/// numbers.
 fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
     let has_same_values = |expected: &Map<String, Json>, actual: &Map<String, Json>| {
         expected.values().zip(actual.values()).all(|(expected, actual)| {
@@ -143,7 +145,7 @@ fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
         && has_same_values(&expected.metadata, &actual.metadata)
 }
 
-/// Formats a rule and its outcome in the syntax of a test.
+/// Formats a rule name and an outcome in the syntax of a `test` block.
 fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
     let format_entries = |entries: &Map<String, Json>| -> String {

@@ -1,5 +1,5 @@
-//! Encodes the events of a key as few bytes. A text that repeats, such as a field name, is encoded
-//! once.
+//! Encodes the events (recorded messages) of a history key as few bytes, to save memory. A text
+//! that repeats, such as a field name, is encoded once.
 
 use super::{Changes, Events, HashKey};
 use rulec_lang::history::{POSITION_FIELD, Timeline};
@@ -16,16 +16,16 @@ const TRUE: u8 = 2;
 const INT: u8 = 3;
 const UINT: u8 = 4;
 const FLOAT: u8 = 5;
-/// A text that was encoded before, followed by its number.
+/// Tag of a text that was encoded before. The number of the text follows.
 const KNOWN_TEXT: u8 = 6;
 const TEXT: u8 = 7;
 const LIST: u8 = 8;
 const OBJECT: u8 = 9;
-/// A time, as the difference in seconds from the previously encoded time.
+/// Tag of a time. Its difference in seconds from the previously encoded time follows.
 const TIME: u8 = 10;
 
-/// Encodes events. [`unpack`] returns equal events, but without the remembered results of
-/// conditions.
+/// Encodes recorded messages as bytes. [`unpack`] returns equal messages, but without the stored
+/// results of conditions.
 pub(super) fn pack(events: &Events) -> Box<[u8]> {
     let dropped = events.dropped().map_or(Json::Null, Json::from);
     let mut packer = Packer::default();

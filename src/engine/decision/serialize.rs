@@ -1,4 +1,5 @@
-//! JSON serialization of decisions.
+//! Serializes decisions to JSON, for programs that print or send them. JSON that depends only on
+//! the chosen statement is cached, which makes this fast.
 
 use super::{Decision, NextNodes};
 use rulec_eval::host::HostFailure;
@@ -41,8 +42,8 @@ impl Decision {
         out.extend(self.serialized_fields());
     }
 
-    /// Returns the fields as JSON text. Serialization cannot fail here, because all keys are
-    /// strings.
+    /// Returns the fields of the decision as JSON text. Serialization cannot fail here, because all
+    /// keys are strings.
     fn serialized_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
         let result = self.serialize_fields(&mut fields);

@@ -1,11 +1,5 @@
-//! Background work: compaction and merges.
-//!
-//! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
-//! inserted and that were compiled together. Compaction compiles several segments into one. It
-//! keeps the number of segments small: each segment has more than twice as many routes as the next.
-//! A merge compiles a new base from the edited texts. Both start from the current state and unlock
-//! the writer while they compile. They then lock the writer again, install the result, and apply
-//! the edits made during the compilation.
+//! Background work of live rules, which makes decisions fast again after edits: compaction and
+//! merges.
 
 use super::LiveState;
 use super::base;

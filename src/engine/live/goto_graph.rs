@@ -17,7 +17,7 @@ pub(super) struct GotoGraph {
 }
 
 impl GotoGraph {
-    /// Counts the jumps of a program's routes and defaults.
+    /// Counts the jumps in all routes and defaults of a program, for each pair of tables.
     pub fn new(program: &Program) -> GotoGraph {
         let mut graph = GotoGraph::default();
         let rule_outcomes = program.rules.iter().map(|rule| (rule.table, &rule.outcome));

@@ -56,7 +56,7 @@ struct Constraints {
     jumps: GotoGraph,
 }
 
-/// Counters of edits, which each edit of a route advances.
+/// Counters that identify a state of the live rules. Each edit of a route advances them.
 struct Revision {
     /// The number of the last edit. It is also written into the marks of removed routes
     /// (tombstones).
@@ -229,8 +229,8 @@ impl Writer {
         }
     }
 
-    /// Compiles all rules with these changes and installs the result. Other edits wait until the
-    /// compilation ends.
+    /// Compiles all rules after applying `changes` to the source texts, and installs the result.
+    /// Other edits wait until the compilation ends.
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
