@@ -112,7 +112,8 @@ pub struct Contents {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// True if a file with these first bytes is an artifact.
+/// True if `beginning`, the first bytes of a file, is the beginning of an artifact (a file of
+/// compiled rules).
 pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }

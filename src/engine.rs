@@ -148,7 +148,8 @@ impl Rules {
         self.table(TableId(0))
     }
 
-    /// Returns a table as an [`Entry`], which decides. Not part of the stable API.
+    /// Returns the table with this id as an [`Entry`], through which it decides messages. Not part
+    /// of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table, history: None }

@@ -43,7 +43,7 @@ impl Loader for DiskLoader {
     }
 }
 
-/// Reads a file. A file over the size limit of source files is an error.
+/// Reads a file. A file of more than [`MAX_FILE_BYTES`] bytes is an error.
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     let (file, size) = open_regular(path)?;
     if size > MAX_FILE_BYTES {

@@ -64,13 +64,13 @@ pub struct FlowMatcher {
 pub struct IntentFlow {
     /// The id that the flow returns to the caller.
     pub id: String,
-    /// The name of the first flow with this id.
+    /// The name of the flow in the rules. If several flows have this id, the name of the first one.
     pub name: String,
     /// The description of the flow, which a language model reads; empty if the rules have none.
     pub description: String,
     /// Example messages that this flow should handle, from which the classifier learns.
     pub examples: Vec<String>,
-    /// Words in a message that suggest this flow.
+    /// Words in a message that suggest this flow, from which the classifier learns.
     pub keywords: Vec<String>,
 }
 
@@ -101,7 +101,7 @@ pub struct IntentHit {
 /// The result of selecting a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSelection<'m> {
-    /// The first keyword flow with a matching pattern.
+    /// The first keyword flow with a pattern that matches the message.
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),

@@ -119,7 +119,7 @@ pub struct Changes {
     /// The inserted messages. Each belongs at its time `at`, after other messages with the same
     /// time.
     pub inserted: Vec<Json>,
-    /// The number of oldest messages that were removed after the insertions.
+    /// How many of the oldest messages were removed after the insertions.
     pub removed: usize,
 }
 

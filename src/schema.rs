@@ -4,7 +4,7 @@
 use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use serde_json::{Map, Value as Json, json};
 
-/// Returns the JSON Schema for values of a type.
+/// Returns the JSON Schema for the values of a type of the rule language.
 pub(crate) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
         return json!({});

@@ -17,9 +17,9 @@ use serde_json::{Map, Value as Json};
 pub struct TestOutcome {
     /// The name of the `test` block.
     pub name: String,
-    /// The span of the name in the source text.
+    /// The span of the test's name in the source text.
     pub span: Span,
-    /// Whether the expectation of the test was met.
+    /// Whether the decision was as the test expects.
     pub passed: bool,
     /// The expected result: the name of a route, `default` or `none`. A route of a table is written
     /// `TABLE.ROUTE`. Other expected values follow, as in `refunds -> refund_handler(amount: 5)`.

@@ -46,7 +46,7 @@ enum Kept {
     #[default]
     Absent,
     Events(Events),
-    /// The events as bytes, which take less memory.
+    /// The events, encoded as bytes to save memory.
     Packed(Box<[u8]>),
 }
 
@@ -56,9 +56,10 @@ type LockedEvents = Arc<Mutex<Kept>>;
 
 struct KeyEvents {
     events: LockedEvents,
-    /// The number of the last use of the key.
+    /// Sequence number of the key's last use, from which the least recently used key is found.
     last_use: u64,
-    /// The number of unpacked messages; 0 if the events are packed.
+    /// The number of messages of this key that are not packed (encoded as bytes); 0 if the events
+    /// are packed.
     unpacked: usize,
 }
 

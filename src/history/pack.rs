@@ -38,7 +38,7 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     packer.bytes.into_boxed_slice()
 }
 
-/// Decodes the bytes that [`pack`] has returned.
+/// Decodes recorded messages from the bytes that [`pack`] has returned.
 pub(super) fn unpack(bytes: &[u8]) -> Events {
     let mut reader = Unpacker { bytes, texts: Vec::new(), last_time: 0 };
     let hash_key = HashKey::from_bytes(reader.take());
@@ -62,7 +62,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
 #[derive(Default)]
 struct Packer<'e> {
     bytes: Vec<u8>,
-    /// The number of each text that was encoded before, in order of first use.
+    /// Maps each text that was encoded before to its number. Numbers are given in the order of
+    /// first use.
     texts: HashMap<&'e str, u64>,
     /// The previously encoded time, in seconds since 1970.
     last_time: i64,
@@ -139,7 +140,7 @@ impl<'e> Packer<'e> {
     }
 }
 
-/// Decodes packed events. Bytes that are missing at the end are read as 0.
+/// Decodes the bytes of recorded messages. Bytes that are missing at the end are read as 0.
 struct Unpacker<'b> {
     bytes: &'b [u8],
     texts: Vec<&'b str>,

@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the name of the verdict as used in JSON.
+    /// Returns the name of the verdict as the JSON form of a judgement contains it.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",

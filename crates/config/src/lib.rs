@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The name of the settings file.
+/// The file name of the settings file, which is searched in the folder of a rules file and in the
+/// folders above.
 pub const SETTINGS_FILE_NAME: &str = "rulec.toml";
 /// Maximum size of `rulec.toml` in bytes. A larger file is reported as an error.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
@@ -41,7 +42,8 @@ pub struct Settings {
     /// Whether to report every pair of routes that have equal priority and can both match one
     /// message.
     pub strict_ties: bool,
-    /// Maximum number of steps that a decision may take in the worst case; `None` for no limit.
+    /// Maximum cost of a decision in the worst case, in steps (comparisons, and bytes or elements
+    /// that are read). `None` for no limit.
     pub max_cost: Option<u64>,
 }
 
@@ -70,7 +72,8 @@ impl SettingsError {
     }
 }
 
-/// Value of the command-line option `--deny` or `--allow`.
+/// Value of the command-line option `--deny` or `--allow`: the warnings to which the option
+/// applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningSelector {
     /// The word `warnings`, which selects all warnings.

@@ -35,14 +35,15 @@ pub struct Kept {
     pub element: Json,
 }
 
-/// The result of [`Database::check`]: the number of stored messages, and the damage that was found.
+/// The result of [`DurableStore::check`](crate::DurableStore::check): the number of stored messages,
+/// and the damage that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The number of history keys (such as user ids) that have at least one message.
     pub keys: usize,
     /// The number of messages of all keys.
     pub messages: usize,
-    /// The errors that were found, as English text.
+    /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,
 }
 
@@ -54,7 +55,8 @@ pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
     is_new: bool,
-    /// The arrival number for the next message. It orders messages with the same time.
+    /// Number that the next recorded message gets. It increases by one per message, and orders
+    /// messages with the same time.
     next_arrival: i64,
     /// The error that broke the current transaction, if there was one. The transaction cannot be
     /// committed then.

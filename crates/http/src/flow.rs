@@ -52,7 +52,7 @@ impl FlowError {
     }
 }
 
-/// Why no executor can be created from the rules.
+/// Why no [`FlowExecutor`] can be created from the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

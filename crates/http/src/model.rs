@@ -29,20 +29,21 @@ pub struct ChatModel {
     key: Option<Secret>,
 }
 
-/// The messages that a model receives.
+/// The messages of one request to a language model: the task, the conversation so far, and the
+/// user's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prompt<'a> {
     /// The system message, such as the text of [`intent_prompt`]; omitted if empty.
     ///
     /// [`intent_prompt`]: rulec::prompt::intent_prompt
     pub system: &'a str,
-    /// The conversation before the message, oldest first.
+    /// The conversation before the user's message, oldest message first.
     pub history: &'a [Turn<'a>],
-    /// The user's message.
+    /// The user's message, which the model should answer.
     pub user: &'a str,
 }
 
-/// An earlier message of the conversation.
+/// One earlier message of the conversation with a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
     /// Who wrote the message.

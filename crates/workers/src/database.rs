@@ -1,4 +1,5 @@
-//! Plan nodes of the type `DATABASE`, which query SQLite files.
+//! Plan nodes of the type `DATABASE`, which query SQLite files. A plan is a workflow that a
+//! language model writes.
 
 use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use rusqlite::config::DbConfig;

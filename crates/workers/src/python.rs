@@ -1,4 +1,5 @@
-//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell.
+//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell. A plan
+//! is a workflow that a language model writes.
 
 use rulec_runtime::workflow::{Node, ProcessError, ProcessResult, Processor, from_fn};
 use serde_json::{Map, Value, json};

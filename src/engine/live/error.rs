@@ -1,5 +1,5 @@
-//! The reasons why an edit of live rules is refused. Each one names the statement, file or table
-//! that the caller must correct.
+//! The reasons why an edit of live rules is refused, with messages that say how to correct the
+//! edit.
 
 use super::statement_ref::StatementHead;
 use crate::engine::{CompileError, UnknownEntry};

@@ -373,7 +373,8 @@ impl Writer {
         }
     }
 
-    /// Removes all edits from the log and returns them.
+    /// Removes all edits from the log of edits that were made during a recompilation, and returns
+    /// them.
     pub fn take_logged_edits(&mut self) -> Vec<Edit> {
         debug_assert!(self.edit_log.is_some(), "no recompilation runs");
         self.edit_log.as_mut().map(std::mem::take).unwrap_or_default()

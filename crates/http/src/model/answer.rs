@@ -24,7 +24,7 @@ pub enum ModelError {
     Key(#[from] HeaderError),
     /// The model responded without calling the tool: no id fits, or the model cannot call tools.
     NoCall {
-        /// The model's text, in place of a tool call.
+        /// The text that the model returned instead of calling the tool.
         text: String,
     },
     /// The model picked an id that the tool does not list.
@@ -37,7 +37,8 @@ pub enum ModelError {
         /// The name of the tool that the model called.
         name: String,
     },
-    /// The arguments of the tool call are not a JSON object with the id as a string.
+    /// The arguments of the tool call are not a JSON object that contains the picked id as a
+    /// string.
     Arguments {
         /// Name of the parameter that must contain the id.
         parameter: String,

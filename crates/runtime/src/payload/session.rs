@@ -41,9 +41,9 @@ pub struct Inbox(UnboundedSender<Proposal>);
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Turn {
-    /// The decisions that were executed, in order.
+    /// The decisions that were executed, in the order of their execution.
     pub done: Vec<Done>,
-    /// The rejected decisions, including those that the agent replaced.
+    /// The decisions that the rules rejected, including decisions that the agent then replaced.
     pub rejected: Vec<Rejected>,
     /// The decisions that were dropped because another decision interrupted them, possibly during
     /// their execution.

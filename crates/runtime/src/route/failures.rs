@@ -17,7 +17,8 @@ const MAX_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
 
-/// Returns the scope of a message, such as its conversation.
+/// Function of the program that returns the scope of a message, such as its conversation. Failures
+/// of handlers are counted per scope.
 pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
 
 /// An error of a handler, with a type that the handler names and that rules can compare: `when

@@ -17,7 +17,7 @@ use std::time::Duration;
 /// error quotes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The table where the decision started.
+    /// Name of the table where the decision started.
     pub entry: String,
     /// Name of the selected route, or `default`; `None` if no route was selected.
     pub route: Option<String>,

@@ -65,9 +65,9 @@ pub struct PairStats {
 pub struct ShadowStats {
     /// Version number (generation) of the shadow rules.
     pub generation: u64,
-    /// Number of messages that both rule sets decided.
+    /// Number of messages that both the active and the shadow rules decided.
     pub messages: u64,
-    /// Number of messages that the two rule sets decided differently.
+    /// Number of messages that the active and the shadow rules decided differently.
     pub different: u64,
     /// The pairs of routes with differences, the most frequent first. At most 10,000 pairs are
     /// listed; later ones are counted only in `different`.
@@ -78,7 +78,7 @@ pub struct ShadowStats {
 /// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// Generation of the active rules.
+    /// Generation (version number) of the active rules.
     pub in_force: u64,
     /// Generation of the shadow rules, which decide for comparison only; `None` if there are none.
     pub shadow: Option<u64>,

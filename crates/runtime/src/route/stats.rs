@@ -134,7 +134,7 @@ pub struct HandlerStats {
 /// The counts of messages and handler calls since a router was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RouterStats {
-    /// Counts of all messages.
+    /// Counts of all messages that the router received, by their result.
     pub messages: Counts,
     /// Counts per route, sorted by table and name. At most 10,000 routes are listed; later ones are
     /// counted only in `messages`.

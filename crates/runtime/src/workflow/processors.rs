@@ -163,7 +163,7 @@ impl Processor for Loop {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Vote {
-    /// The smallest fraction of votes in favour that approves, from 0 to 1.
+    /// The smallest fraction of votes in favour at which the vote approves, from 0 to 1.
     pub threshold: f64,
     /// The fields that contain votes. A voter may also be a node, if the inputs are merged by
     /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Empty: every field

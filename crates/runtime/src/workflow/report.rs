@@ -20,7 +20,8 @@ pub struct Report {
     pub deliveries: Vec<Delivery>,
     /// The nodes that still wait for inputs when the run ends, sorted by name.
     pub stalled: Vec<Stall>,
-    /// Whether the step limit ended the run.
+    /// Whether the run ended because it reached the step limit, the maximum number of processor
+    /// calls.
     pub limit_hit: bool,
     /// The failures of nodes, in the order in which they happened.
     pub failures: Vec<Failure>,

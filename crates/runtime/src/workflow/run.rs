@@ -54,7 +54,7 @@ impl Workflow {
     }
 }
 
-/// One run of a workflow, which proceeds node by node.
+/// One run of a workflow, which proceeds node by node, so that it can be saved between two nodes.
 pub struct Run {
     pub(super) plan: Arc<ExecutionPlan>,
     pub(super) state: RunState,

@@ -61,7 +61,8 @@ struct LogLine<'a> {
     breaches: &'a [InputViolation],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
-    /// Why the history may have lacked messages that the rules read: `no_key` or `dropped`.
+    /// Why the history may have lacked messages that the rules read: `no_key` (the message has no
+    /// history key) or `dropped` (`at most` has removed messages).
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
     elapsed_us: u64,
