@@ -1,8 +1,8 @@
 //! Histories: the messages recorded before a decision, which rules read as `history`.
 //!
-//! A [`Store`] keeps the messages, separated by key. Deciding does not record a message. The
-//! embedding program records a message after its decision, or observes a message without deciding
-//! it. See [`Session::with_history`](crate::Session::with_history).
+//! A [`Store`] stores the messages of each history key, such as a user id. Deciding does not record
+//! a message. The embedding program records a message after its decision, or observes a message
+//! without deciding it. See [`Session::with_history`](crate::Session::with_history).
 
 mod cache;
 mod in_use;
@@ -39,7 +39,7 @@ pub trait Store: Send + Sync {
     /// because two such calls could wait for each other for ever.
     ///
     /// # Errors
-    /// If the messages cannot be read, or the changes cannot be kept.
+    /// If the messages cannot be read, or the changes cannot be stored.
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError>;
 }
 

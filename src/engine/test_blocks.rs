@@ -105,7 +105,7 @@ impl Rules {
 }
 
 /// Returns the outcome of a decision, for the comparison with `expected`. A test need not mention
-/// every value, so only the kinds of values and the keys that it mentions are included. If the test
+/// the whole outcome, so only the parts and the keys that it mentions are included. If the test
 /// mentions arguments, but another handler was chosen, all arguments of that handler are included.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {

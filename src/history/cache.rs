@@ -74,9 +74,9 @@ impl EventCache {
         }
     }
 
-    /// Sets the number of messages that stay unpacked (rounded up to a multiple of 64). The
-    /// messages of less recently used keys are packed. Packed messages take much less memory, but
-    /// reading them takes some microseconds longer.
+    /// Sets the number of messages that are not packed (rounded up to a multiple of 64). Packing
+    /// encodes the messages of less recently used keys as bytes. Packed messages take much less
+    /// memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
@@ -87,8 +87,8 @@ impl EventCache {
         self.shards.iter().map(|shard| lock(shard).events.len()).sum()
     }
 
-    /// Removes the events of all keys that no call uses at the moment. They are loaded again when
-    /// needed.
+    /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
+    /// They are loaded again when needed.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -157,7 +157,7 @@ impl Kept {
 }
 
 impl Shard {
-    /// Returns the events (recorded messages) of a history key, and marks the key as in use.
+    /// Returns the events (recorded messages) of a history key, and records the use of the key.
     fn use_key(&mut self, key: &str) -> LockedEvents {
         self.last_use += 1;
         let number = self.last_use;
@@ -169,9 +169,9 @@ impl Shard {
         Arc::clone(&used.events)
     }
 
-    /// Ends the use of a key. Removes the key if it has no events. Then removes the least recently
-    /// used keys if there are too many keys, and packs keys if there are too many unpacked
-    /// messages.
+    /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
+    /// recently used keys if there are too many keys. Packs the events of further keys (encodes
+    /// them as bytes) if there are too many unpacked messages.
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.

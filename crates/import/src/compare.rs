@@ -1,5 +1,5 @@
 //! Translates one condition of a workflow branch to rule syntax. A condition that has no
-//! translation is left out, with the reason.
+//! translation is left out of the branch, and the reason is reported.
 
 use super::Untranslatable;
 use super::literal::{self, Literal};

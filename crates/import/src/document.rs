@@ -40,15 +40,15 @@ pub(super) struct RulesDocument {
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
     /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
-    /// readings of the document: after each such reading, the document is read again without them.
-    /// They are only reported.
+    /// readings of the document. After each such reading, the document is read again without them.
+    /// The current reading only reports them.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
     /// Items (such as a route) that cannot be translated, found in this reading of the document.
     /// Reading such an item may have left names or facts in this struct. So the document is read
     /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
-    /// in the file.
+    /// in the rules file.
     pub(super) original_names: HashMap<String, String>,
 }
 

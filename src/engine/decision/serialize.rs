@@ -25,8 +25,8 @@ impl Decision {
         out.push(b'}');
     }
 
-    /// Appends the fields of [`Decision::write_json`] without the braces of the object, so that the
-    /// caller can write further fields. Not part of the stable API.
+    /// Appends the fields that [`Decision::write_json`] writes, without the braces of the object,
+    /// so that the caller can write further fields. Not part of the stable API.
     #[doc(hidden)]
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;

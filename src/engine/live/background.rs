@@ -15,11 +15,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// In a small rule set, a merge (a recompilation of all rules) starts at this number of pending
-/// edits.
+/// Minimum number of pending edits at which a merge (a recompilation of all rules) starts in the
+/// background. It applies to small rule sets; see [`ROUTES_PER_EDIT`] for larger ones.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a rule set with many routes, a merge (a recompilation of all rules) starts at one pending
-/// edit per this number of routes.
+/// In a large rule set, a merge (a recompilation of all rules) starts at one pending edit for this
+/// number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {

@@ -110,7 +110,7 @@ impl FillError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum FillReason {
-    /// The arguments or the context have no value with the placeholder's name.
+    /// The source of the placeholder (the arguments or the context) has no value with its name.
     Unfilled {
         /// The source in which the value was searched: the arguments of the call, or the context of
         /// the conversation.

@@ -181,7 +181,7 @@ impl DecisionLogBuilder {
 
 impl DecisionLog {
     /// Starts building a decision log; [`DecisionLogBuilder::to_file`] or
-    /// [`DecisionLogBuilder::to_writer`] ends it.
+    /// [`DecisionLogBuilder::to_writer`] builds it.
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder {
             capacity: 1024,
