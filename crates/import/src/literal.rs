@@ -1,5 +1,6 @@
 //! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`. Imported
 //! JSON documents contain such literals inside strings.
+//!
 //! This is a parser of literals, not an evaluator: names, sums and calls are no literals. Tuples,
 //! sets, bytes and non-string dict keys are literals that JSON cannot represent. No value of a
 //! message equals a list or dict that contains one of these. Such a list or dict is returned as

@@ -1,5 +1,10 @@
 //! The router, which connects rules with code: it decides each message by a rule set and calls the
 //! async handler function that is registered for the selected target.
+//!
+//! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
+//! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
+//! fails. The rule set can be swapped while messages are in flight: each message finishes with the
+//! rules that decided it.
 
 mod begun;
 mod build;

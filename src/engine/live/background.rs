@@ -1,5 +1,12 @@
 //! Background work of live rules, which makes decisions fast again after edits: compaction and
 //! merges.
+//!
+//! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
+//! inserted and that were compiled together. Compaction compiles several segments into one. It
+//! keeps the number of segments small: each segment has more than twice as many routes as the next.
+//! A merge compiles a new base from the edited texts. Both start from the current state and unlock
+//! the writer (the mutable state) while they compile. They then lock the writer again, install the
+//! result, and apply the edits made during the compilation.
 
 use super::LiveState;
 use super::base;

@@ -1,5 +1,11 @@
 //! A subscriber's queue of an event bus: bounded, with an explicit policy for when the queue is
 //! full.
+//!
+//! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
+//! event and rounds its capacity up. None of them reports where in the stream events are missing.
+//! This queue is a `VecDeque` that stores with each event how many events were dropped before it.
+//! Tokio's semaphore makes publishers wait in their order of arrival, and its `Notify` wakes the
+//! subscriber.
 
 use rulec_base::diag::Message;
 use rulec_base::message;

@@ -99,6 +99,8 @@ impl WatchedRulesBuilder {
 
     /// Loads the rule files and starts to watch them.
     ///
+    /// Must run inside a tokio runtime with its timer enabled.
+    ///
     /// # Errors
     /// If the current file cannot be loaded, or the operating system cannot watch files.
     pub async fn open(self) -> Result<WatchedRules, WatchError> {

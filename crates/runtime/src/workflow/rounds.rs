@@ -1,5 +1,8 @@
 //! Counts the rounds of a workflow's loops. A processor names the field that contains the round
 //! number.
+//!
+//! A count belongs to the node that loops back, and is not read from the data in each round. So
+//! other nodes of the loop may drop the field. An inner loop starts at 1 each time it is entered.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};

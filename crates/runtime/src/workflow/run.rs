@@ -1,5 +1,11 @@
 //! One run of a workflow: delivers outputs, merges the inputs of joins (nodes with several incoming
 //! edges), and follows loop-backs (edges to an earlier node).
+//!
+//! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
+//! ready, the target runs before the next delivery, and so do all nodes that become ready as a
+//! result. Only the children of a parallel node run concurrently. In a workflow that was built with
+//! `run_when_ready`, all ready nodes run concurrently. Each processor runs as its own task, which
+//! is aborted if the run is dropped.
 
 use super::build::Workflow;
 use super::merge::Arrival;
@@ -22,6 +28,9 @@ use tracing::{Instrument, debug, info_span, warn};
 
 impl Workflow {
     /// Runs the workflow on `input`, inside a tokio runtime. Failures are listed in the report.
+    ///
+    /// The future may be dropped at any time: running processors are aborted, and the workflow
+    /// itself is unaffected.
     pub async fn run(&self, input: Value) -> Report {
         self.begin(input).to_end().await
     }
