@@ -1,4 +1,5 @@
-//! Loader for rule files on disk, limited to one root folder.
+//! Loader for rule files on disk. It is limited to one root folder, so that an import in a rules
+//! file cannot read other files.
 
 use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES};
 use std::fs::File;

@@ -1,4 +1,5 @@
-//! The settings that select the engine: [`Tier`] and [`Indexing`].
+//! The settings with which a program selects the engine for its rules: [`Tier`] and [`Indexing`].
+//! The decisions are the same with every setting.
 
 use rulec_base::diag::Message;
 use rulec_base::message;

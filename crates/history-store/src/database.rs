@@ -1,4 +1,5 @@
-//! Stores a history in the tables of an SQLite database.
+//! Stores a history in the tables of an SQLite database, so that it survives the end of the
+//! process. Only the thread in `writer` calls this code.
 
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};

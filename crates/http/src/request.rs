@@ -148,7 +148,7 @@ impl Request {
     }
 
     /// Masks the request's secrets in a server's text, and truncates the text to the length that an
-    /// error value keeps.
+    /// error value stores.
     pub(super) fn mask_and_truncate(&self, text: &str) -> String {
         quote(&self.secrets(), text)
     }

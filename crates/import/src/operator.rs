@@ -1,5 +1,6 @@
 //! The operators in conditions of workflow branches: their names in JSON, their operand types, and
-//! how the rule language writes each comparison.
+//! how the rule language writes each comparison. Import and export share this table, so that they
+//! agree.
 
 use rulec::Message;
 use rulec_base::message;

@@ -1,5 +1,5 @@
-//! Runs user code: handlers, middleware, recovery strategies and processors. Panics are caught. A
-//! future has an optional time limit and is aborted when its caller is dropped.
+//! Runs functions of the program: handlers, middleware, recovery strategies and processors. Panics
+//! are caught. A future has an optional time limit and is aborted when its caller is dropped.
 //!
 //! Each future runs as its own tokio task. On a multi-threaded runtime the time limit then holds
 //! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
@@ -18,13 +18,12 @@ use tracing::Instrument;
 /// The error that a function of the program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function supplied by the user of the library. It takes an `I`, and returns an `O` or an
-/// error.
+/// An async function that the program supplies. It takes an `I`, and returns an `O` or an error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Converts a user's async function to a [`UserFunction`]. `into_result` converts the output of the
-/// function's future to a `Result`.
+/// Converts an async function of the program to a [`UserFunction`]. `into_result` converts the
+/// output of the function's future to a `Result`.
 pub(super) fn box_function<I, O, F, Fut>(
     function: F,
     into_result: fn(Fut::Output) -> Result<O, BoxError>,
@@ -55,8 +54,8 @@ pub(super) enum TaskFailure {
     Panicked(String),
 }
 
-/// Calls a user function in a new task. The call happens inside the task, because even the creation
-/// of the function's future may panic.
+/// Calls a function of the program in a new task. The call happens inside the task, because even
+/// the creation of the function's future may panic.
 pub(super) async fn call_function<I, O>(
     limit: Option<Duration>,
     function: &UserFunction<I, O>,

@@ -1,5 +1,5 @@
-//! The graph of the jumps (`goto`) between tables. The graph must have no cycle and a limited
-//! depth.
+//! The graph of the jumps (`goto`) between tables. It must have no cycle and a limited depth, so
+//! that every decision ends.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};

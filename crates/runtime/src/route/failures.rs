@@ -132,7 +132,7 @@ impl FailureMemory {
     }
 
     /// Returns the scope of a message, such as its conversation. All messages have one scope if the
-    /// user set no function, or if the function panics.
+    /// program set no function, or if the function panics.
     pub fn scope_of(&self, message: &Json) -> String {
         let Some(scope) = &self.scope else { return String::new() };
         task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
