@@ -36,8 +36,8 @@ pub struct Kept {
     pub element: Json,
 }
 
-/// The result of [`DurableStore::check`](crate::DurableStore::check): the number of stored messages,
-/// and the damage that was found.
+/// The result of [`DurableStore::check`](crate::DurableStore::check): the numbers of history keys
+/// and messages, and the damage that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The number of history keys (such as user ids) that have at least one message.
