@@ -177,8 +177,8 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
 /// The rules statement that defines `message_length`, the length of the message.
 pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
 
-/// Returns the two rules statements that define `urgency`. They compute it from the words of the
-/// message.
+/// Returns the two rules statements that define `urgency`. They take it from `ctx.urgency`, or else
+/// compute it from the words of the message text.
 pub(super) fn urgency_statements() -> [String; 2] {
     let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
     let urgency = "let urgency = ctx.urgency\n  \
