@@ -50,8 +50,8 @@ impl Rules {
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
-    /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
-    /// payload, or about flows and runs elsewhere.
+    /// Runs a `test` block that expects a decision of a table, choice or router. `None` if other
+    /// code runs the test: it is about a payload, or about flows of rules with intent flows.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let plan = self.rule_set().history_plan();
         let past =

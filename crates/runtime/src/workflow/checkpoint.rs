@@ -41,7 +41,7 @@ pub enum ResumeError {
         /// Number of the format in which the run was saved.
         found: u32,
     },
-    /// The saved run belongs to a workflow with another graph.
+    /// The graph of the workflow differs from the graph with which the run was saved.
     OtherGraph {
         /// The first difference between the saved graph and the current one.
         difference: Message,
