@@ -31,14 +31,15 @@ use rulec_sema::hir::Program;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-/// The first bytes of an artifact; no text file begins with them.
+/// The first bytes of an artifact (a file of compiled rules). No text file begins with them.
 pub const MAGIC: [u8; 8] = *b"\x89rulec\n\x1a";
 /// Maximum size of an artifact (a file of compiled rules) in bytes: 4 GiB. An artifact of a million
 /// rules has about a tenth of this size.
 pub const MAX_ARTIFACT_BYTES: u64 = 4 << 30;
-/// Format number; increase it whenever the meaning of the bytes changes.
+/// Number of the artifact format, which every artifact contains. Increase it whenever the meaning
+/// of the bytes changes.
 const FORMAT_VERSION: u32 = 20;
-/// Length of a SHA-256 hash in bytes.
+/// Length in bytes of the SHA-256 hash in an artifact.
 const HASH_BYTES: usize = 32;
 
 /// The reason why a file cannot be loaded as an artifact.
@@ -62,12 +63,12 @@ pub enum ArtifactError {
     Forged(String),
     /// The file was truncated, extended or changed after it was written.
     Damaged,
-    /// The hash is right, but the content cannot be decoded.
+    /// The hash of the content is correct, but the content cannot be decoded.
     Malformed(DecodeError),
 }
 
 impl ArtifactError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             ArtifactError::Foreign => {
@@ -111,7 +112,8 @@ pub struct Contents {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// True if a file with these first bytes is an artifact.
+/// True if `beginning`, the first bytes of a file, is the beginning of an artifact (a file of
+/// compiled rules).
 pub fn is_artifact(beginning: &[u8]) -> bool {
     beginning.starts_with(&MAGIC)
 }
@@ -288,7 +290,7 @@ fn bytes_to_sign(header: &[u8], hash: &[u8]) -> Vec<u8> {
     [b"rulec artifact signature\0", header, hash].concat()
 }
 
-/// Formats bytes as lower-case hexadecimal digits.
+/// Formats bytes as hexadecimal digits in lower case, two for each byte.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,5 @@
-//! Rule files that are part of the library. Use them unchanged, or copy and adapt them.
+//! Rule files that the library contains as texts, so that a program needs no files to use them. Use
+//! them unchanged, or copy and adapt them.
 
 /// Rule file for the decisions that an agent proposes. It has a `payload` statement for each kind
 /// of decision: its fields, and its rank among decisions proposed at the same time. A table maps

@@ -64,7 +64,7 @@ pub struct UnknownChoice {
 }
 
 impl UnknownChoice {
-    /// Returns the name of the choice that was looked up.
+    /// Returns the name for which no choice was found.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -101,7 +101,7 @@ pub enum NoAnswer {
 }
 
 impl NoAnswer {
-    /// Returns the reason as a localized message.
+    /// Returns this reason as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             NoAnswer::Missing { choice } => {
@@ -145,12 +145,12 @@ impl Question {
         questions.map(|question| Question { rules: rules.clone(), question: question.clone() })
     }
 
-    /// Returns the name of the choice.
+    /// Returns the name of the `choice` statement that asks this question.
     pub fn name(&self) -> &str {
         &self.question.name
     }
 
-    /// Returns the question as the author wrote it.
+    /// Returns the text of the question, as the author of the rules wrote it.
     pub fn text(&self) -> &str {
         &self.question.text
     }
@@ -200,13 +200,14 @@ impl Question {
         }
     }
 
-    /// Returns the pairs of branch id and meaning.
+    /// Returns the branches of the choice as pairs of id and meaning, for prompts.
     fn branch_meanings(&self) -> Vec<(&str, &str)> {
         self.question.branches.iter().map(|(id, meaning)| (&**id, &**meaning)).collect()
     }
 
-    /// Returns the message as JSON for the model, without the fields `text` and `answers`. Values
-    /// that the rules declare `@private` are masked. `None` if no other fields remain.
+    /// Returns the message as JSON for the model, without `answers` and without a string `text`,
+    /// which the model receives separately. Values that the rules declare `@private` are masked.
+    /// `None` if no other fields remain.
     pub fn known(&self, message: &Json) -> Option<String> {
         let mut visible = self.rules.masked_message(message);
         match &mut visible {

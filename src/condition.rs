@@ -7,12 +7,12 @@ use rulec_base::message;
 use serde_json::Value as Json;
 use std::fmt::Write;
 
-/// Maximum length of a condition in bytes.
+/// Maximum length of a condition's text, in bytes.
 const MAX_CONDITION_BYTES: usize = 4096;
 /// Name of the only route in the rule file that is generated to compile a condition.
 const RULE_NAME: &str = "holds";
 
-/// A compiled condition.
+/// A condition that was given as text at run time, in compiled form.
 ///
 /// ```
 /// use rulec::condition::Condition;
@@ -35,14 +35,14 @@ pub struct Condition {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub struct ConditionError {
-    /// A description of the problem.
+    /// Why the text is not a valid condition.
     pub message: Message,
-    /// A suggested fix, if one is known.
+    /// How to correct the text; `None` if no correction is known.
     pub help: Option<Message>,
 }
 
 impl ConditionError {
-    /// Returns the problem as a localized message.
+    /// Returns why the text is not a valid condition, without the suggested correction.
     pub fn to_message(&self) -> Message {
         self.message.clone()
     }

@@ -148,7 +148,8 @@ impl Rules {
         self.table(TableId(0))
     }
 
-    /// Returns a table as an [`Entry`], which decides. Not part of the stable API.
+    /// Returns the table with this id as an [`Entry`], through which it decides messages. Not part
+    /// of the stable API.
     #[doc(hidden)]
     pub fn table(&self, table: TableId) -> Entry<'_> {
         Entry { rules: &self.shared, tier: self.tier, indexing: self.indexing, table, history: None }
@@ -338,7 +339,7 @@ impl Rules {
         self.rule_set().backend(tier, Indexing::Never, TableId(0), false)
     }
 
-    /// Returns the machine code; `None` if it is not compiled.
+    /// Returns the machine code of these rules; `None` if they are not compiled to machine code.
     #[cfg(feature = "jit")]
     pub(crate) fn machine_code(&self) -> Option<&rulec_jit::JitCode> {
         self.rule_set().machine_code().map(|code| &**code)
@@ -352,7 +353,8 @@ impl Rules {
         index::plan_tables(self.rule_set().normal(), self.rule_set().bytecode.chunk())
     }
 
-    /// Returns the same rules with another engine. [`Tier::Jit`] compiles them on first use.
+    /// Returns the same rules with another setting of the engine that decides. With [`Tier::Jit`],
+    /// the first decision compiles the rules to machine code.
     #[must_use]
     pub fn with_tier(&self, tier: Tier) -> Rules {
         Rules { tier, ..self.clone() }
@@ -365,7 +367,8 @@ impl Rules {
         Rules { indexing, ..self.clone() }
     }
 
-    /// Returns the index, for tools; builds it if necessary.
+    /// Returns the index, which finds the routes that a message may match; builds it if necessary.
+    /// For tools.
     #[doc(hidden)]
     pub fn index(&self) -> &Index {
         self.rule_set().index()

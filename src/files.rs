@@ -1,4 +1,5 @@
-//! Loader for rule files on disk, limited to one root folder.
+//! Loader for rule files on disk. It is limited to one root folder, so that an import in a rules
+//! file cannot read other files.
 
 use rulec_syntax::loader::{LoadError, Loader, MAX_FILE_BYTES};
 use std::fs::File;
@@ -43,7 +44,7 @@ impl Loader for DiskLoader {
     }
 }
 
-/// Reads a file. A file over the size limit of source files is an error.
+/// Reads a file. A file of more than [`MAX_FILE_BYTES`] bytes is an error.
 pub fn read_limited(path: &Path) -> Result<Vec<u8>, LoadError> {
     let (file, size) = open_regular(path)?;
     if size > MAX_FILE_BYTES {

@@ -64,18 +64,18 @@ pub struct FlowMatcher {
 pub struct IntentFlow {
     /// The id that the flow returns to the caller.
     pub id: String,
-    /// The name of the first flow with this id.
+    /// The name of the flow in the rules. If several flows have this id, the name of the first one.
     pub name: String,
-    /// The description for a language model; empty if the rules have none.
+    /// The description of the flow, which a language model reads; empty if the rules have none.
     pub description: String,
-    /// Example messages that this flow should handle.
+    /// Example messages that this flow should handle, from which the classifier learns.
     pub examples: Vec<String>,
-    /// Words in a message that suggest this flow.
+    /// Words in a message that suggest this flow, from which the classifier learns.
     pub keywords: Vec<String>,
 }
 
 impl IntentFlow {
-    /// Returns what the classifier learns from.
+    /// Returns the texts from which the classifier learns this flow.
     fn to_intent(&self) -> rulec_nlu::Intent {
         rulec_nlu::Intent {
             id: self.id.clone(),
@@ -101,7 +101,7 @@ pub struct IntentHit {
 /// The result of selecting a flow without a language model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FlowSelection<'m> {
-    /// The first keyword flow with a matching pattern.
+    /// The first keyword flow with a pattern that matches the message.
     Keyword(FlowHit<'m>),
     /// No pattern matched; the classifier chose this intent flow.
     Intent(IntentHit),
@@ -300,7 +300,7 @@ impl FlowMatcher {
         IntentHit { id: ranked.id.to_owned(), name, score: ranked.score }
     }
 
-    /// Returns the rules that define the flows of this matcher.
+    /// Returns the rule set whose flows this matcher selects.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
@@ -310,7 +310,8 @@ impl FlowMatcher {
         &self.intents
     }
 
-    /// Returns the intent flow with this id; `None` if there is none.
+    /// Returns the intent flow (a flow that is selected by meaning) with this id; `None` if there
+    /// is none.
     pub fn intent(&self, id: &str) -> Option<&IntentFlow> {
         self.intents.iter().find(|flow| flow.id == id)
     }
@@ -362,7 +363,7 @@ impl FlowMatcher {
     }
 }
 
-/// Returns the field `text` of a message; empty if there is none.
+/// Returns the field `text` of a message; empty if the message has no such text.
 fn message_text(message: &Json) -> &str {
     message.get("text").and_then(Json::as_str).unwrap_or_default()
 }

@@ -1,8 +1,8 @@
 //! Histories: the messages recorded before a decision, which rules read as `history`.
 //!
-//! A [`Store`] keeps the messages, separated by key. Deciding does not record a message. The
-//! embedding program records a message after its decision, or observes a message without deciding
-//! it. See [`Session::with_history`](crate::Session::with_history).
+//! A [`Store`] stores the messages of each history key, such as a user id. Deciding does not record
+//! a message. The embedding program records a message after its decision, or observes a message
+//! without deciding it. See [`Session::with_history`](crate::Session::with_history).
 
 mod cache;
 mod in_use;
@@ -25,23 +25,25 @@ use serde_json::{Map, Value as Json};
 use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 
-/// The field of a message that holds the current time.
+/// The field of a message that contains its time, from which the age of recorded messages is
+/// computed.
 const NOW_FIELD: &str = "now";
-/// The maximum number of messages kept for a key, if the `history` statement has no `at most`.
+/// The maximum number of messages that are stored for one history key, if the `history` statement
+/// has no `at most`.
 const DEFAULT_MESSAGES: u64 = 10_000;
 
-/// Keeps the recorded messages of each key.
+/// Stores the recorded messages of each history key, such as a user id.
 pub trait Store: Send + Sync {
-    /// Calls `work` with the recorded messages of a key, and keeps the changes that `work` makes.
-    /// Calls for the same key run one after another. `work` must not use a history itself, because
-    /// two such calls could wait for each other for ever.
+    /// Calls `work` with the recorded messages of a history key, and stores the changes that `work`
+    /// makes. Calls for the same key run one after another. `work` must not use a history itself,
+    /// because two such calls could wait for each other for ever.
     ///
     /// # Errors
-    /// If the messages cannot be read, or the changes cannot be kept.
+    /// If the messages cannot be read, or the changes cannot be stored.
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError>;
 }
 
-/// Error: a store cannot read or keep messages. Holds the reason in English.
+/// Error: a store cannot read or store messages. Contains the reason in English.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the history cannot be kept: {0}")]
 pub struct StoreError(pub String);
@@ -68,9 +70,10 @@ pub enum RecordError {
     NoKey(String),
     /// The message has no time `now`.
     NoTime,
-    /// The session has no store.
+    /// The session has no store, which [`Session::with_history`](crate::Session::with_history)
+    /// would set.
     NoStore,
-    /// The store has failed to read or keep messages.
+    /// The store has failed to read or store messages.
     Store(StoreError),
 }
 
@@ -101,34 +104,34 @@ impl From<StoreError> for RecordError {
     }
 }
 
-/// The recorded messages of one key, oldest first. Each message is an element.
+/// The recorded messages of one history key, oldest first. A recorded message is called an element.
 #[derive(Debug)]
 pub struct Events {
     timeline: Arc<Timeline>,
-    /// Results of conditions on the messages, which later decisions reuse.
+    /// Results of conditions on the recorded messages, which later decisions reuse.
     memo: Arc<Mutex<HistoryMemo>>,
     changes: Option<Changes>,
 }
 
-/// The changes that the work of [`Store::with_key`] made to the messages of a key.
+/// The changes that the work of [`Store::with_key`] made to the messages of a history key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
     /// The inserted messages. Each belongs at its time `at`, after other messages with the same
     /// time.
     pub inserted: Vec<Json>,
-    /// The number of oldest messages that were removed after the insertions.
+    /// How many of the oldest messages were removed after the insertions.
     pub removed: usize,
 }
 
 impl Events {
-    /// Creates the events of a key without messages. A store must use the same `hash_key` for all
-    /// its keys, and keep it as long as the messages.
+    /// Creates an empty list of recorded messages for one history key. A store must use the same
+    /// `hash_key` for all its keys, and must store it as long as the messages.
     pub fn new(hash_key: HashKey) -> Events {
         Events::from_elements(Vec::new(), hash_key)
     }
 
-    /// Creates the events of a key from saved messages, which [`Events::elements`] has returned.
-    /// `hash_key` must be the same as before.
+    /// Creates the list of recorded messages of a history key from saved messages, which
+    /// [`Events::elements`] has returned. `hash_key` must be the same as before.
     pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
         let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
         Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None }
@@ -147,8 +150,8 @@ impl Events {
         Events { changes: Some(Changes::default()), ..self }
     }
 
-    /// Returns the messages, oldest first. Each is a JSON object with the kept fields of the
-    /// message, and fields that the history adds, such as its time `at`.
+    /// Returns the recorded messages, oldest first. Each is a JSON object with the recorded fields
+    /// of the message, and fields that the history adds, such as its time `at`.
     pub fn elements(&self) -> &[Json] {
         self.timeline.elements()
     }
@@ -190,23 +193,24 @@ impl Events {
     }
 }
 
-/// How to record messages for a program. Derived from its `history` statement, and from what its
-/// rules read.
+/// How to record messages for a program. Derived from the program's `history` statement, and from
+/// the fields that its rules read in `history`.
 #[derive(Debug)]
 pub(crate) struct HistoryPlan {
     key: Option<Slot>,
     keep: Option<Duration>,
     at_most: usize,
     kept_fields: KeptFields,
-    /// The paths among `kept_fields` whose private texts are kept as hashes.
+    /// The paths among `kept_fields` whose private texts are stored as hashes.
     hashed: Vec<Vec<Arc<str>>>,
     reach: Reach,
-    /// Whether any rule reads the history.
+    /// Whether any rule of the program reads the history.
     reads_history: bool,
 }
 
 impl HistoryPlan {
-    /// Returns the plan of a program. `None` if the program has no `history` statement.
+    /// Returns how to record messages for a program. `None` if the program has no `history`
+    /// statement.
     pub fn new(program: &Program) -> Option<HistoryPlan> {
         let history = program.history.as_ref()?;
         let HistoryReads { kept: kept_fields, reach, .. } = program.history_reads();
@@ -221,8 +225,8 @@ impl HistoryPlan {
         })
     }
 
-    /// Returns the key of a message. Empty text if all messages share one history. `None` if the
-    /// message lacks the key, or its value cannot be a key.
+    /// Returns the history key of a message. Empty text if all messages share one history. `None`
+    /// if the message lacks the key field, or its value cannot be a key.
     pub(crate) fn key(&self, message: &Json) -> Option<String> {
         let Some(slot) = &self.key else { return Some(String::new()) };
         match slot.load(message) {
@@ -235,12 +239,13 @@ impl HistoryPlan {
         }
     }
 
-    /// True if the texts of a private field are kept as hashes.
+    /// True if private texts of recorded messages are stored as hashes.
     pub(crate) fn has_hashes(&self) -> bool {
         !self.hashed.is_empty()
     }
 
-    /// Returns the path of the field that is the key. Empty text if all messages share one history.
+    /// Returns the path of the field that is the history key. Empty text if all messages share one
+    /// history.
     pub(crate) fn key_path(&self) -> String {
         self.key.as_ref().map(Slot::name).unwrap_or_default()
     }
@@ -257,7 +262,7 @@ impl HistoryPlan {
             && other.reads_history <= self.reads_history
     }
 
-    /// Returns the index of the first message that is not too old at the time `now`.
+    /// Returns the index of the first recorded message that is not too old at the time `now`.
     fn first_kept(&self, timeline: &Timeline, now: OffsetDateTime) -> usize {
         let oldest = self.keep.and_then(|keep| now.checked_sub(keep));
         oldest.map_or(0, |oldest| timeline.first_since(oldest))
@@ -272,12 +277,13 @@ impl HistoryPlan {
         self.past_of(&Arc::new(timeline), None, message)
     }
 
-    /// Returns the part of a key's events that the decision about `message` can read.
+    /// Returns the part of the recorded messages in `events` that the decision about `message` can
+    /// read.
     pub(crate) fn past(&self, events: &Events, message: &Json) -> Past {
         self.past_of(&events.timeline, Some(&events.memo), message)
     }
 
-    /// Returns the empty history for a message without the key.
+    /// Returns the empty history for a message that has no history key.
     pub(crate) fn past_without_key(&self) -> Past {
         Past::default().with_gap(self.reads_history.then_some(HistoryGap::NoKey))
     }
@@ -345,7 +351,7 @@ impl HistoryPlan {
         element
     }
 
-    /// Returns the kept fields of a message: the fields that rules read from the history.
+    /// Returns the part of a message that is recorded: the fields that rules read from the history.
     fn kept_part(&self, message: &Json, hash_key: HashKey) -> Map<String, Json> {
         let mut kept = Map::new();
         for path in &self.kept_fields {

@@ -89,23 +89,23 @@ pub struct Judge {
 pub enum JudgeError {
     /// No `payload` statement has this name.
     UnknownKind {
-        /// The name of the `payload` statement that was looked up.
+        /// The name that no `payload` statement has.
         name: String,
-        /// A suggestion: a similar name, or all names.
+        /// A suggestion for a correction: a similar name, or all names of `payload` statements.
         hint: Message,
     },
     /// The rules declare no input with this name.
     UnknownInput {
-        /// The name that was looked up among the inputs.
+        /// The name that no declared input has.
         name: String,
-        /// A suggestion: a similar name, or all names.
+        /// A suggestion for a correction: a similar name, or the names of all inputs.
         hint: Message,
     },
     /// The rules declare no option with this name.
     UnknownOption {
-        /// The name that was looked up among the options.
+        /// The name that no declared option has.
         name: String,
-        /// A suggestion: a similar name, or all names.
+        /// A suggestion for a correction: a similar name, or the names of all options.
         hint: Message,
     },
     /// An input or option is of another type than declared.

@@ -19,7 +19,7 @@ pub struct PickTool {
     parameter: String,
     parameter_description: String,
     ids: Vec<String>,
-    /// Whether the model must call the tool.
+    /// Whether the model must call the tool. If false, it may answer without a call.
     required: bool,
     /// The description of the parameter [`REASON`]. `None` if the tool has no such parameter.
     reason: Option<String>,
@@ -76,19 +76,19 @@ impl PickTool {
         branch_tool(&Prompts::default(), question, &branches)
     }
 
-    /// Replaces the description of the tool.
+    /// Replaces the description of the tool, which the model reads.
     pub fn with_description(mut self, description: &str) -> PickTool {
         self.description = description.to_owned();
         self
     }
 
-    /// Replaces the name of the tool.
+    /// Replaces the name under which the model calls the tool.
     pub fn with_name(mut self, name: &str) -> PickTool {
         self.name = name.to_owned();
         self
     }
 
-    /// Replaces the description of the parameter for the selected id.
+    /// Replaces the description of the parameter for the selected id, which the model reads.
     pub fn with_parameter_description(mut self, description: &str) -> PickTool {
         self.parameter_description = description.to_owned();
         self
@@ -113,17 +113,17 @@ impl PickTool {
         self.reason.is_some()
     }
 
-    /// Returns the name of the tool.
+    /// Returns the name under which the model calls the tool.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the name of the parameter for the selected id.
+    /// Returns the name of the tool parameter that contains the selected id.
     pub fn parameter(&self) -> &str {
         &self.parameter
     }
 
-    /// Returns the ids from which the model selects.
+    /// Returns the ids from which the model can select one.
     pub fn ids(&self) -> &[String] {
         &self.ids
     }
@@ -157,12 +157,12 @@ impl PickTool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelRequest {
-    /// The name of the choice; `flows` if the model selects a flow.
+    /// The name of the `choice` statement; `flows` if the model selects a flow.
     pub name: String,
-    /// The system message.
+    /// The system message, which describes the task to the model.
     pub system: String,
-    /// The other fields of the message as JSON text, which the model receives before the text.
-    /// `None` if there are none.
+    /// The other fields of the message as JSON text, which the model receives before the text of
+    /// the message. `None` if there are none.
     pub known: Option<String>,
     /// The text of the message; empty if there is none.
     pub text: String,

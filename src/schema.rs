@@ -1,9 +1,10 @@
-//! Converts types of the rule language to JSON Schema.
+//! Converts types of the rule language to JSON Schema, so that other tools can check messages and
+//! arguments.
 
 use rulec_lang::ty::{InnerType, Kind, KindSet, RecordType, Ty};
 use serde_json::{Map, Value as Json, json};
 
-/// Returns the JSON Schema for values of a type.
+/// Returns the JSON Schema for the values of a type of the rule language.
 pub(crate) fn type_schema(ty: &Ty) -> Json {
     if ty.kinds == KindSet::ALL {
         return json!({});
@@ -73,8 +74,8 @@ pub(crate) fn record_schema(record: &RecordType) -> Json {
     schema
 }
 
-/// Makes a schema accept null: adds null to `type` and to the listed values. A schema with neither
-/// already accepts null.
+/// Changes a schema so that it accepts null: adds null to `type` and to the list of allowed values.
+/// A schema with neither already accepts null.
 pub(crate) fn allow_null(schema: &mut Json) {
     match schema.get_mut("type") {
         Some(Json::Array(types)) => types.push(json!("null")),

@@ -21,15 +21,15 @@ pub struct SigningKey(ed25519_dalek::SigningKey);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct VerifyingKey(ed25519_dalek::VerifyingKey);
 
-/// The reason why a text is not a key of the expected kind.
+/// The reason why a text is not a key of the expected kind (private or public).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum KeyError {
     /// The text holds a public key, but a private key is needed.
     Public,
-    /// The text holds a private key, but a public key is needed. A private key should not be
-    /// shared.
+    /// The text holds a private key, but a public key is needed. A service that checks signatures
+    /// must not have the private key.
     Private,
     /// The private key is encrypted with a password.
     Encrypted,
@@ -38,7 +38,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             KeyError::Public => message!("it is a public key, but signing needs the private key"),
@@ -123,7 +123,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-/// Writes the key's 32 bytes as hexadecimal digits.
+/// Displays the public key as 64 hexadecimal digits.
 impl fmt::Display for VerifyingKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&super::hexadecimal(self.0.as_bytes()))

@@ -1,4 +1,4 @@
-//! The reasons of a choice, branch by branch, as sentences for users.
+//! Explains the result of a choice, branch by branch, in sentences for users.
 
 use super::{Question, UnknownChoice, find_choice};
 use crate::engine::Rules;
@@ -75,8 +75,8 @@ fn branch_sentence(branch: &RouteTrace, alone: bool) -> Message {
     message!("`{name}` is not chosen: {}.", conditions_clause(false_parts.into_iter(), false))
 }
 
-/// Formats a clause of a sentence: the texts of the conditions, followed by "hold", or by "do not
-/// hold" if `hold` is false.
+/// Formats a clause from the texts of conditions: they "hold", or they "do not hold" if `hold` is
+/// false.
 fn conditions_clause<'t>(parts: impl Iterator<Item = &'t TraceNode>, hold: bool) -> Message {
     let texts: Vec<Message> =
         parts.map(|part| Message::verbatim(format!("`{}`", part.text.replace('`', "'")))).collect();

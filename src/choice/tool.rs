@@ -39,7 +39,8 @@ pub fn tool(rules: &Rules, name: &str) -> Result<Json, UnknownChoice> {
     Ok(tool_definition(name, &description, Json::Object(read_properties(program, table)), &[]))
 }
 
-/// Collects the message fields that a table reads, as the properties of a JSON Schema object.
+/// Returns the message fields that the conditions of a table read, as the properties of a JSON
+/// Schema object.
 fn read_properties(program: &Program, table: &Table) -> Map<String, Json> {
     let mut root = ReadField::default();
     let mut visited_lets = HashSet::new();

@@ -1,5 +1,5 @@
-//! Static analyses of compiled rules. Each analysis evaluates messages with the engine of the
-//! rules.
+//! Static analyses of compiled rules, as methods of [`Rules`]. The crate `rulec-analysis` does the
+//! work. This file provides the engine with which it decides example messages.
 
 use super::{Entry, Rules, Session, Tier, UnknownEntry};
 use hashbrown::HashMap;
@@ -66,7 +66,8 @@ impl Rules {
     }
 
     /// Analyses the rules like [`Rules::analyse_with`]. Also returns the work of the analysis in
-    /// steps, such as tests of a value. Tests compare this number with the limit of the analysis.
+    /// steps, such as checks of a value. Unit tests compare this number with the limit of the
+    /// analysis.
     #[doc(hidden)]
     pub fn analyse_counted(&self, options: AnalysisOptions) -> Analysis {
         let set = self.rule_set();

@@ -1,4 +1,5 @@
-//! Building artifacts from rules, and loading artifacts.
+//! Writes compiled rules to an artifact (a file of compiled rules), and loads artifacts, so that a
+//! service starts without the work of the compiler.
 
 use super::Rules;
 use super::compile::{CompileError, Compiler, compile_rule_set};
@@ -17,8 +18,8 @@ use std::io::Read;
 use std::path::Path;
 
 impl Rules {
-    /// Loads an artifact written by [`to_artifact`](Rules::to_artifact) or `rulec build`, without
-    /// host functions; see [`Compiler::load_artifact`].
+    /// Loads an artifact (a file of compiled rules) written by [`to_artifact`](Rules::to_artifact)
+    /// or `rulec build`, without host functions; see [`Compiler::load_artifact`].
     ///
     /// # Errors
     /// If the bytes are not an artifact of this version of rulec, if they are damaged, or if the
@@ -27,7 +28,7 @@ impl Rules {
         Compiler::new().load_artifact(bytes)
     }
 
-    /// Loads an artifact from a file, without host functions.
+    /// Loads an artifact (compiled rules) from the file `path`, without host functions.
     ///
     /// # Errors
     /// If the file cannot be read. Also the errors of [`from_artifact`](Rules::from_artifact).
@@ -124,7 +125,8 @@ impl Compiler {
         Ok(loader::load(threads, loader, path))
     }
 
-    /// Reports whether a trusted key signed the artifact; false if no keys are trusted.
+    /// True if a trusted key signed the artifact, false if no keys are trusted. If keys are trusted
+    /// and none of them signed it, returns an error.
     fn is_signed_by_trusted_key(&self, bytes: &[u8]) -> Result<bool, CompileError> {
         #[cfg(feature = "signatures")]
         return artifact::authenticate(bytes, &self.trusted).map_err(|error| artifact_error(&error));

@@ -33,12 +33,12 @@ struct CallKey {
     args: String,
 }
 
-/// The calls of async host functions that one decision makes. Some already have results, the others
-/// are pending.
+/// The calls of async host functions that one decision makes. The results of some calls are known;
+/// the other calls are pending.
 #[derive(Default)]
 struct Calls {
     results: HashMap<CallKey, CallResult>,
-    /// The calls without a result yet.
+    /// The calls whose results are not known yet, with the futures that give them.
     pending: HashMap<CallKey, CallFuture>,
     /// Whether [`MAX_ROUNDS`] rounds were made. A call without a result is then not made, and
     /// fails.

@@ -1,4 +1,4 @@
-//! Deciding for many messages at once.
+//! Decides many messages with one call, on one thread or on several.
 
 use super::{Decision, Entry};
 use serde_json::Value as Json;
@@ -6,9 +6,9 @@ use std::num::NonZero;
 use std::thread;
 
 impl Entry<'_> {
-    /// Returns an iterator over the decisions for the messages. Each decision is made when the
-    /// iterator reaches it and is not kept by the iterator, so any number of messages takes little
-    /// memory.
+    /// Returns an iterator over the decisions for `messages`. Each decision is made when the
+    /// iterator reaches it and is not stored by the iterator, so any number of messages takes
+    /// little memory.
     pub fn decide_all<'m>(self, messages: &'m [Json]) -> impl ExactSizeIterator<Item = Decision> + use<'m> {
         let mut session = self.session();
         messages.iter().map(move |message| session.decide(message))

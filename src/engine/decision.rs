@@ -51,7 +51,7 @@ pub struct Decision {
     pub(super) details: Option<Box<Details>>,
 }
 
-/// A flow whose pattern matched.
+/// A keyword flow (a conversation that the caller starts) whose pattern matched the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowHit<'r> {
     /// The id that the flow returns to the caller: the text after the arrow of the `flow`

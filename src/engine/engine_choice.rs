@@ -1,4 +1,5 @@
-//! Selects the engine for an entry, and decides with the selected engine.
+//! Selects the engine for an entry (a table, choice, router or flow set), and decides with it. The
+//! selection depends on the settings, on the table and on the form of the message.
 
 use super::backend::{Backend, Engine};
 use super::decision::Decision;

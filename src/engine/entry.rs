@@ -1,4 +1,5 @@
-//! The entries of a rule set: tables, choices, routers and flows that decide for one message.
+//! The entries of a rule set: the tables, choices, routers and flow sets by which a message can be
+//! decided.
 
 use super::backend::Backend;
 use super::decision::Decision;
@@ -53,8 +54,8 @@ impl UnknownEntry {
     }
 }
 
-/// Returns a help text that suggests the most similar known name, or else lists all known names.
-/// `there_are` introduces the list.
+/// Returns a help text that suggests the name in `known` that is most similar to `name`, or else
+/// lists all of them. `there_are` introduces the list.
 fn known_names_hint(name: &str, known: &[&str], there_are: Message) -> Message {
     match (nearest(name, known.iter().copied()), known) {
         (Some(near), _) => message!("did you mean `{near}`?"),
@@ -76,7 +77,7 @@ pub struct Entry<'r> {
 }
 
 impl<'r> Entry<'r> {
-    /// Returns the name of the entry.
+    /// Returns the name of this table, choice, router or flow set.
     pub fn name(&self) -> &'r str {
         &self.program().tables[self.table.index()].name
     }
@@ -94,7 +95,8 @@ impl<'r> Entry<'r> {
         table.order.is_empty() && table.default.is_none()
     }
 
-    /// Returns the id of the table in [`Rules::program`](super::Rules::program).
+    /// Returns the id of this entry in [`Rules::program`](super::Rules::program), where every entry
+    /// is a table.
     #[doc(hidden)]
     pub fn id(&self) -> TableId {
         self.table

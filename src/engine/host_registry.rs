@@ -1,4 +1,5 @@
-//! Registration of host functions, and type checks against their declarations in the rules.
+//! Registers host functions (functions of the embedding program), and compares their types with
+//! their declarations in the rules.
 
 use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
@@ -223,7 +224,7 @@ impl<T: HostResult, E: std::fmt::Display> HostResult for Result<T, E> {
 pub trait HostFunction<Args>: Send + Sync + 'static {
     /// The type that the function returns.
     type Output;
-    /// The kinds of rule values that each argument accepts.
+    /// The kinds of rule values that each argument accepts, in the order of the arguments.
     #[doc(hidden)]
     const ARGS: &'static [KindSet];
     /// Calls the function. If an argument does not fit, the error is the index of the first such
@@ -270,8 +271,8 @@ host_functions! {
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11);
 }
 
-/// Returns the result of a host function that was not called, because the argument number `at` does
-/// not fit. A value of another kind gives null, and a number out of range gives an error.
+/// Returns the result of a host function that was not called, because the argument with the index
+/// `at` does not fit. A value of another kind gives null, and a number out of range gives an error.
 pub(super) fn unfit_result((at, unfit): (usize, Unfit)) -> Result<Json, String> {
     match unfit {
         Unfit::Kind => Ok(Json::Null),
@@ -287,7 +288,8 @@ pub(super) struct HostRegistry {
 
 #[derive(Clone)]
 struct RegisteredHost {
-    /// The kinds that each argument accepts; `None` for a function that takes any values.
+    /// The kinds of rule values that each argument accepts; `None` for a function that takes any
+    /// values.
     args: Option<Cow<'static, [KindSet]>>,
     result: KindSet,
     function: HostFn,

@@ -1,4 +1,5 @@
-//! The message of a decision, in the forms that engines accept.
+//! The forms in which engines accept the message of a decision: as a JSON tree, or as values that
+//! were read in advance.
 
 use rulec_lang::schema::InputViolation;
 use rulec_lang::value::Value;

@@ -5,7 +5,8 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{Program, TableId};
 use std::sync::OnceLock;
 
-/// Cache of the serialized decisions of a rule set; each is serialized on first use.
+/// Cache of the serialized decisions of a rule set. Each decision is serialized when it is needed
+/// for the first time.
 #[derive(Default)]
 pub(crate) struct DecisionCache(OnceLock<Box<[CachedDecision]>>);
 
@@ -19,8 +20,8 @@ impl DecisionCache {
     /// `None` if `program` has no such statement.
     ///
     /// Precondition: `chosen` is in the table of `entry`, not in a table to which a jump (`goto`)
-    /// leads. The fields contain the name of the entry, but the cache has one place for each
-    /// statement, which fits only one entry.
+    /// leads. The fields contain the name of the entry, but the cache stores one text for each
+    /// statement, and so for only one entry.
     #[inline]
     pub fn get_or_write(
         &self,

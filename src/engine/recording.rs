@@ -1,4 +1,5 @@
-//! Records messages in a store, together with their decision or without one.
+//! Records messages in a store, with or without their decision. Later decisions read these messages
+//! as `history`.
 
 use super::Rules;
 use super::decision::Decision;
@@ -29,8 +30,8 @@ impl RuleSet {
     }
 
     /// Calls `decide` with the recorded messages that a decision about `message` can read. Then
-    /// records the message with this decision. No other message with the same key is recorded in
-    /// between.
+    /// records the message with this decision. No other message with the same history key is
+    /// recorded in between.
     pub(super) fn decide_and_insert(
         &self,
         store: &dyn Store,
@@ -57,8 +58,8 @@ impl Rules {
         self.rule_set().history_plan().is_some()
     }
 
-    /// True if the history keeps the hashes of private texts. A store then needs a secret
-    /// [`HashKey`](crate::history::HashKey), which it keeps as long as the messages.
+    /// True if the history contains hashes of private texts. A store then needs a secret
+    /// [`HashKey`](crate::history::HashKey), which it must store as long as the messages.
     pub fn hashes_history(&self) -> bool {
         self.rule_set().history_plan().is_some_and(HistoryPlan::has_hashes)
     }

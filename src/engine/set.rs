@@ -1,4 +1,5 @@
-//! A compiled rule set, and its reference counting across threads.
+//! A compiled rule set with all data that decisions and tools need, and its reference counting
+//! across threads.
 
 use super::input::{Input, PreparedMessage};
 use super::json_cache::DecisionCache;
@@ -114,7 +115,7 @@ pub(super) fn next_generation() -> u64 {
 }
 
 impl RuleSet {
-    /// Creates a rule set without source texts and warnings.
+    /// Creates a rule set from compiled parts. It has no source texts and no warnings yet.
     pub fn new(program: Program, bytecode: Bytecode, hosts: Vec<Host>, index: Option<Index>) -> RuleSet {
         RuleSet {
             decimal_paths: program.decimal_paths(),
@@ -154,7 +155,8 @@ impl RuleSet {
         }
     }
 
-    /// Returns the plan for recording messages; `None` if the rules have no `history` statement.
+    /// Returns how messages are recorded in the history; `None` if the rules have no `history`
+    /// statement.
     pub(crate) fn history_plan(&self) -> Option<&HistoryPlan> {
         self.history_plan.get_or_init(|| HistoryPlan::new(&self.program)).as_ref()
     }
@@ -208,14 +210,14 @@ impl RuleSet {
         work(evaluator.with_history(history))
     }
 
-    /// Returns the machine code; `None` if it is not compiled.
+    /// Returns the machine code of this rule set; `None` if it is not compiled to machine code.
     #[cfg(feature = "jit")]
     #[inline(always)]
     pub fn machine_code(&self) -> Option<&Arc<JitCode>> {
         self.tier_up.code().and_then(Result::ok)
     }
 
-    /// Returns the index; builds it if necessary.
+    /// Returns the index, which finds the routes that a message may match; builds it if necessary.
     pub fn index(&self) -> &Index {
         self.index.get_or_init(|| index::build_index(self.normal(), self.bytecode.chunk()))
     }
@@ -262,7 +264,7 @@ const HANDLE_COUNT: usize = 32;
 /// of [`Rules`](super::Rules).
 pub(crate) struct SharedRuleSet {
     pub set: Arc<RuleSet>,
-    /// The handles that threads without a session share, each created on first use.
+    /// The handles that threads without a session use, each created on first use.
     handles: [OnceLock<Arc<RuleSetHandle>>; HANDLE_COUNT],
 }
 
@@ -271,7 +273,7 @@ impl SharedRuleSet {
         SharedRuleSet { set: Arc::new(set), handles: [const { OnceLock::new() }; HANDLE_COUNT] }
     }
 
-    /// Returns the handle of the rule set for the thread with this number.
+    /// Returns the handle of the rule set that the thread with the number `thread` uses.
     #[inline]
     pub fn thread_handle(&self, thread: usize) -> &Arc<RuleSetHandle> {
         self.handles[thread % HANDLE_COUNT].get_or_init(|| RuleSetHandle::new(&self.set))

@@ -1,11 +1,13 @@
-//! The settings that select the engine: [`Tier`] and [`Indexing`].
+//! The settings with which a program selects the engine for its rules: [`Tier`] and [`Indexing`].
+//! The decisions are the same with every setting.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
 use std::fmt;
 use std::str::FromStr;
 
-/// An engine. All engines give the same decisions and differ only in speed.
+/// A setting that selects the engine for decisions. All engines give the same decisions and differ
+/// only in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tier {
     /// Selects the fastest engine that supports the rule set.
@@ -33,17 +35,17 @@ impl TierUnavailable {
         TierUnavailable { tier, reason }
     }
 
-    /// Returns the reason and a suggested fix as a localized message.
+    /// Returns the reason why the engine cannot run, and a suggested fix, as a localized message.
     pub fn to_message(&self) -> Message {
         message!("the engine `{}` is not available: {}; choose `auto` or `vm`", self.tier.name(), self.reason)
     }
 }
 
 impl Tier {
-    /// All engines, in the order in which the documentation lists them.
+    /// All engine settings, in the order in which the documentation lists them.
     pub const ALL: [Tier; 4] = [Tier::Auto, Tier::Reference, Tier::Vm, Tier::Jit];
 
-    /// Returns the engine's name as used on the command line.
+    /// Returns the name of this setting, as users write it on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Tier::Auto => "auto",

@@ -1,4 +1,5 @@
-//! Runs the `test` blocks of a rule set.
+//! Runs the `test` blocks that authors write in rule files, and reports whether the decisions are
+//! as expected.
 
 use super::{Decision, Rules};
 use rulec_base::diag::Message;
@@ -11,14 +12,14 @@ use rulec_lang::value::{Value, is_identical};
 use rulec_sema::hir::{Expect, TableId, TableKind, Test, Then};
 use serde_json::{Map, Value as Json};
 
-/// The result of a `test` block.
+/// The result of running one `test` block.
 #[derive(Clone, Debug)]
 pub struct TestOutcome {
     /// The name of the `test` block.
     pub name: String,
-    /// The span of the name in the source text.
+    /// The span of the test's name in the source text.
     pub span: Span,
-    /// Whether the expectation of the test was met.
+    /// Whether the decision was as the test expects.
     pub passed: bool,
     /// The expected result: the name of a route, `default` or `none`. A route of a table is written
     /// `TABLE.ROUTE`. Other expected values follow, as in `refunds -> refund_handler(amount: 5)`.
@@ -49,8 +50,8 @@ impl Rules {
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
-    /// Runs a test of a decision by a table, choice or router. `None` if the test is about a
-    /// payload, or about flows and runs elsewhere.
+    /// Runs a `test` block that expects a decision of a table, choice or router. `None` if other
+    /// code runs the test: it is about a payload, or about flows of rules with intent flows.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
         let plan = self.rule_set().history_plan();
         let past =
@@ -104,7 +105,7 @@ impl Rules {
 }
 
 /// Returns the outcome of a decision, for the comparison with `expected`. A test need not mention
-/// every value, so only the kinds of values and the keys that it mentions are included. If the test
+/// the whole outcome, so only the parts and the keys that it mentions are included. If the test
 /// mentions arguments, but another handler was chosen, all arguments of that handler are included.
 fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     let select_keys = |expected: &Map<String, Json>, found: &Map<String, Json>| {
@@ -130,7 +131,8 @@ fn actual_outcome(expected: &Then, decision: &Decision) -> Then {
     }
 }
 
-/// True if the expected and the actual outcome are equal; `1` and `1.0` are equal numbers.
+/// True if the expected and the actual outcome of a `test` block are equal; `1` and `1.0` are equal
+/// numbers.
 fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
     let has_same_values = |expected: &Map<String, Json>, actual: &Map<String, Json>| {
         expected.values().zip(actual.values()).all(|(expected, actual)| {
@@ -143,7 +145,7 @@ fn is_same_outcome(expected: &Then, actual: &Then) -> bool {
         && has_same_values(&expected.metadata, &actual.metadata)
 }
 
-/// Formats a rule and its outcome in the syntax of a test.
+/// Formats a rule name and an outcome in the syntax of a `test` block.
 fn format_outcome(rule: String, then: &Then) -> String {
     let mut text = rule;
     let format_entries = |entries: &Map<String, Json>| -> String {

@@ -145,7 +145,8 @@ fn arguments_become_a_type_of_the_programs_own() {
     assert!(rules.decide(&json!({})).metadata().is_empty());
 }
 
-/// Rules with cacheable decisions, and rules whose decisions depend on the message.
+/// Rule file for a test: some decisions can be cached as JSON, and other decisions depend on the
+/// message.
 const ANSWERS: &str = r#"
 input { text: string, n?: int }
 handler h(n?: int) requires permission "execute"

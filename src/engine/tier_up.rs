@@ -37,7 +37,8 @@ pub(crate) struct TierUp {
     /// Number of decisions so far, up to [`COMPILE_AFTER_DECISIONS`]. A race between threads may
     /// lose a count, which does no harm.
     hotness: AtomicU32,
-    /// Whether the rule set is small enough to compile.
+    /// Whether the rule set is small enough to compile to machine code; see [`MAX_COMPILED_INSTRS`]
+    /// and [`MAX_COMPILED_SLOTS`].
     is_small: bool,
     /// Whether machine code is faster than the VM also for messages that are JSON trees. For
     /// messages whose fields were read in advance, it always is.

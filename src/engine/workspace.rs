@@ -1,4 +1,5 @@
-//! The working memory of decisions without a session: each thread has its own.
+//! The working memory of decisions without a session. Each thread reuses its own, so that a
+//! decision need not allocate memory.
 
 use rulec_vm::vm::Scratch;
 use std::cell::RefCell;

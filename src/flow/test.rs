@@ -50,8 +50,8 @@ pub(crate) fn run_tests_with(rules: &Rules, show_private: bool) -> Vec<TestOutco
         .collect()
 }
 
-/// The flow that a test expects: a keyword flow (found by its patterns), or an intent flow (found
-/// by the classifier).
+/// The flow that a `test` block expects: a keyword flow (found by its patterns), or an intent flow
+/// (found by the classifier).
 enum ExpectedFlow<'p> {
     Keyword(&'p str),
     Intent(&'p str, &'p str),
@@ -111,8 +111,8 @@ fn is_within(score: f64, sign: &str, bound: f64) -> bool {
     }
 }
 
-/// Formats the expected or actual flow in the syntax of a test; `None` means that no flow was
-/// selected.
+/// Formats the expected or actual flow in the syntax of a `test` block; `None` means that no flow
+/// was selected.
 fn format_flow(name: Option<&str>) -> String {
     name.map_or_else(|| "none".to_owned(), |name| format!("{FLOWS_TABLE}.{name}"))
 }

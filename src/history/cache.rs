@@ -1,4 +1,5 @@
-//! A cache in memory of the events of recently used keys.
+//! A cache in memory of the recorded messages (events) of recently used history keys. Messages that
+//! are not used for a while are encoded as bytes, to save memory.
 
 use super::pack::{pack, unpack};
 use super::{Events, StoreError};
@@ -9,12 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The number of shards of a cache, each with its own lock. Calls for keys in different shards do
 /// not wait for each other.
 const SHARDS: usize = 64;
-/// The default number of messages that a cache keeps unpacked.
+/// The default number of messages that a cache does not pack (encode as bytes).
 const UNPACKED: usize = 262_144;
 
-/// A cache in memory of the events of recently used keys. If there are too many keys, removes the
-/// least recently used one. Its events are then loaded again when needed. A store that keeps events
-/// only in this cache loses them.
+/// A cache in memory of the recorded messages (events) of recently used history keys. If there are
+/// too many keys, removes the least recently used one. Its events are then loaded again when
+/// needed. A store that has its events only in this cache loses them.
 pub struct EventCache {
     shards: Vec<Mutex<Shard>>,
     hasher: RandomState,
@@ -28,41 +29,42 @@ struct Shard {
     /// The order in which keys were used: all keys, and the keys whose events may be unpacked.
     uses: UseQueue,
     unpacked_uses: UseQueue,
-    /// The number of messages that are not packed.
+    /// The number of messages in memory that are not packed (encoded as bytes).
     unpacked: usize,
     last_use: u64,
 }
 
-/// A queue of keys with the number of their use, oldest use first. An entry is outdated if its key
-/// was used again later.
+/// A queue of history keys with the number of their use, oldest use first. An entry is outdated if
+/// its key was used again later.
 #[derive(Default)]
 struct UseQueue(VecDeque<(String, u64)>);
 
-/// The events of a key, in one of three states.
+/// The events (recorded messages) of a history key, in one of three states.
 #[derive(Default)]
 enum Kept {
     /// The events are not in memory.
     #[default]
     Absent,
     Events(Events),
-    /// The events as bytes, which take less memory.
+    /// The events, encoded as bytes to save memory.
     Packed(Box<[u8]>),
 }
 
-/// The events of a key. A call holds the lock while it decides, so that calls for the same key run
-/// one after another.
+/// The events (recorded messages) of a history key. A call holds the lock while it decides, so that
+/// calls for the same key run one after another.
 type LockedEvents = Arc<Mutex<Kept>>;
 
 struct KeyEvents {
     events: LockedEvents,
-    /// The number of the last use of the key.
+    /// Sequence number of the key's last use, from which the least recently used key is found.
     last_use: u64,
-    /// The number of unpacked messages; 0 if the events are packed.
+    /// The number of messages of this key that are not packed (encoded as bytes); 0 if the events
+    /// are packed.
     unpacked: usize,
 }
 
 impl EventCache {
-    /// Creates a cache for at most `max_keys` keys (rounded up to a multiple of 64).
+    /// Creates a cache for at most `max_keys` history keys (rounded up to a multiple of 64).
     pub fn new(max_keys: usize) -> EventCache {
         EventCache {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -72,21 +74,21 @@ impl EventCache {
         }
     }
 
-    /// Sets the number of messages that stay unpacked (rounded up to a multiple of 64). The
-    /// messages of less recently used keys are packed. Packed messages take much less memory, but
-    /// reading them takes some microseconds longer.
+    /// Sets the number of messages that are not packed (rounded up to a multiple of 64). Packing
+    /// encodes the messages of less recently used keys as bytes. Packed messages take much less
+    /// memory, but reading them takes some microseconds longer.
     #[must_use]
     pub fn unpacked(self, messages: usize) -> EventCache {
         EventCache { unpacked_per_shard: messages.div_ceil(SHARDS), ..self }
     }
 
-    /// Returns the number of keys whose events are in memory.
+    /// Returns the number of history keys whose events (recorded messages) are in memory.
     pub fn key_count(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).events.len()).sum()
     }
 
-    /// Removes the events of all keys that no call uses at the moment. They are loaded again when
-    /// needed.
+    /// Removes the events (recorded messages) of all history keys that no call uses at the moment.
+    /// They are loaded again when needed.
     pub fn clear(&self) {
         for shard in &self.shards {
             let mut shard = lock(shard);
@@ -144,7 +146,7 @@ impl Kept {
         }
     }
 
-    /// True if removing the key from memory loses no event.
+    /// True if the key has no events, so that removing it from memory loses nothing.
     fn is_empty(&self) -> bool {
         match self {
             Kept::Absent => true,
@@ -155,7 +157,7 @@ impl Kept {
 }
 
 impl Shard {
-    /// Returns the events of a key, and marks the key as used.
+    /// Returns the events (recorded messages) of a history key, and records the use of the key.
     fn use_key(&mut self, key: &str) -> LockedEvents {
         self.last_use += 1;
         let number = self.last_use;
@@ -167,9 +169,9 @@ impl Shard {
         Arc::clone(&used.events)
     }
 
-    /// Ends the use of a key. Removes the key if it has no events. Then removes the least recently
-    /// used keys if there are too many keys, and packs keys if there are too many unpacked
-    /// messages.
+    /// Ends the use of a history key. Removes the key if it has no events. Then removes the least
+    /// recently used keys if there are too many keys. Packs the events of further keys (encodes
+    /// them as bytes) if there are too many unpacked messages.
     fn end_use(&mut self, key: &str, cache: &EventCache) {
         // If several calls use the key, only the last one to end updates the count. Another call
         // may have added messages in the meantime.
@@ -234,12 +236,12 @@ impl UseQueue {
 }
 
 impl KeyEvents {
-    /// True if no call uses the events at the moment.
+    /// True if no call uses the events of this key at the moment.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.events) == 1
     }
 
-    /// Packs the events. Must be called only while no call uses them.
+    /// Packs the events (encodes them as bytes). Must be called only while no call uses them.
     fn pack(&self) {
         let mut kept = lock(&self.events);
         if let Kept::Events(events) = &*kept {

@@ -1,31 +1,32 @@
-//! A store that keeps a history in memory, for a bounded number of keys.
+//! A store that has a history only in memory, for a bounded number of history keys. The history is
+//! lost when the process ends.
 
 use super::{EventCache, Events, HashKey, Store, StoreError};
 
-/// Keeps the recorded messages of each key in memory. If there are too many keys, removes the
-/// messages of the least recently used key.
+/// Stores the recorded messages of each history key in memory. If there are too many keys, removes
+/// the messages of the least recently used key.
 pub struct MemoryStore {
     cache: EventCache,
     hash_key: HashKey,
 }
 
 impl MemoryStore {
-    /// The maximum number of keys in a store that [`MemoryStore::default`] creates.
+    /// The maximum number of history keys in a store that [`MemoryStore::default`] creates.
     pub const DEFAULT_KEYS: usize = 1_000_000;
 
-    /// Creates a store for at most `max_keys` keys (rounded up to a multiple of 64).
+    /// Creates a store for at most `max_keys` history keys (rounded up to a multiple of 64).
     pub fn new(max_keys: usize) -> MemoryStore {
         MemoryStore { cache: EventCache::new(max_keys), hash_key: HashKey::random() }
     }
 
-    /// Sets the number of messages that stay unpacked, for fast reading; see
-    /// [`EventCache::unpacked`].
+    /// Sets the number of messages that are not packed (encoded as bytes), so that decisions read
+    /// them fast; see [`EventCache::unpacked`].
     #[must_use]
     pub fn unpacked(self, messages: usize) -> MemoryStore {
         MemoryStore { cache: self.cache.unpacked(messages), ..self }
     }
 
-    /// Returns the number of keys that have messages.
+    /// Returns the number of history keys that have messages.
     pub fn key_count(&self) -> usize {
         self.cache.key_count()
     }

@@ -1,5 +1,5 @@
-//! Encodes the events of a key as few bytes. A text that repeats, such as a field name, is encoded
-//! once.
+//! Encodes the events (recorded messages) of a history key as few bytes, to save memory. A text
+//! that repeats, such as a field name, is encoded once.
 
 use super::{Changes, Events, HashKey};
 use rulec_lang::history::{POSITION_FIELD, Timeline};
@@ -16,16 +16,16 @@ const TRUE: u8 = 2;
 const INT: u8 = 3;
 const UINT: u8 = 4;
 const FLOAT: u8 = 5;
-/// A text that was encoded before, followed by its number.
+/// Tag of a text that was encoded before. The number of the text follows.
 const KNOWN_TEXT: u8 = 6;
 const TEXT: u8 = 7;
 const LIST: u8 = 8;
 const OBJECT: u8 = 9;
-/// A time, as the difference in seconds from the previously encoded time.
+/// Tag of a time. Its difference in seconds from the previously encoded time follows.
 const TIME: u8 = 10;
 
-/// Encodes events. [`unpack`] returns equal events, but without the remembered results of
-/// conditions.
+/// Encodes recorded messages as bytes. [`unpack`] returns equal messages, but without the stored
+/// results of conditions.
 pub(super) fn pack(events: &Events) -> Box<[u8]> {
     let dropped = events.dropped().map_or(Json::Null, Json::from);
     let mut packer = Packer::default();
@@ -38,7 +38,7 @@ pub(super) fn pack(events: &Events) -> Box<[u8]> {
     packer.bytes.into_boxed_slice()
 }
 
-/// Decodes the bytes that [`pack`] has returned.
+/// Decodes recorded messages from the bytes that [`pack`] has returned.
 pub(super) fn unpack(bytes: &[u8]) -> Events {
     let mut reader = Unpacker { bytes, texts: Vec::new(), last_time: 0 };
     let hash_key = HashKey::from_bytes(reader.take());
@@ -62,7 +62,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
 #[derive(Default)]
 struct Packer<'e> {
     bytes: Vec<u8>,
-    /// The number of each text that was encoded before, in order of first use.
+    /// Maps each text that was encoded before to its number. Numbers are given in the order of
+    /// first use.
     texts: HashMap<&'e str, u64>,
     /// The previously encoded time, in seconds since 1970.
     last_time: i64,
@@ -139,7 +140,7 @@ impl<'e> Packer<'e> {
     }
 }
 
-/// Decodes packed events. Bytes that are missing at the end are read as 0.
+/// Decodes the bytes of recorded messages. Bytes that are missing at the end are read as 0.
 struct Unpacker<'b> {
     bytes: &'b [u8],
     texts: Vec<&'b str>,

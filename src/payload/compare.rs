@@ -19,7 +19,7 @@ pub struct Change {
     pub kind: String,
     /// The path of the change in a payload, such as `$.nodes[].config`.
     pub path: String,
-    /// A description of the difference between the versions.
+    /// A description of the difference between the two versions of the rules.
     pub message: Message,
 }
 

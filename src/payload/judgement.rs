@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// The verdict on a payload (an object that a language model proposes) after validation.
+/// The verdict of the rules on a payload (an object that a language model proposes).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The payload has no violations.
@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the name of the verdict as used in JSON.
+    /// Returns the name of the verdict as the JSON form of a judgement contains it.
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Accept => "accept",
@@ -53,7 +53,7 @@ pub struct Unchecked {
     pub rule: Arc<str>,
     /// The path in the payload that the rule checks.
     pub path: String,
-    /// The reason why the rule could not be evaluated.
+    /// The reason why the rule could not be evaluated, such as a missing input.
     pub message: Message,
     /// What a violation of the rule would cause, such as a rejection or a warning.
     #[serde(skip)]
@@ -205,7 +205,7 @@ impl Judgement {
         &self.findings.unchecked
     }
 
-    /// Returns the judgement with its messages translated to a language. Messages that the author
+    /// Returns the judgement with its messages translated to `language`. Messages that the author
     /// of the rules wrote are not translated.
     #[must_use]
     pub fn localized(mut self, language: Language) -> Judgement {

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// A step of a path: a key (borrowed or owned), or a list index.
+/// A step of a path in a payload: a key of an object (borrowed or owned), or an index of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PathStep<K> {
     Key(K),
@@ -41,7 +41,7 @@ fn is_identifier(key: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Returns the value at a path, if there is one.
+/// Returns the value at a path of the payload `json`; `None` if the path leads to no value.
 pub(super) fn value_at<'j>(json: &'j Json, path: &[PathStep<&str>]) -> Option<&'j Json> {
     path.iter().try_fold(json, |json, step| match step {
         PathStep::Key(key) => json.get(*key),

@@ -33,7 +33,7 @@ pub(super) struct FoundViolation {
     pub violation: Violation,
     pub steps: OwnedPath,
     pub auto_repair: Option<Repair>,
-    /// Whether the correction writes a private value into the payload.
+    /// Whether the correction of this violation writes a private value into the payload.
     pub writes_private_value: bool,
     /// The trace of the rule's condition: the values and the results of its parts. `None` if the
     /// caller requested no trace.
@@ -55,7 +55,7 @@ pub(super) struct Pass {
     /// `violations`, and its caller then moves them here.
     pub completed: Vec<FoundViolation>,
     pub unchecked: Vec<Unchecked>,
-    /// The limits that were exceeded during the check, each once.
+    /// The limits that were exceeded during this pass, each once.
     pub exceeded: Vec<Exceeded>,
 }
 

@@ -67,7 +67,7 @@ impl<'a> Secrets<'a> {
         !privacy.is_public() || self.corrected.iter().any(overlaps)
     }
 
-    /// Formats a path for reports, with its private keys masked.
+    /// Formats a path in the payload for reports, with its private keys masked.
     pub fn format_path(&self, path: &Path<'_>) -> String {
         if !self.any_declared {
             return path::format_path(path);

@@ -1,4 +1,4 @@
-//! Runs `test` blocks about payloads.
+//! Runs the `test` blocks of a rule set that expect a verdict on a payload.
 
 use super::{Judge, JudgeError};
 use crate::engine::{Rules, TestOutcome};
@@ -7,7 +7,7 @@ use rulec_sema::hir::{Expect, Test};
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// A violated rule, and the path of the violation.
+/// A violated rule, and the path of the value that violates it.
 type ViolatedRule = (Arc<str>, String);
 
 /// Runs the `test` blocks that expect a verdict on a payload.

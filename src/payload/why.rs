@@ -1,5 +1,5 @@
 //! Explanations of a payload's violations: each violated rule, with the values that its condition
-//! read.
+//! read. They show an author of rules why a payload is rejected.
 
 use super::judgement::Violation;
 use rulec_base::diag::Message;

@@ -12,12 +12,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 
-/// The name of the settings file.
+/// The file name of the settings file, which is searched in the folder of a rules file and in the
+/// folders above.
 pub const SETTINGS_FILE_NAME: &str = "rulec.toml";
-/// Maximum size of `rulec.toml` in bytes.
+/// Maximum size of `rulec.toml` in bytes. A larger file is reported as an error.
 const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
-/// How a warning about rules is reported.
+/// Sets whether a warning about rules is shown, and whether it makes the check fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningLevel {
     /// Level of a warning that is not shown.
@@ -41,7 +42,8 @@ pub struct Settings {
     /// Whether to report every pair of routes that have equal priority and can both match one
     /// message.
     pub strict_ties: bool,
-    /// Maximum number of steps that a decision may take in the worst case; `None` for no limit.
+    /// Maximum cost of a decision in the worst case, in steps (comparisons, and bytes or elements
+    /// that are read). `None` for no limit.
     pub max_cost: Option<u64>,
 }
 
@@ -52,7 +54,8 @@ pub struct SettingsError {
     /// Path of the settings file. If the text was not read from disk, this is the path that the
     /// caller passed.
     pub path: PathBuf,
-    /// Name of the settings file as it is displayed.
+    /// Path of the settings file as error messages show it: relative to the current folder if
+    /// possible.
     name: String,
     /// Line of the error in the settings file, from 1.
     pub line: usize,
@@ -69,7 +72,8 @@ impl SettingsError {
     }
 }
 
-/// Value of the command-line option `--deny` or `--allow`.
+/// Value of the command-line option `--deny` or `--allow`: the warnings to which the option
+/// applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningSelector {
     /// The word `warnings`, which selects all warnings.
@@ -116,7 +120,8 @@ pub fn parse_warning(text: &str) -> Result<Code, Message> {
 }
 
 impl Settings {
-    /// Returns the level at which a warning is reported.
+    /// Returns the level of a warning: its own level in `levels` if there is one. Otherwise `Deny`
+    /// if `deny_warnings` is set, else `Warn`.
     pub fn level(&self, code: Code) -> WarningLevel {
         let default_level = if self.deny_warnings { WarningLevel::Deny } else { WarningLevel::Warn };
         self.levels.get(&code).copied().unwrap_or(default_level)
@@ -221,7 +226,8 @@ impl SettingsParser<'_> {
     }
 }
 
-/// A cache of the settings that apply to each folder.
+/// The settings that apply to each folder, so that a `rulec.toml` is read only once for the rules
+/// files of one folder.
 #[derive(Default)]
 pub struct SettingsCache {
     cached: HashMap<PathBuf, Settings>,

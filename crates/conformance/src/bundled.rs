@@ -1,5 +1,5 @@
-//! Runs payload and workflow cases. They use the rule files that are bundled with `rulec`, so a
-//! case contains no rules.
+//! Runs payload and workflow cases. They differ from the other cases: a case contains no rules, and
+//! the rule files that are bundled with `rulec` decide.
 
 use super::{RunSetting, Verdict};
 use crate::{payload, workflow};
@@ -9,7 +9,7 @@ use rulec_runtime::workflow::{ConditionalRouter, RulesRouter};
 use serde_json::Value as Json;
 use std::sync::{Arc, LazyLock};
 
-/// The compiled rules of a bundled file, or the compile error.
+/// The compiled rules of a file that is bundled with `rulec`, or the compile error.
 type CompiledRules = Result<Rules, Message>;
 
 fn compile_bundled(text: &str) -> CompiledRules {

@@ -91,11 +91,11 @@ pub struct CaseFailure {
     pub line: usize,
     /// Name of the case; empty if the case has no name.
     pub name: String,
-    /// Reason why the case failed, as a message.
+    /// Reason why the case failed, as a localized message.
     pub message: Message,
 }
 
-/// Result of running all cases of a file.
+/// Result of running all conformance cases of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
     /// Number of cases that passed.
@@ -105,7 +105,7 @@ pub struct RunReport {
 }
 
 impl CaseKind {
-    /// Runs all cases of a text with one case per line. Empty lines are skipped.
+    /// Runs all conformance cases in `text`, which has one case per line. Empty lines are skipped.
     pub fn run(&self, text: &str, setting: &RunSetting) -> RunReport {
         let mut report = RunReport::default();
         for (line_index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {

@@ -1,5 +1,6 @@
 //! Runs conformance cases of payloads, of arbitration (the selection of one payload among several)
-//! and of intents. The name of a case does not affect its result.
+//! and of intents (labels for the user's wishes). The member `kind` of a case selects the function
+//! to test.
 
 use super::workflow;
 use rulec::payload::{Judge, arbitrate};
@@ -117,7 +118,7 @@ fn rule_and_path(key: &str, value: &Json) -> Json {
     }
 }
 
-/// True if two values are equal, with numbers compared by value.
+/// True if two JSON values are equal. Numbers are compared by value, so that `1` equals `1.0`.
 fn is_same_value(a: &Json, b: &Json) -> bool {
     workflow::first_difference(a, b, "").or_else(|| workflow::first_difference(b, a, "")).is_none()
 }

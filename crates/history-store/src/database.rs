@@ -1,4 +1,5 @@
-//! Stores a history in the tables of an SQLite database.
+//! Stores a history in the tables of an SQLite database, so that it survives the end of the
+//! process. Only the thread in `writer` calls this code.
 
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
@@ -9,10 +10,12 @@ use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = "history.sqlite";
-/// The version of the table format, which SQLite stores as `user_version`.
+/// The version of the table format, which SQLite stores as `user_version`. A database with another
+/// version is refused.
 const FORMAT: i64 = 1;
 
-/// The primary key sorts the messages of a key by time, and messages with the same time by arrival.
+/// The SQL that creates the tables. The primary key of `event` sorts the messages of one history
+/// key by time, and messages with the same time by arrival.
 const TABLES: &str = "
 CREATE TABLE event (
     key TEXT NOT NULL, seconds INTEGER NOT NULL, nanos INTEGER NOT NULL, arrival INTEGER NOT NULL,
@@ -23,39 +26,41 @@ CREATE TABLE arrival (next INTEGER NOT NULL);
 INSERT INTO arrival VALUES (0);
 ";
 
-/// A message in the history of a key.
+/// A recorded message, as the database stores it under a history key such as a user id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// The key. A text key begins with a quotation mark, so that the text "1" differs from the
-    /// number 1.
+    /// The history key, as JSON. A text key thus begins with a quotation mark, and the text "1"
+    /// differs from the number 1.
     pub key: String,
-    /// A JSON object with the kept fields of the message, its time, and the decision about it.
+    /// A JSON object with the message fields that are recorded, the time, and the decision.
     pub element: Json,
 }
 
-/// The result of checking a database.
+/// The result of [`DurableStore::check`](crate::DurableStore::check): the numbers of history keys
+/// and messages, and the damage that was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The number of keys with messages.
+    /// The number of history keys (such as user ids) that have at least one message.
     pub keys: usize,
-    /// The number of messages.
+    /// The number of messages of all keys.
     pub messages: usize,
-    /// The errors that were found, as English text.
+    /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,
 }
 
-/// A time: seconds since 1970 (UTC), and nanoseconds.
+/// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
 pub(crate) type Moment = (i64, u32);
 
-/// The database of a history.
+/// The SQLite database that stores a history. Only the thread of the store uses it.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
     is_new: bool,
-    /// The arrival number for the next message. It orders messages with the same time.
+    /// Number that the next recorded message gets. It increases by one per message, and orders
+    /// messages with the same time.
     next_arrival: i64,
-    /// The error that broke the current transaction, if there was one. The transaction then cannot
-    /// be committed.
+    /// The error that broke the current transaction, if there was one. The transaction cannot be
+    /// committed then.
     lost: Option<StoreError>,
 }
 
@@ -177,8 +182,8 @@ impl Database {
         }
     }
 
-    /// Writes the changes of the messages of a key. `dropped` is the time (RFC 3339) of the newest
-    /// message that the bound `at most` has removed.
+    /// Stores the `changes` of the message list of one history key. `dropped` is the time (RFC
+    /// 3339) of the newest message that the bound `at most` has removed.
     pub fn apply(&mut self, key: &str, changes: &Changes, dropped: Option<&str>) -> Result<(), StoreError> {
         for element in &changes.inserted {
             let (seconds, nanos) = time_of(element)?;
@@ -207,7 +212,8 @@ impl Database {
         })
     }
 
-    /// Reads all messages of a key. `hash_key` is the key of the hashes in the messages.
+    /// Reads all messages of a history key. `hash_key` is the secret key of the hashes that replace
+    /// private texts in messages.
     pub fn load(&mut self, key: &str, hash_key: HashKey) -> Result<Events, StoreError> {
         let (texts, dropped) = self.run(|connection| {
             let select = "SELECT element FROM event WHERE key = ?1 ORDER BY seconds, nanos, arrival";
@@ -228,8 +234,8 @@ impl Database {
         Ok(Events::from_elements(elements, hash_key).with_dropped(dropped.as_deref()).with_changes())
     }
 
-    /// Calls `visit` with each message, or with each message of one key. Stops when `visit` returns
-    /// false.
+    /// Calls `visit` with each message of the database, or only with the messages of `key` if it is
+    /// given. Stops when `visit` returns false.
     pub fn for_each(
         &mut self,
         key: Option<&str>,
@@ -238,8 +244,8 @@ impl Database {
         self.for_each_row(key, &mut |key, _, element| Ok(visit(Kept { key, element: element? })))
     }
 
-    /// Calls `visit` with the key, the time and the JSON object of each row. Stops when `visit`
-    /// returns false.
+    /// Calls `visit` with the history key, the time and the JSON object of each stored message.
+    /// Stops when `visit` returns false.
     fn for_each_row(
         &mut self,
         key: Option<&str>,
@@ -260,8 +266,8 @@ impl Database {
         Ok(())
     }
 
-    /// Checks the pages of the database, and that each message is valid JSON in the row of its
-    /// time.
+    /// Checks the pages of the database file. Also checks that each message is valid JSON, and that
+    /// its time equals the time columns of its row.
     pub fn check(&mut self) -> Result<Report, StoreError> {
         let mut report = Report::default();
         let found = self.run(|connection| {
@@ -301,8 +307,8 @@ impl Database {
         Ok(removed)
     }
 
-    /// Removes the messages older than a time. For each affected key, stores the time of the newest
-    /// removed message as `dropped`.
+    /// Removes the messages older than a time. For each history key that loses messages, stores the
+    /// time of its newest removed message in the table `dropped`.
     fn remove_before(&mut self, (seconds, nanos): Moment) -> Result<usize, StoreError> {
         let newest = self.run(|connection| {
             let select = "SELECT key, element FROM (SELECT key, element, row_number() OVER (\
@@ -328,8 +334,8 @@ impl Database {
     }
 }
 
-/// Returns the time of the newest message of a key that was removed early, by `at most` or by
-/// [`Database::compact`].
+/// Returns the time of the newest message of a history key that was removed before its `keep` time
+/// was over. The bound `at most` or [`Database::compact`] removed it.
 fn dropped_of(connection: &Connection, key: &str) -> rusqlite::Result<Option<String>> {
     let mut select = connection.prepare_cached("SELECT at FROM dropped WHERE key = ?1")?;
     select.query_row([key], |row| row.get(0)).optional()

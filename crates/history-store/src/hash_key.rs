@@ -1,5 +1,5 @@
-//! Keeps the secret key of the hashes that replace private texts. The key has a file of its own, so
-//! that a copy of the database alone does not contain it.
+//! Reads or creates the secret key of the hashes that replace private texts in the history. The key
+//! has its own file, so that a copy of the database alone does not contain it.
 
 use rulec::history::{HashKey, StoreError};
 use std::fs::{self, OpenOptions};
@@ -8,8 +8,8 @@ use std::path::Path;
 
 const FILE: &str = "hash.key";
 
-/// Reads the key from its file in `folder`. If the database is new and has no key yet, creates the
-/// file with a random key.
+/// Reads the secret hash key from its file in `folder`. If the database is new and has no key yet,
+/// creates the file with a random key.
 ///
 /// # Errors
 /// If the file cannot be read or created, has another form, or is missing although the database has
@@ -34,8 +34,8 @@ pub(crate) fn read_or_create(folder: &Path, is_new: bool) -> Result<HashKey, Sto
     }
 }
 
-/// Writes the key to a temporary file and renames it, so that a crash never leaves an incomplete
-/// key file.
+/// Writes the hash key to a temporary file and renames it, so that a crash never leaves an
+/// incomplete key file.
 fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
     let unfinished = path.with_extension("new");
     // A crash may have left an incomplete temporary file.

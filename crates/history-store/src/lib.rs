@@ -40,7 +40,7 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 use writer::Writer;
 
-/// Maximum number of keys whose messages are cached in memory.
+/// Maximum number of history keys (such as user ids) whose messages are cached in memory.
 const CACHED_KEYS: usize = 100_000;
 
 /// A store that keeps the recorded messages of each key in a folder on disk. Only one store at a
@@ -49,10 +49,10 @@ pub struct DurableStore {
     cache: EventCache,
     hash_key: HashKey,
     writer: Writer,
-    /// Read-locked while a call uses a key. Write-locked while messages are removed, so that no
-    /// call reads them.
+    /// Read-locked while a call uses the messages of a history key. Write-locked while messages are
+    /// removed, so that no call reads them.
     in_use: RwLock<()>,
-    /// Whether a call can return before its changes are on disk.
+    /// Whether a call that records a message may return before the message is on disk.
     deferred: bool,
 }
 
@@ -63,7 +63,7 @@ impl std::fmt::Debug for DurableStore {
 }
 
 impl DurableStore {
-    /// Opens the store in a folder. Creates the folder if it does not exist.
+    /// Opens the history store in a folder. Creates the folder if it does not exist.
     ///
     /// # Errors
     /// If the folder cannot be written, another store uses it, or its files are damaged.
@@ -77,19 +77,20 @@ impl DurableStore {
         Ok(DurableStore { cache, hash_key, writer, in_use, deferred: false })
     }
 
-    /// True if the folder contains a database of a history.
+    /// True if the folder contains the database of a history store.
     pub fn exists(folder: &Path) -> bool {
         Database::path(folder).is_file()
     }
 
-    /// Lets calls return before their changes are on disk. [`DurableStore::flush`] waits until they
-    /// are. This is faster for a program that acknowledges many messages together.
+    /// Lets calls that record messages return before these are on disk; [`DurableStore::flush`]
+    /// waits until they are. This is faster for a program that acknowledges many messages together.
     #[must_use]
     pub fn deferred(self) -> DurableStore {
         DurableStore { deferred: true, ..self }
     }
 
-    /// Waits until all changes of earlier calls are on disk.
+    /// Waits until the changes of all earlier calls are on disk. Only needed after `deferred`,
+    /// which lets calls return earlier.
     ///
     /// # Errors
     /// If the changes of an earlier call cannot be written.
@@ -97,8 +98,8 @@ impl DurableStore {
         self.writer.call(|_| Ok(()))
     }
 
-    /// Calls `visit` with each recorded message, ordered by key and time. If `key` is given, only
-    /// with the messages of this key. Stops if `visit` returns false.
+    /// Calls `visit` with each recorded message, ordered by history key and time. If `key` is
+    /// given, only the messages of this key are visited. Stops if `visit` returns false.
     ///
     /// # Errors
     /// If the messages cannot be read.
@@ -111,7 +112,7 @@ impl DurableStore {
         self.writer.call_alone(move |database| database.for_each(key.as_deref(), &mut visit))
     }
 
-    /// Checks the files of the database, and the form and time of each message.
+    /// Checks the database for damage: its pages, and the format and time of each stored message.
     ///
     /// # Errors
     /// If the database cannot be read.
@@ -119,10 +120,11 @@ impl DurableStore {
         self.writer.call_alone(|database| database.check())
     }
 
-    /// Removes the messages older than `before`, a time as RFC 3339 text, if it is given. Then
+    /// Removes the messages older than `before` (a time as RFC 3339 text) if it is given. Then
     /// returns unused space to the file system. Returns the number of removed messages.
     ///
-    /// Waits until no call uses a key. So do not call it from within [`Store::with_key`].
+    /// Waits until no call uses the messages of a history key. So do not call it from within
+    /// [`Store::with_key`], which would wait for itself.
     ///
     /// # Errors
     /// If `before` is not a time, or the database cannot be written.

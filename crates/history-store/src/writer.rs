@@ -1,5 +1,6 @@
-//! The thread that owns the database. It runs the jobs of all waiting calls in one transaction. If
-//! the transaction fails, all these calls fail.
+//! The thread that owns the database of a history. It runs the jobs of all waiting calls in one
+//! transaction, so that they share one wait for the disk. If the transaction fails, all these calls
+//! fail.
 
 use crate::database::Database;
 use rulec::history::StoreError;
@@ -11,17 +12,17 @@ use std::thread::JoinHandle;
 const MAX_WAITING: usize = 4_096;
 
 enum Job {
-    /// Runs in a transaction with other jobs. Returns a function that gets the result of the
-    /// transaction.
+    /// Work that runs in one transaction with other jobs. It returns a function that is later
+    /// called with the result of this transaction.
     Together(Box<dyn FnOnce(&mut Database) -> Report + Send>),
-    /// Runs outside of transactions.
+    /// Work that runs outside of transactions, such as compaction.
     Alone(Box<dyn FnOnce(&mut Database) + Send>),
 }
 
-/// Gets the result of a transaction, after the commit or the failure.
+/// Function that reports the result of a transaction to the caller that waits for it.
 type Report = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Sends jobs to the thread that owns the database.
+/// Sends jobs to the thread that owns the database, which is the only thread that writes to it.
 pub(crate) struct Writer {
     /// The queue of jobs. `None` only while the writer is dropped, which ends the thread.
     jobs: Option<SyncSender<Job>>,
@@ -32,7 +33,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
+    /// Starts the thread that owns `database`.
     ///
     /// # Errors
     /// If the operating system cannot create a thread.

@@ -28,10 +28,10 @@ use url::Url;
 /// crosses the end of the kept part is complete and can be masked.
 const MAX_ERROR_BODY_BYTES: usize = 16 << 10;
 
-/// A callback that receives the pieces of a response body as they arrive.
+/// A callback that receives the parts of a response body as they arrive.
 pub(super) type BodySink<'s> = dyn FnMut(&[u8]) + Send + 's;
 
-/// Why one attempt of a call failed.
+/// Why one attempt of a call failed, and whether the server may have received the request.
 struct AttemptFailure {
     failure: HttpFailure,
     /// Whether a part of the request was sent before the failure, so that the server may have acted
@@ -64,7 +64,7 @@ pub struct SetupError {
 }
 
 impl HttpClient {
-    /// Creates a client.
+    /// Creates a client that calls only `hosts` and keeps every call within `limits`.
     ///
     /// # Errors
     /// If TLS cannot be set up on this platform.
@@ -269,8 +269,8 @@ async fn read_body(
     Ok(true)
 }
 
-/// Converts an error of the HTTP library to a failure. The text of the failure is the innermost
-/// cause, because the outer errors only name the layer that failed.
+/// Converts an error of the HTTP library `reqwest` to a failure. The text of the failure is the
+/// innermost cause, because the outer errors only name the layer that failed.
 fn to_failure(error: reqwest::Error) -> HttpFailure {
     let mut innermost: &dyn Error = &error;
     while let Some(source) = innermost.source() {
@@ -289,14 +289,15 @@ impl SetupError {
         SetupError { cause: error.to_string() }
     }
 
-    /// Returns the problem as a localized message. The text of the TLS library stays English.
+    /// Returns the reason why TLS cannot be set up. It quotes the TLS library, whose texts are only
+    /// in English.
     pub fn to_message(&self) -> Message {
         message!("the HTTP client could not be set up: {}", self.cause)
     }
 }
 
-/// The TLS configuration. Reading the certificates is slow, so they are read once per process, for
-/// the first client.
+/// The TLS configuration. Reading the operating system's certificates is slow, so the first client
+/// of the process reads them, and all clients share them.
 static TLS_CONFIG: LazyLock<Result<ClientConfig, rustls::Error>> = LazyLock::new(tls_config);
 
 /// Creates the TLS configuration. On a machine without certificates, such as a bare container, http

@@ -1,10 +1,11 @@
-//! A document that changes now and then, such as rules.
+//! A document that is fetched again and again because it changes at times, such as a rules file.
+//! The entity tag (`ETag`) spares the download of an unchanged document.
 
-/// A version of a document, as [`HttpClient::fetch`](super::HttpClient::fetch) returns it.
+/// A version of a fetched document, as [`HttpClient::fetch`](super::HttpClient::fetch) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
-    /// The content.
+    /// The bytes of the document.
     pub bytes: Vec<u8>,
-    /// The entity tag of this version, if the server sends tags.
+    /// The entity tag (header `ETag`) of this version, if the server sends tags.
     pub tag: Option<String>,
 }

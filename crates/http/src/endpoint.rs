@@ -1,5 +1,5 @@
-//! A configured call: a request template and the client that sends it. Used by flows, handlers and
-//! workflow nodes.
+//! A configured HTTP call: a request template and the client that sends it. Flows, handlers and
+//! workflow nodes share this code to call services.
 
 use super::client::HttpClient;
 use super::error::HttpError;
@@ -21,7 +21,7 @@ pub(super) struct Endpoint {
 #[error(transparent)]
 #[non_exhaustive]
 pub enum CallError {
-    /// A placeholder could not be filled; no request was sent.
+    /// A placeholder of the request template could not be filled; no request was sent.
     Fill(#[from] FillError),
     /// The HTTP call failed.
     Http(#[from] HttpError),

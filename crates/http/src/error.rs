@@ -1,5 +1,5 @@
-//! The error of an HTTP call: the method and URL, the number of attempts, the failure and its
-//! remedy.
+//! The error of an HTTP call. A message names the method and URL, the number of attempts, the
+//! failure and its remedy on one line.
 
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -10,11 +10,11 @@ use thiserror::Error;
 
 /// Maximum number of characters of a URL or of a server's text that an error message shows.
 const MAX_SHOWN_CHARS: usize = 200;
-/// Maximum number of characters of a server's text that an error value keeps.
+/// Maximum number of characters of a server's response text that an error value stores.
 const MAX_KEPT_BODY_CHARS: usize = 2_000;
 
-/// Method and URL of a call, for messages. The query is removed, because it may contain private
-/// values.
+/// Method and URL of a call, to name the call in messages. The query is removed from the URL,
+/// because it may contain private values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CallLabel {
     pub(super) method: String,
@@ -29,8 +29,8 @@ impl CallLabel {
     }
 }
 
-/// Removes the user name and password from a URL. A URL that contains them is refused, and the
-/// error shows its other parts.
+/// Removes the user name and password from a URL, so that an error can show the URL. Calls to URLs
+/// that contain them are refused.
 fn strip_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
@@ -76,28 +76,29 @@ impl HttpError {
         }
     }
 
-    /// Returns why the call failed.
+    /// Returns the reason why the call failed.
     pub fn failure(&self) -> &HttpFailure {
         &self.details.failure
     }
 
-    /// Returns the HTTP method of the call.
+    /// Returns the HTTP method of the failed call, such as `POST`.
     pub fn method(&self) -> &str {
         &self.details.call.method
     }
 
-    /// Returns the URL without query and fragment. The path may contain values of the call, which
-    /// replaced placeholders.
+    /// Returns the URL of the failed call, without query and fragment. The path may contain values
+    /// of the call, which replaced placeholders.
     pub fn url(&self) -> &str {
         &self.details.call.url
     }
 
-    /// Returns the number of attempts; 0 if the call was refused before any request was sent.
+    /// Returns the number of attempts that were made; 0 if the call was refused before any request
+    /// was sent.
     pub fn attempts(&self) -> u32 {
         self.details.attempts
     }
 
-    /// Returns the duration of the call, including pauses.
+    /// Returns the duration of the whole call, including pauses between attempts.
     pub fn elapsed(&self) -> Duration {
         self.details.elapsed
     }
@@ -115,7 +116,7 @@ pub enum HttpFailure {
     },
     /// The URL is not an absolute http or https URL, or contains a user name. No request was sent.
     BadUrl {
-        /// Why the URL is invalid.
+        /// Why the text is not a URL that may be called.
         why: Message,
     },
     /// No complete response arrived in time.
@@ -131,16 +132,16 @@ pub enum HttpFailure {
         /// The message of the operating system or of the protocol library.
         why: String,
     },
-    /// The status of the response is not a success.
+    /// The response has a status that is not 2xx.
     Status {
         /// The status code.
         status: u16,
         /// The response's text, truncated after 2000 characters.
         text: String,
     },
-    /// The response is longer than the limit.
+    /// The response body is longer than the limit of the client.
     BodyTooLarge {
-        /// The limit in bytes.
+        /// The maximum size of a response body, in bytes.
         limit: usize,
     },
     /// The body of the response is compressed, although the request did not allow it.
@@ -219,7 +220,7 @@ pub(super) fn quote_for_message(text: &str) -> Message {
     if line.is_empty() { Message::default() } else { message!(": `{line}`") }
 }
 
-/// Truncates a server's text to the length that an error value keeps.
+/// Truncates a server's response text to the length that an error value stores.
 pub(super) fn truncate_for_error(text: &str) -> String {
     truncate_chars(text, MAX_KEPT_BODY_CHARS)
 }

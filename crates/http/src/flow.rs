@@ -26,8 +26,8 @@ pub struct FlowExecutor {
     endpoint: Endpoint,
 }
 
-/// The error of a flow's execution: its request was not sent, or the request failed. Displays the
-/// flow's id and the cause.
+/// Error: a flow (a conversation that a message starts) could not be executed. Its request was not
+/// sent, or the request failed. Displays the flow's id and the cause.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct FlowError {
@@ -36,7 +36,7 @@ pub struct FlowError {
 }
 
 impl FlowError {
-    /// Returns the id of the flow whose execution failed.
+    /// Returns the id of the flow that could not be executed.
     pub fn flow(&self) -> &str {
         &self.flow
     }
@@ -46,13 +46,13 @@ impl FlowError {
         message!("flow `{}`: {}", self.flow, self.cause.to_message())
     }
 
-    /// Returns why the execution failed.
+    /// Returns the reason why the request of the flow was not sent or failed.
     pub fn failure(&self) -> &CallError {
         &self.cause
     }
 }
 
-/// Why no executor can be created from the rules.
+/// Why no [`FlowExecutor`] can be created from the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

@@ -1,4 +1,5 @@
-//! The hosts that may be called. Every URL is checked against this list before a request is sent.
+//! The list of hosts that a program may call. Every URL is checked against this list before a
+//! request is sent, so that a URL in a rules file cannot reach any other host.
 
 use super::error::{CallLabel, HttpError, HttpFailure};
 use rulec_base::diag::Message;
@@ -7,8 +8,8 @@ use std::time::Duration;
 use thiserror::Error;
 use url::{Host, Url};
 
-/// The allowed hosts. An entry is a host (all its ports) or `host:port` (only that port). There are
-/// no wildcards. An empty list allows no host.
+/// The hosts that may be called. An entry is a host (all its ports) or `host:port` (only that
+/// port). There are no wildcards. An empty list allows no host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllowedHosts {
     entries: Vec<HostEntry>,
@@ -33,7 +34,7 @@ impl HostError {
         &self.entry
     }
 
-    /// Returns the problem and the remedy as a localized message.
+    /// Returns the entry, why it is invalid, and how to correct it, as a localized message.
     pub fn to_message(&self) -> Message {
         message!(
             "`{}` in the list of allowed hosts is no host; write a bare host or `host:port`, without scheme, path and wildcard",

@@ -1,5 +1,5 @@
-//! HTTP calls to external services: one client with one set of limits for flows, routes and
-//! language models.
+//! HTTP calls to external services, made by flows, routes and language models. They share one
+//! client, so that one list of allowed hosts and one set of limits holds for all of them.
 //!
 //! A call reaches only hosts that the program allows: redirects are not followed, and proxy
 //! settings of the environment are ignored. So a URL in a rules file cannot reach any other host.

@@ -1,10 +1,11 @@
-//! The limits of every call (time, retries, response size), and the pauses between attempts.
+//! The limits that keep every HTTP call bounded: time, retries and response size. Also computes the
+//! pauses between attempts.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
-/// Maximum time limit, to which longer limits are reduced. A year is practically unlimited, but
-/// small enough to be added to an `Instant` without overflow.
+/// Longest time limit of a call; a longer limit is shortened to it. A year is practically
+/// unlimited, but small enough to be added to an `Instant` without overflow.
 const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The limits of a call. Defaults: 20 seconds per attempt, 60 seconds in total, 2 retries, and 1
@@ -13,7 +14,7 @@ const MAX_TIME_LIMIT: Duration = Duration::from_secs(365 * 24 * 3600);
 pub struct Limits {
     /// Time limit of one attempt, from connecting to the last byte of the response.
     pub attempt: Duration,
-    /// Time limit of all attempts and the pauses between them.
+    /// Time limit of a whole call: all attempts and the pauses between them.
     pub overall: Duration,
     /// Maximum number of retries. Only failed connections and the statuses 502, 503 and 504 are
     /// retried. A server may have processed a request although the connection failed. So a POST or
@@ -41,8 +42,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Returns the time limit of an attempt that starts `elapsed` after the start of the call. The
-    /// bool is true if the overall limit defines the result, and false if the limit per attempt
-    /// does.
+    /// bool is true if the overall limit is the shorter one, and false if the limit per attempt is.
     pub(super) fn time_for_attempt(&self, elapsed: Duration) -> (Duration, bool) {
         let remaining = self.overall.saturating_sub(elapsed).min(MAX_TIME_LIMIT);
         if remaining < self.attempt { (remaining, true) } else { (self.attempt, false) }
@@ -65,8 +65,8 @@ impl Limits {
     }
 }
 
-/// Shortens a pause by a random part of at most a quarter, so that many callers do not call in
-/// step.
+/// Shortens a pause before a retry by a random part of at most a quarter. So callers that failed at
+/// the same time do not retry at the same time.
 pub fn with_jitter(pause: Duration) -> Duration {
     // The standard library seeds each hasher at random.
     let random = RandomState::new().build_hasher().finish() as u32;

@@ -29,34 +29,35 @@ pub struct ChatModel {
     key: Option<Secret>,
 }
 
-/// The messages that a model receives.
+/// The messages of one request to a language model: the task, the conversation so far, and the
+/// user's message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Prompt<'a> {
     /// The system message, such as the text of [`intent_prompt`]; omitted if empty.
     ///
     /// [`intent_prompt`]: rulec::prompt::intent_prompt
     pub system: &'a str,
-    /// The conversation before the message, oldest first.
+    /// The conversation before the user's message, oldest message first.
     pub history: &'a [Turn<'a>],
-    /// The user's message.
+    /// The user's message, which the model should answer.
     pub user: &'a str,
 }
 
-/// An earlier message of the conversation.
+/// One earlier message of the conversation with a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn<'a> {
-    /// The speaker.
+    /// Who wrote the message.
     pub role: Role,
     /// The text of the message.
     pub text: &'a str,
 }
 
-/// The speaker of a message.
+/// Who wrote a message: the user or the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The user.
+    /// The person who talks to the model.
     User,
-    /// The assistant.
+    /// The model.
     Assistant,
 }
 
@@ -90,7 +91,8 @@ impl ChatModel {
         Ok(chat_model)
     }
 
-    /// Sets the path below the base URL. Default: `chat/completions`.
+    /// Sets the path of the chat-completions endpoint below the base URL. Default:
+    /// `chat/completions`.
     pub fn path(mut self, path: &str) -> Self {
         self.path = path.to_owned();
         self
@@ -162,8 +164,8 @@ impl ChatModel {
         Ok(pick)
     }
 
-    /// Lets the model answer a request. With `on_reason`, streams the response as
-    /// [`ChatModel::choose_telling`] does.
+    /// Sends a request to the model and returns the pick in its response. With `on_reason`, streams
+    /// the response as [`ChatModel::choose_telling`] does.
     ///
     /// # Errors
     /// As [`ChatModel::choose`].

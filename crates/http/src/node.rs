@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use url::Url;
 
-/// The fields of a node's config that may contain the request body; at most one may be set.
+/// The fields of an `HTTP` node's config that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// All other fields of a node's config. `timeout` is accepted here, but the engine that runs the
-/// node enforces it.
+/// All other config fields of an `HTTP` node. `timeout` is accepted here, but the engine that runs
+/// the node enforces it.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output
@@ -48,7 +48,7 @@ pub fn node(
     }
 }
 
-/// Builds the request that a node's config describes.
+/// Builds the request from the config of an `HTTP` node.
 fn read_request(config: &Value) -> Result<Request, ProcessError> {
     let no_fields = Map::new();
     let fields = config.as_object().unwrap_or(&no_fields);

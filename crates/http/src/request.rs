@@ -1,4 +1,4 @@
-//! Requests and responses, independent of the HTTP library.
+//! The requests and responses of the client, so that callers do not depend on the HTTP library.
 
 use super::error::{CallLabel, HttpError, HttpFailure, truncate_for_error};
 use super::secret::Secret;
@@ -21,7 +21,7 @@ const RESERVED_HEADERS: [&str; 8] =
 /// word, errors show its value masked.
 const SECRET_NAMES: [&str; 6] = ["auth", "cookie", "key", "password", "secret", "token"];
 
-/// A request: method, URL, headers and a JSON body.
+/// A request: HTTP method, URL, headers and optionally a body.
 #[derive(Clone)]
 pub struct Request {
     pub(super) method: Method,
@@ -46,7 +46,7 @@ impl HeaderError {
         &self.name
     }
 
-    /// Returns why the header is invalid.
+    /// Returns the reason why the header cannot be sent.
     pub fn why(&self) -> &Message {
         &self.why
     }
@@ -68,8 +68,8 @@ impl Request {
         Request::new(Method::POST, url.into(), Some(body))
     }
 
-    /// Creates a POST request whose body has the media type `media_type`, such as
-    /// `application/x-ndjson`.
+    /// Creates a POST request with the bytes `body`, which have the media type `media_type`, such
+    /// as `application/x-ndjson`.
     pub fn post_bytes(url: impl Into<String>, media_type: &'static str, body: Vec<u8>) -> Request {
         let mut request = Request::new(Method::POST, url.into(), None);
         request.headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
@@ -96,7 +96,7 @@ impl Request {
         self
     }
 
-    /// Sets a header. It replaces an existing header with the same name.
+    /// Sets a request header. It replaces an existing header with the same name.
     ///
     /// # Errors
     /// If the name is invalid or a connection header, or if the value contains a line break or
@@ -148,7 +148,7 @@ impl Request {
     }
 
     /// Masks the request's secrets in a server's text, and truncates the text to the length that an
-    /// error value keeps.
+    /// error value stores.
     pub(super) fn mask_and_truncate(&self, text: &str) -> String {
         quote(&self.secrets(), text)
     }
@@ -225,7 +225,8 @@ impl Body {
     }
 }
 
-/// True if a content type is `…/json` or `…/…+json`.
+/// True if a content type is JSON: `…/json`, or a type with the suffix `+json` such as
+/// `application/problem+json`.
 pub(super) fn is_json_type(label: &HeaderValue) -> bool {
     let Ok(label) = label.to_str() else { return false };
     let media_type = label.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -236,22 +237,22 @@ pub(super) fn is_json_type(label: &HeaderValue) -> bool {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     pub(super) call: CallLabel,
-    /// The status code.
+    /// The HTTP status code, from 200 to 299.
     pub status: u16,
     /// The response body.
     pub body: Body,
-    /// Number of attempts, at least 1.
+    /// Number of attempts until this response arrived, at least 1.
     pub attempts: u32,
-    /// Duration of the call, including pauses.
+    /// Duration of the whole call, including pauses between attempts.
     pub elapsed: Duration,
-    /// Whether the content type is JSON.
+    /// Whether the `Content-Type` header names a JSON type.
     pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }
 
 impl Response {
-    /// Fails if the body is not JSON although its content type is. Returned as a text, the body
-    /// would lack the fields that the caller reads.
+    /// Returns an error if the content type is JSON, but the body is not valid JSON. As a text,
+    /// such a body would lack the fields that the caller reads.
     pub(super) fn refuse_broken_json(self) -> Result<Response, HttpError> {
         match &self.body {
             Body::Text(text) if self.is_json && !text.trim().is_empty() => {
@@ -262,7 +263,7 @@ impl Response {
         }
     }
 
-    /// Returns the body as JSON, whatever its content type.
+    /// Returns the body as JSON, whatever its content type is.
     ///
     /// # Errors
     /// [`HttpFailure::NotJson`].

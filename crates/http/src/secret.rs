@@ -1,5 +1,5 @@
-//! A secret that must not be printed. Its `{:?}` form shows nothing of the secret. Error messages
-//! mask the secret in texts that a server sent back.
+//! A secret, such as an API key, that must not appear in logs and messages. Its `{:?}` form shows
+//! nothing of it. Error messages mask it in texts that a server sent back.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const MASK: &str = "***";
 pub struct Secret(String);
 
 impl Secret {
-    /// Wraps a secret.
+    /// Creates a secret from its plain text.
     pub fn new(text: impl Into<String>) -> Self {
         Secret(text.into())
     }
@@ -47,7 +47,8 @@ impl StreamMask {
         StreamMask { secrets, held_back: String::new() }
     }
 
-    /// Adds a part of the text. Returns the masked text that later parts cannot change any more.
+    /// Adds the next part of the text. Returns as much of the masked text as later parts cannot
+    /// change.
     pub(super) fn push(&mut self, part: &str) -> String {
         let text = std::mem::take(&mut self.held_back) + part;
         let (mut masked, mut rest) = (String::new(), text.as_str());
@@ -71,7 +72,7 @@ impl StreamMask {
         masked
     }
 
-    /// Returns the masked text that was held back. Call this at the end of the text.
+    /// Returns the end of the masked text, which was held back. Call this after the last part.
     pub(super) fn finish(&mut self) -> String {
         let rest = std::mem::take(&mut self.held_back);
         self.secrets.iter().fold(rest, |text, secret| secret.mask_in(&text))

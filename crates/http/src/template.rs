@@ -34,7 +34,7 @@ use url::UrlTemplate;
 
 const URL_PLACE: &str = "url";
 
-/// An HTTP request with placeholders, which are filled for each call.
+/// An HTTP request with placeholders, which are filled with the values of each call.
 #[derive(Clone, PartialEq)]
 pub struct Template {
     method: Method,
@@ -109,7 +109,7 @@ impl Template {
         placeholders
     }
 
-    /// Fills the placeholders and returns the request.
+    /// Fills the placeholders with `values` and returns the request to send.
     ///
     /// # Errors
     /// For the first placeholder that has no value, or whose value is not allowed in its position.
@@ -125,8 +125,8 @@ impl Template {
         Ok(request)
     }
 
-    /// Returns a request to the host of the template, with `x` in place of each placeholder. The
-    /// caller uses this request to check the host before any call.
+    /// Returns the request with `x` in place of each placeholder. Before any call, the host of this
+    /// request is checked against the allowed hosts.
     pub(super) fn sample_request(&self) -> Request {
         Request::new(self.method.clone(), self.url.sample_url(), None)
     }
@@ -237,8 +237,9 @@ fn fill_text(text: &TemplateText, values: Values<'_>, field_path: &str) -> Resul
     Ok(filled)
 }
 
-/// Fills the placeholders in a header's value. `parse` has checked the literal text, and each value
-/// is checked here. So the result is always a valid header value, and never `None`.
+/// Fills the placeholders in a header's value. `Template::parse` has checked the literal text, and
+/// each inserted value is checked here. So the result is always a valid header value, and never
+/// `None`.
 fn fill_header(
     name: &HeaderName,
     text: &TemplateText,

@@ -1,5 +1,6 @@
-//! Imports workflow branches: `[{"branch_id", "logic", "conditions", "is_default"}, …]`, or an
-//! object with `choices` (or `branches`).
+//! Imports workflow branches from JSON: `[{"branch_id", "logic", "conditions", "is_default"}, …]`,
+//! or an object with `choices` (or `branches`). Each list of branches becomes a `choice` of the
+//! rules.
 
 use super::compare::{self, ConditionFindings, Difference};
 use super::document::{ImportedStatement, RulesDocument};
@@ -47,7 +48,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// A choice in a document: a list of branches, or an object that has one.
+/// A choice in a JSON document: a list of branches, or an object that contains this list.
 struct ChoiceNode<'j> {
     node: JsonNode<'j>,
     /// Name of the workflow step that contains the choice; empty if the document has no name for
@@ -55,8 +56,8 @@ struct ChoiceNode<'j> {
     step: String,
 }
 
-/// Returns the choices of a document. A list of branches is one choice. An object with a list of
-/// branches is one choice, and may be anywhere in the document, such as in a workflow step.
+/// Returns the choices of a JSON document. A list of branches is one choice. An object with a list
+/// of branches is one choice, and may be anywhere in the document, such as in a workflow step.
 fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
     let has_branches =
         |value: &Json| BRANCH_KEYS.iter().any(|key| value.get(key).is_some_and(|list| !list.is_null()));
@@ -107,11 +108,11 @@ fn find_choices<'j>(root: &JsonNode<'j>) -> ReadResult<Vec<ChoiceNode<'j>>> {
     Ok(choices)
 }
 
-/// The keys that lead from a workflow step to its choice, or to a list of steps. Any other key is
-/// the id of a step.
+/// The keys that lead from a workflow step to its choice, or to a list of steps. Any other key of a
+/// document is taken as the id of a step.
 const STEP_KEYS: [&str; 7] = ["steps", "flow", "params", "parameters", "input_parameters", "config", "call"];
 
-/// True if `value`, or a value at any depth inside it, satisfies the test.
+/// True if `value`, or a value at any depth inside it, satisfies the predicate `test`.
 fn contains_value(value: &Json, test: &dyn Fn(&Json) -> bool) -> bool {
     let mut pending = vec![value];
     while let Some(value) = pending.pop() {

@@ -1,5 +1,5 @@
-//! Translates one condition of a workflow branch to rule syntax, or returns the reason why the
-//! condition is left out.
+//! Translates one condition of a workflow branch to rule syntax. A condition that has no
+//! translation is left out of the branch, and the reason is reported.
 
 use super::Untranslatable;
 use super::literal::{self, Literal};
@@ -13,22 +13,25 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
 enum RightSide {
-    /// The right side is a constant or a regular expression, in rule syntax.
+    /// The right side is a constant or a regular expression. Contains its text in rule syntax, and
+    /// its type.
     Constant(String, ValueType),
-    /// The right side is a list or dict that JSON cannot represent, so no message can contain it.
+    /// The right side is a list or dict that JSON cannot represent. No message can contain such a
+    /// value, so no value of a message equals it.
     NonJson(ValueType),
     /// The right side is an invalid regular expression; contains the reason.
     InvalidRegex(String),
-    /// The right side is the output of a workflow step, in rule syntax.
+    /// The right side is the output of a workflow step. Contains its text in rule syntax, and its
+    /// type.
     Step(String, ValueType),
 }
 
-/// A condition in rule syntax. The second text is a remark for the author, if the condition is
-/// constant or differs from the original condition; otherwise `None`.
+/// A condition in rule syntax. The second text is a remark for the author of the rules: the
+/// condition is constant, or it differs from the original. `None` if there is no remark.
 type WrittenCondition = (String, Option<String>);
 
-/// A reason why the original system, a Python module, decides differently from the imported rules.
-/// Each reason is described once per file.
+/// A reason why the original system (a Python module) decides differently from the imported rules.
+/// The imported file describes each reason once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Difference {
     PlainText,
@@ -62,7 +65,7 @@ impl Difference {
     }
 }
 
-/// Findings about the conditions read so far, for notes to the author.
+/// Facts about the conditions read so far that the importer reports to the author of the rules.
 #[derive(Default)]
 pub(super) struct ConditionFindings {
     /// Reasons why the original system may decide differently from the imported rules.
@@ -102,9 +105,10 @@ pub(super) fn read_condition(
     }
 }
 
-/// Reason why a condition is not translated.
+/// Reason why a condition of a branch is not translated.
 enum SkipReason {
-    /// The original system ignores this condition, so the importer leaves it out, for this reason.
+    /// The original system ignores this condition, so the importer leaves it out. Contains the
+    /// reason.
     Skipped(Message),
     /// The condition cannot be translated. A strict import fails; any other import leaves the
     /// condition out.
@@ -360,8 +364,8 @@ fn write_condition(
     (text, never_holds.or(remark))
 }
 
-/// Returns a condition that is never true: the condition is unknown if the value of a side is
-/// missing, otherwise false.
+/// Returns a condition that is never true, for a comparison that is never true in the original. It
+/// is unknown if the value of a side is missing, otherwise false.
 fn never_true_condition(left: &str, right: &RightSide) -> String {
     match right {
         RightSide::Step(access, ty) => format!("[{left}, {access} as {}] == []", ty.name()),
@@ -369,13 +373,13 @@ fn never_true_condition(left: &str, right: &RightSide) -> String {
     }
 }
 
-/// Formats a JSON value for a message; a text is shown without quotes.
+/// Formats a JSON value for a message. A string is shown without quotation marks.
 fn format_json(json: &Json) -> String {
     json.as_str().map_or_else(|| json.to_string(), str::to_owned)
 }
 
-/// Returns a condition in the notation of the other system, for the comment that explains why the
-/// condition was left out.
+/// Returns a condition as the original system writes it. A comment in the rules shows it next to
+/// the reason why the condition was left out.
 pub(super) fn original_condition(node: &JsonNode<'_>) -> String {
     let side = |key: &str| {
         let side = node.value.get(key)?;

@@ -1,6 +1,6 @@
-//! Reads the conditions of message routes as formulas. A formula is written as text only after all
-//! conditions of the file are read. Only then is it known which fields the conditions compare with
-//! values of several types. Each access to such a field must declare a type.
+//! Reads the conditions of message routes as formulas, which are written as rule text later. Only
+//! after all conditions are read is it known which fields they compare with values of several
+//! types. Each access to such a field must declare a type.
 
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
 use super::regex;
@@ -19,9 +19,9 @@ const MAX_CONDITION_WIDTH: usize = 92;
 
 #[derive(Clone, Debug)]
 pub(super) enum Formula {
-    /// Condition that is already written as text.
+    /// Condition that is already written in rule syntax.
     Text(String),
-    /// Comparison of a context field with a constant: `ctx.n > 3`.
+    /// Comparison of a field of the context `ctx` with a constant: `ctx.n > 3`.
     Compare {
         field: String,
         ty: &'static str,
@@ -42,10 +42,12 @@ pub(super) enum JoinOperator {
     Any,
 }
 
-/// Facts about the conditions of a file that are known only after all conditions are read.
+/// Facts about the conditions of a JSON document that are complete only after all conditions are
+/// read.
 #[derive(Default)]
 pub(super) struct ConditionFacts {
-    /// For each field of `ctx`, the types that the conditions expect of it.
+    /// For each field of `ctx`, the types of the constants with which the conditions compare the
+    /// field.
     uses: BTreeMap<String, BTreeSet<&'static str>>,
     /// Whether a condition read so far uses the length of the message.
     pub(super) reads_length: bool,
@@ -63,8 +65,8 @@ impl ConditionFacts {
         self.uses.entry(field.to_owned()).or_default().insert(ty);
     }
 
-    /// True if the conditions expect several types of this field of `ctx`. Each access to the field
-    /// must then declare a type.
+    /// True if the conditions compare this field of `ctx` with constants of several types. Each
+    /// access to the field must then declare a type.
     fn is_mixed(&self, field: &str) -> bool {
         self.uses.get(field).is_some_and(|types| types.len() > 1)
     }
@@ -271,8 +273,8 @@ impl ConditionFacts {
         Ok(self.all_of(parts))
     }
 
-    /// Writes the formula as text that starts at column `column`, with further lines indented by
-    /// `indent`.
+    /// Returns the formula in rule syntax. Its first line starts at column `column`, and further
+    /// lines are indented by `indent` spaces.
     pub(super) fn write_formula(&self, formula: &Formula, column: usize, indent: usize) -> String {
         let formula = simplify(formula.clone(), true);
         let line = self.write_inline(&formula, Precedence::Loose);
@@ -336,8 +338,8 @@ impl ConditionFacts {
     }
 }
 
-/// Precedence of the operator that encloses a formula. It determines whether the formula needs
-/// parentheses. The variants are in order, from the loosest to the tightest.
+/// Precedence of the operator that encloses a formula, which determines whether the formula needs
+/// parentheses. Variants are in order, from the loosest binding to the tightest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     Loose,
@@ -349,9 +351,9 @@ fn fits_on_line(text: &str, indent: usize) -> bool {
     !text.contains('\n') && indent + text.chars().count() <= MAX_CONDITION_WIDTH
 }
 
-/// Returns a shorter condition that chooses the same routes. Routing does not distinguish unknown
-/// from false. So a subformula that is unknown becomes false under an even number of negations, and
-/// true under an odd number. `positive` is true if `formula` itself is under an even number.
+/// Returns a simpler condition that chooses the same routes. Routing treats unknown like false. So
+/// an unknown subformula becomes false under an even number of negations, and true under an odd
+/// number. `positive` is true if `formula` itself is under an even number.
 fn simplify(formula: Formula, positive: bool) -> Formula {
     match formula {
         Formula::Joined(join, parts) => {

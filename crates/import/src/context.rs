@@ -1,5 +1,6 @@
-//! Loads the context of decision payloads: `{"workflows": {…}, "subagents": {…}, …}`. The rules
-//! that check these payloads are bundled with the library; the context is data that they read.
+//! Imports the `context` of agent decisions: `{"workflows": {…}, "subagents": {…}, …}`. The rules
+//! that validate these decisions are bundled with the library, and the context is the data that
+//! they read.
 
 use super::document::RulesDocument;
 use super::located::{JsonNode, ObjectReader, ReadResult};
@@ -7,11 +8,11 @@ use super::report::ItemKind;
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
 
-/// Keys of the counters in the JSON object that the rules read as `context`: how much the agent has
-/// already used, and how often a loop may run. A counter of a wrong type, or below 0, is always an
-/// error: without it, the rules would count from 0 and allow too much.
+/// Keys of the integer counters in the JSON object that the rules read as `context`: how much the
+/// agent has already used, and how often a loop may run. A counter that is negative or has a wrong
+/// type is always an error. Without it, the rules would count from 0 and allow too much.
 const WHOLE_COUNTERS: [&str; 3] = ["requests_last_minute", "api_calls", "max_loop_iterations"];
-/// The counter that may have a fraction: how much the agent has spent.
+/// Key of the amount that the agent has spent. Unlike the other counters, it may have a fraction.
 const COST: &str = "cost";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
@@ -50,9 +51,9 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Reads each member of an object by `read`, as one item of the kind `kind`. Returns an object with
-/// the same keys, but without the members that cannot be translated. These members are reported as
-/// skipped.
+/// Reads each member of an object with `read`. Returns an object with the same keys, but without
+/// the members that cannot be translated. The report lists these as skipped items of the kind
+/// `kind`.
 fn read_members(
     node: &JsonNode<'_>,
     kind: ItemKind,

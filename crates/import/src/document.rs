@@ -1,4 +1,5 @@
-//! Builder of an imported rules file. The file is compiled before it is returned.
+//! The rules file that an importer writes: its statements and comments. The text is compiled before
+//! it is returned, so that an import never gives rules that do not compile.
 
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::{ItemKind, ReportBuilder};
@@ -14,7 +15,7 @@ pub(super) struct ImportedStatement {
     /// Comments to write before the statement, one paragraph each.
     pub(super) comments: Vec<String>,
     pub(super) docs: String,
-    /// Text of the statement, without a final line break.
+    /// Rule text of the statement, without a final line break.
     pub(super) body: String,
     /// Whether the statement follows the previous statement without an empty line.
     pub(super) is_adjacent: bool,
@@ -39,15 +40,15 @@ pub(super) struct RulesDocument {
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
     /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
-    /// readings of the document: after each such reading, the document is read again without them.
-    /// They are only reported.
+    /// readings of the document. After each such reading, the document is read again without them.
+    /// The current reading only reports them.
     pub(super) refused: BTreeMap<Vec<PathStep>, Untranslatable>,
     /// Items (such as a route) that cannot be translated, found in this reading of the document.
-    /// Reading such an item may have left names or facts in this builder, so the document is read
+    /// Reading such an item may have left names or facts in this struct. So the document is read
     /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
-    /// in the file.
+    /// in the rules file.
     pub(super) original_names: HashMap<String, String>,
 }
 
@@ -66,7 +67,8 @@ impl RulesDocument {
         self.read_named(kind, node, node.name(keys), read)
     }
 
-    /// Like [`RulesDocument::read_item`], but the caller gives the name of the item.
+    /// Like [`RulesDocument::read_item`], but for an item whose `name` is not one of its members:
+    /// it is the key that leads to the item.
     pub(super) fn read_named<T>(
         &mut self,
         kind: ItemKind,
@@ -112,8 +114,8 @@ impl RulesDocument {
         }
     }
 
-    /// Records the name that a route, branch or flow has in the JSON document, for look-ups by its
-    /// new name in the rules.
+    /// Records the name that a route, branch or flow has in the JSON document. The key is its new
+    /// name in the rules.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
         if new_name != original {
             self.original_names.insert(new_name.to_owned(), original.to_owned());
@@ -141,8 +143,8 @@ impl RulesDocument {
         comments
     }
 
-    /// Adds comments to the header of the file: one for each member of the document's top-level
-    /// object that the importer did not read.
+    /// Adds a comment to the start of the file for each member of the document's top-level object
+    /// that the importer did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
         for comment in self.comments_for_unread(object, &message!("the document")) {
             self.header.push_str(&format!("\n{comment}"));
@@ -158,8 +160,8 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the file's text and the number of the last line of each statement. `allows`
-    /// contains, by statement index, the warning codes that a comment before the statement
+    /// Returns the text of the rules file, and the number of the last line of each statement.
+    /// `allows` contains, by statement index, the warning codes that a comment before the statement
     /// suppresses.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let mut text = write_comment("#", &self.header, 0);
@@ -226,8 +228,8 @@ impl RulesDocument {
         Ok(Imported { text, report, rules, context: None, original_names: self.original_names })
     }
 
-    /// Returns the warnings of compilation and analysis. A file with many statements is not
-    /// analysed.
+    /// Returns the warnings of the compiler and of the analysis, which compares the rules with each
+    /// other. A file of more than [`MAX_ANALYSED_STATEMENTS`] statements is not analysed.
     fn collect_warnings(&self, rules: &Rules) -> Vec<Diagnostic> {
         let analysed =
             if self.statements.len() <= MAX_ANALYSED_STATEMENTS { rules.analyse() } else { Vec::new() };
@@ -236,10 +238,11 @@ impl RulesDocument {
     }
 }
 
-/// Maximum number of statements of a file that is analysed. Larger files are only compiled.
+/// Maximum number of statements of a file that is analysed for warnings, which would take too long
+/// for larger files. Larger files are only compiled.
 const MAX_ANALYSED_STATEMENTS: usize = 1_000;
 
-/// Returns the codes of warnings, grouped by the index of the statement that causes them. `ends`
+/// Returns the codes of `warnings`, grouped by the index of the statement that causes them. `ends`
 /// contains the number of the last line of each statement.
 fn allowed_codes(rules: &Rules, warnings: &[Diagnostic], ends: &[usize]) -> BTreeMap<usize, BTreeSet<Code>> {
     let mut allows: BTreeMap<usize, BTreeSet<Code>> = BTreeMap::new();
@@ -258,7 +261,8 @@ fn statement_of(rules: &Rules, warning: &Diagnostic, ends: &[usize]) -> Option<u
     Some(ends.partition_point(|end| *end < line))
 }
 
-/// Returns the reason for suppressing a warning of this code in an imported file.
+/// Returns why the importer suppresses warnings with this code. The reason is written into the
+/// comment that suppresses them.
 fn suppression_reason(code: Code) -> &'static str {
     match code {
         Code::NeverMatches => "so it was in the original",

@@ -1,5 +1,6 @@
-//! Imports the tool that executes flows, from the object that also contains the flows:
-//! `{"tools": [{"name": "flow_executor", "description", "parameters", "endpoint"}]}`.
+//! Imports the tool that a language model calls to execute flows, from the object that also
+//! contains the flows: `{"tools": [{"name": "flow_executor", "description", "parameters",
+//! "endpoint"}]}`.
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, ReadResult};
@@ -10,7 +11,7 @@ use serde_json::Value as Json;
 
 /// Name of the tool that executes flows. The original system looks the tool up by this name.
 pub(super) const EXECUTOR_NAME: &str = "flow_executor";
-/// Name of the tool's only parameter.
+/// Name of the only parameter of the tool that executes flows.
 const FLOW_ID_PARAMETER: &str = "flow_id";
 
 /// Returns the statement that declares the tool for executing flows, read from the member `tools`.
@@ -31,9 +32,9 @@ pub(super) fn read_statement(
     Ok(statement)
 }
 
-/// Reads one tool. Returns its statement if it is the first tool named [`EXECUTOR_NAME`];
-/// `is_first` is true if no earlier tool has this name. Any other tool becomes a comment, and the
-/// result is `None`.
+/// Reads one member of the list `tools`. Returns its statement if it is the first tool named
+/// [`EXECUTOR_NAME`]; `is_first` is true if no earlier tool has this name. Any other tool becomes a
+/// comment, and the result is `None`.
 fn read_tool(
     node: &JsonNode<'_>,
     is_first: bool,
@@ -110,8 +111,8 @@ fn write_executor_statement(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Formats an object as a record literal. A long record has one member per line, indented by two
-/// spaces more than `indent`.
+/// Formats a JSON object as a record literal of the rules. A long record has one member per line,
+/// indented by two spaces more than `indent`.
 fn format_record(json: &Json, indent: usize) -> String {
     let line = write::format_value(json);
     match json {

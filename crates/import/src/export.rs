@@ -1,5 +1,5 @@
-//! Writes rules as another system's JSON. A rule that this JSON cannot express is left out and
-//! reported.
+//! Writes rules as JSON of another system, the opposite of an import. A rule that this JSON cannot
+//! express is left out and reported.
 //!
 //! | module | contents |
 //! |---|---|
@@ -44,7 +44,8 @@ type Written<T> = Result<T, Message>;
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
     /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
-    /// A payload context is data and not a part of rules, so its document is empty.
+    /// For [`System::Context`] the document is empty, because a payload context is data and not a
+    /// part of rules.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
         let program = rules.program();
@@ -95,14 +96,14 @@ fn constant(expr: &Expr) -> Option<&Json> {
 }
 
 /// Returns the path of a message field, such as `["ctx", "n"]`. `slot` is the number under which
-/// the rules read a value. `None` if the slot does not hold a field of the message.
+/// compiled rules read a value. `None` if the slot does not hold a field of the message.
 fn message_path(program: &Program, slot: SlotId) -> Option<&[Arc<str>]> {
     let slot = &program.slots[slot.index()];
     slot.root.is_none().then_some(&*slot.path)
 }
 
-/// Returns whether a comparison ignores case. `None` if its mode is neither exact nor case folding,
-/// because the JSON has no other modes.
+/// Returns whether a comparison ignores case. `None` for a comparison mode other than exact and
+/// case folding, because the JSON has no such mode.
 fn ignores_case(mode: &TestMode) -> Option<bool> {
     let ignoring = TextMode { fold: true, ..TextMode::PLAIN };
     if mode.text == TextMode::PLAIN { Some(false) } else { (mode.text == ignoring).then_some(true) }

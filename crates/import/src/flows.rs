@@ -55,7 +55,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     Ok(())
 }
 
-/// Records which kinds of patterns occur in the keyword flows of a document.
+/// Records which kinds of patterns occur in the keyword flows of a JSON document.
 #[derive(Default)]
 struct PatternKinds {
     /// Whether a flow has patterns of the kind `exact` or `contains`, which are literal texts.
@@ -120,7 +120,7 @@ fn read_flow(
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
 }
 
-/// Reads the patterns of the keyword flow `flow`, which are compared as `matching` says: `exact`,
+/// Reads the patterns of the keyword flow `flow`. `matching` says how they are compared: `exact`,
 /// `contains` or `regex`. A pattern that cannot be translated is skipped. Without any usable
 /// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`.
 fn read_patterns(
@@ -183,9 +183,9 @@ fn write_intent(
     Ok(trigger)
 }
 
-/// Reads the member `key`, whose value must be one of `words`. The Python notation of a member of
-/// the enumeration `class`, such as `FlowType.KEYWORD`, is accepted too. Returns `None` if the
-/// member is absent.
+/// Reads the member `key`, whose value must be one of `words`. The Python notation of an
+/// enumeration member, such as `FlowType.KEYWORD`, is accepted too; `class` is the enumeration's
+/// name. Returns `None` if the member is absent.
 fn read_word(
     object: &ObjectReader<'_>,
     key: &str,
@@ -236,8 +236,8 @@ fn read_pattern(
     Ok(quote_raw_string(&translated.text))
 }
 
-/// Returns the key under which the map `original_names` stores the original text of a flow's
-/// pattern.
+/// Returns the key of a flow's pattern in the map `original_names`, which contains the patterns as
+/// the JSON document wrote them.
 pub(super) fn pattern_key(flow: &str, pattern: &str) -> String {
     format!("{flow}\n{pattern}")
 }

@@ -1,5 +1,5 @@
-//! Handlers of imported routes. In the original, each route's metadata lists required permissions.
-//! In the rules, each handler declares them once.
+//! Handlers of imported routes. In the original JSON, the metadata of each route lists the required
+//! permissions. In the rules, each handler declares them once.
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ReadResult};
@@ -7,10 +7,11 @@ use super::write::{quote_for_comment, quote_string};
 use rulec_base::message;
 use std::collections::HashMap;
 
-/// Key in a route's metadata that lists the permissions that the handler requires.
+/// Key in the JSON metadata of a route. Its value lists the permissions that the route's handler
+/// requires.
 const REQUIRES_KEY: &str = "requires_permission";
 
-/// The handlers of all routes, in the order of their first use.
+/// The handlers to which routes of a JSON document lead, in the order of their first use.
 #[derive(Default)]
 pub(super) struct UsedHandlers {
     handlers: Vec<Handler>,
@@ -22,12 +23,13 @@ struct Handler {
     /// Name of the handler in rule syntax.
     name: String,
     permissions: Vec<String>,
-    /// Whether the routes of this handler require different permissions in the original.
+    /// Whether routes that lead to this handler require different permissions in the JSON document.
     permissions_differ: bool,
 }
 
 impl UsedHandlers {
-    /// Records that a route leads to a handler, with the permissions in the route's metadata.
+    /// Records that a route leads to the handler `name`. Reads the required permissions from the
+    /// metadata of the route.
     pub(super) fn record_use(&mut self, name: &str, route: &JsonNode<'_>) -> ReadResult<()> {
         let metadata = route.as_object(&message!("a route"))?.get("metadata");
         let node = metadata

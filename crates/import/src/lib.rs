@@ -63,21 +63,21 @@ pub struct Imported {
     /// The rules compiled from `text`.
     pub rules: Rules,
     /// The JSON object that the bundled rules read as `context`, without the items that were
-    /// skipped. `None` unless such a context was imported.
+    /// skipped. `None` unless a context ([`System::Context`]) was imported.
     pub context: Option<Json>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
-    /// in the file.
+    /// in the rules file.
     original_names: HashMap<String, String>,
 }
 
 impl Imported {
-    /// Returns the name that a route or branch has in the JSON document, given its name in the
+    /// Returns the name that a route or branch has in the JSON document. `name` is its name in the
     /// imported rules.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.original_names.get(name).map_or(name, String::as_str)
     }
 
-    /// Returns the pattern of a flow as it is written in the JSON document, given the pattern in
+    /// Returns a pattern of `flow` as it is written in the JSON document. `pattern` is its text in
     /// the imported rules.
     pub fn original_pattern<'n>(&'n self, flow: &str, pattern: &'n str) -> &'n str {
         self.original_names.get(&flows::pattern_key(flow, pattern)).map_or(pattern, String::as_str)
@@ -173,7 +173,7 @@ pub trait RulesFromJson {
 
 impl RulesFromJson for Rules {}
 
-/// A system whose JSON documents can be imported as rules.
+/// A format of JSON documents that can be imported as rules. Each format is used by another system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum System {
     /// Message routes: a list of routes, or `{"routes": […], "default": handler}`.
@@ -190,8 +190,7 @@ pub enum System {
 }
 
 impl System {
-    /// All systems whose JSON can be imported, in the order of the documentation. Each system has
-    /// its own JSON format.
+    /// All formats whose JSON can be imported, in the order of the documentation.
     pub const ALL: [System; 4] = [System::Routes, System::Choice, System::Flows, System::Context];
 
     /// Returns the name that selects the system on the command line.
@@ -204,8 +203,8 @@ impl System {
         }
     }
 
-    /// Returns the system whose JSON format fits this value; `None` if no format or several formats
-    /// fit.
+    /// Returns the system whose JSON documents look like this value; `None` if no system or several
+    /// systems fit.
     pub fn recognize(value: &Json) -> Option<System> {
         let shapes: &[(System, &[&str])] = match value {
             Json::Array(_) => &[
@@ -260,7 +259,8 @@ impl System {
         Ok(imported)
     }
 
-    /// Imports a JSON value. Errors and the report contain paths but no lines.
+    /// Imports a parsed JSON value. Errors and the report contain paths but no line numbers,
+    /// because there is no text.
     ///
     /// # Errors
     /// As for [`System::import`].
@@ -311,10 +311,10 @@ pub enum ImportError {
     /// The text is not JSON.
     #[error(transparent)]
     Json(#[from] JsonError),
-    /// A part of the JSON cannot be translated.
+    /// A part of the JSON, such as a pattern, cannot be translated.
     #[error(transparent)]
     Untranslatable(#[from] Untranslatable),
-    /// The importer produced a file that does not compile; this is a bug of the importer.
+    /// The importer wrote a rules file that does not compile; this is a bug of the importer.
     Internal(Message),
 }
 
@@ -366,8 +366,8 @@ impl Untranslatable {
         self.range.clone()
     }
 
-    /// Adds the kind (`what`) and the name of the item that contains the wrong part to the start of
-    /// the message.
+    /// Returns the error with the kind (`what`) and the name of the enclosing item, such as a
+    /// route, at the start of its message.
     fn with_item_name(self, what: &Message, name: &str) -> Untranslatable {
         let message = match name {
             "" => self.message,

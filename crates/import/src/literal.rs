@@ -1,4 +1,5 @@
-//! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`.
+//! Reads values in Python's literal syntax: `'text'`, `[1, 2]`, `{'a': None}`, `True`. Imported
+//! JSON documents contain such literals inside strings.
 //!
 //! This is a parser of literals, not an evaluator: names, sums and calls are no literals. Tuples,
 //! sets, bytes and non-string dict keys are literals that JSON cannot represent. No value of a
@@ -18,11 +19,12 @@ pub(super) enum Literal {
     NonJsonList,
     /// A dict with a key or value that JSON cannot represent.
     NonJsonDict,
-    /// A tuple, a set, bytes, or a number that JSON cannot represent, such as infinity.
+    /// A tuple, a set, bytes, or a number that JSON cannot represent, such as infinity. No message
+    /// can contain it.
     Other,
 }
 
-/// Returns the value of a literal; `None` if the text is not a literal.
+/// Returns the value of a Python literal; `None` if the text is not a literal.
 pub(super) fn parse_literal(text: &str) -> Option<Literal> {
     let mut reader = LiteralParser { text: text.trim_start_matches([' ', '\t']), offset: 0, depth: 0 };
     let value = reader.parse_items(&[])?;
@@ -34,7 +36,7 @@ struct LiteralParser<'t> {
     text: &'t str,
     /// Byte offset of the next character to read.
     offset: usize,
-    /// Number of values (such as lists) that enclose the current position.
+    /// Number of lists, dicts and other values that enclose the current position.
     depth: usize,
 }
 
@@ -163,8 +165,8 @@ impl<'t> LiteralParser<'t> {
         })
     }
 
-    /// Reads a number with at most one sign; `None` if there is no number. The sum of a real and an
-    /// imaginary number is not read, because JSON cannot represent it.
+    /// Reads a number with at most one sign; `None` if there is no number. A complex number such as
+    /// `1+2j` is not read, because JSON cannot represent it.
     fn parse_number(&mut self) -> Option<Literal> {
         let negative = self.remaining_text().starts_with('-');
         if self.remaining_text().starts_with(['-', '+']) {
@@ -214,7 +216,8 @@ impl<'t> LiteralParser<'t> {
         Some(value)
     }
 
-    /// Reads adjacent string literals, which form one string. `None` if a literal is invalid.
+    /// Reads adjacent string literals, such as `'a' 'b'`, which form one string. `None` if a
+    /// literal is invalid.
     fn parse_strings(&mut self) -> Option<Literal> {
         let (mut text, mut first_is_bytes) = (String::new(), None);
         loop {

@@ -1,4 +1,5 @@
-//! JSON values with their path, so that errors can name the path.
+//! JSON values that know their path in the document, so that an error or a report can name the
+//! path.
 
 use super::Untranslatable;
 use super::write::{is_name, quote_string};
@@ -36,8 +37,8 @@ impl<'j> JsonNode<'j> {
         JsonNode { value, steps }
     }
 
-    /// Returns the node's name: the first of the members `keys` whose value is a text. Empty if no
-    /// such member is a text.
+    /// Returns the name of an item: the value of the first of the members `keys` that is a text.
+    /// Empty if no such member is a text.
     pub(super) fn name(&self, keys: &[&str]) -> &'j str {
         keys.iter().find_map(|key| self.value.get(key)?.as_str()).unwrap_or_default()
     }
@@ -46,8 +47,8 @@ impl<'j> JsonNode<'j> {
         Err(Untranslatable { message, steps: self.steps.clone(), position: None, range: None })
     }
 
-    /// Returns the value in `value`. If it is `None`, returns the error that the JSON value is not
-    /// `wanted`, such as "a text".
+    /// Returns the value in `value`. If it is `None`, returns an error: the JSON value has another
+    /// type than `wanted`, such as "a text".
     fn expect_kind<T>(&self, value: Option<T>, wanted: &Message) -> ReadResult<T> {
         match value {
             Some(value) => Ok(value),
@@ -79,7 +80,8 @@ impl<'j> JsonNode<'j> {
         self.expect_kind(self.value.as_bool(), &message!("true or false"))
     }
 
-    /// Returns the value as an integer; `2.0` is accepted.
+    /// Returns the value as an integer. A float without a fraction, such as `2.0`, is accepted;
+    /// anything else is an error.
     pub(super) fn as_int(&self) -> ReadResult<i64> {
         let to_integer =
             |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
@@ -130,7 +132,8 @@ impl<'j> ObjectReader<'j> {
         self.get(key).map_or(Ok(default), |node| node.as_bool())
     }
 
-    /// Returns the elements of a list member; empty if the member is absent.
+    /// Returns the elements of the list in the member `key`; empty if the member is absent.
+    /// `wanted` describes the list in an error.
     pub(super) fn get_list(&self, key: &str, wanted: &Message) -> ReadResult<Vec<JsonNode<'j>>> {
         self.get(key).map_or(Ok(Vec::new()), |node| node.as_list(wanted))
     }
@@ -200,8 +203,8 @@ pub(super) fn format_pointer(steps: &[PathStep]) -> String {
     pointer
 }
 
-/// Returns the byte range of the value at each path in valid JSON text. `None` for a path that
-/// leads to no value. Only the values that lie on one of the paths are read.
+/// Finds the byte range of the value at each path in `text`, which is valid JSON. The range is
+/// `None` for a path that leads to no value. Only the values on one of the paths are read.
 pub(super) fn locate_all(text: &str, paths: &[&[PathStep]]) -> Vec<Option<Range<usize>>> {
     let mut ranges = vec![None; paths.len()];
     if let Ok(root) = serde_json::from_str::<&RawValue>(text) {
@@ -247,12 +250,12 @@ fn locate_below(
     }
 }
 
-/// Converts byte offsets of a text to lines and columns. If the offsets are in increasing order,
-/// the text is read only once.
+/// Converts byte offsets of a text to lines and columns. If the offsets come in increasing order,
+/// the text is scanned only once.
 pub(super) struct LineCounter<'t> {
     text: &'t str,
-    /// The offset that was converted last, the number of line breaks before it, and the offset at
-    /// which its line starts.
+    /// The offset that was converted last, the number of line breaks before this offset, and the
+    /// offset at which its line starts.
     counted: (usize, usize, usize),
 }
 

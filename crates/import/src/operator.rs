@@ -1,5 +1,6 @@
 //! The operators in conditions of workflow branches: their names in JSON, their operand types, and
-//! how the rule language writes each comparison.
+//! how the rule language writes each comparison. Import and export share this table, so that they
+//! agree.
 
 use rulec::Message;
 use rulec_base::message;
@@ -17,7 +18,7 @@ impl ValueType {
     pub(super) const ALL: [ValueType; 5] =
         [ValueType::String, ValueType::Number, ValueType::Bool, ValueType::List, ValueType::Dict];
 
-    /// Returns the type's name, which is the same in the JSON and in the rule language.
+    /// Returns the name of this type, which is the same in the JSON and in the rule language.
     pub(super) fn name(self) -> &'static str {
         match self {
             ValueType::String => "string",
@@ -32,8 +33,8 @@ impl ValueType {
         ValueType::ALL.into_iter().find(|ty| ty.name() == name)
     }
 
-    /// Returns the type with this name; `None` if there is none. If `capitals` is set, the name in
-    /// capitals is accepted too.
+    /// Returns the type with this name; `None` if there is none. If `capitals` is true, the name in
+    /// capital letters is accepted too.
     pub(super) fn from_spelling(name: &str, capitals: bool) -> Option<ValueType> {
         let in_capitals = |ty: &ValueType| capitals && ty.name().to_ascii_uppercase() == name;
         ValueType::from_name(name).or_else(|| ValueType::ALL.into_iter().find(in_capitals))
@@ -44,15 +45,16 @@ impl ValueType {
     }
 }
 
-/// How an operator compares its two sides.
+/// How an operator of a JSON condition is written in the rule language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comparison {
-    /// The comparison is this infix operator of the rule language, between the two sides.
+    /// The condition is written with this infix operator of the rule language, between its two
+    /// sides.
     Infix(&'static str),
-    /// Compares the length of the left side with the right side by this operator. If the right side
-    /// is a text or list, its length is compared.
+    /// The condition compares the length of the left side with the right side by this operator. If
+    /// the right side is a text or list, its length is compared.
     Length(&'static str),
-    /// Matches the right side, a regular expression, at the start of the left side.
+    /// The condition matches a regular expression (the right side) at the start of the left side.
     Regex,
 }
 
@@ -84,8 +86,8 @@ pub(super) const VERBS: &[(&str, &[ValueType], Comparison)] = {
     ]
 };
 
-/// Returns the verb for a name in capitals, such as `GREATER_THAN` or its short form `GT`; `None`
-/// for any other name.
+/// Returns the verb (such as `greater_than`) for its name in capitals, such as `GREATER_THAN`, or
+/// for a short form such as `GT`. `None` for any other name.
 pub(super) fn verb_in_capitals(name: &str) -> Option<String> {
     let full_name = match name {
         "GT" => "GREATER_THAN",
@@ -139,8 +141,8 @@ impl Operator {
         }
     }
 
-    /// True if the operator accepts a right side of the type `right`. Asked if the right side is
-    /// not a literal, but the output of a workflow step.
+    /// True if the right side may have the type `right`. The importer calls this only for a right
+    /// side that is the output of a workflow step; literals have [`Operator::literal_type`].
     pub(super) fn accepts_type(self, right: ValueType) -> bool {
         match (self.verb, self.family) {
             (Comparison::Length(_), _) => {

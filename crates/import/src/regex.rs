@@ -28,9 +28,9 @@ const MAX_DEPTH: usize = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TranslatedPattern {
-    /// The expression in the syntax of the `regex` crate.
+    /// The translated expression, in the syntax of the `regex` crate.
     pub(super) text: String,
-    /// Whether the expression has a top-level `|`.
+    /// Whether the expression has a `|` outside all groups.
     pub(super) has_alternatives: bool,
     /// Whether the expression can match only at the start of the text.
     pub(super) anchored: bool,
@@ -47,7 +47,7 @@ impl TranslatedPattern {
     }
 }
 
-/// Reason why an expression was not translated, phrased as the end of a sentence.
+/// Reason why a Python expression was not translated, phrased as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub(super) enum TranslateError {
@@ -116,7 +116,8 @@ pub(super) fn translate(pattern: &str, ignore_case: bool) -> Result<TranslatedPa
     }
 }
 
-/// The regular expression flags that affect parsing, with their values at the current position.
+/// The regular expression flags that affect parsing, with their values at the current position of
+/// the parser.
 #[derive(Clone, Copy, Default)]
 struct RegexFlags {
     multiline: bool,
@@ -124,8 +125,8 @@ struct RegexFlags {
     ascii: bool,
 }
 
-/// The element (such as a character or a group) before the current position. A quantifier at this
-/// position would repeat the element.
+/// The element (such as a character or a group) directly before the current position. A quantifier
+/// such as `*` at this position would repeat the element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastItem {
     /// There is nothing that a quantifier can repeat.
@@ -141,8 +142,8 @@ struct RegexTranslator<'p> {
     out: String,
     flags: RegexFlags,
     depth: usize,
-    /// Whether an item (such as a character or a group) has been read. After the first item, flags
-    /// for the whole expression are an error.
+    /// Whether an element (such as a character or a group) has been read. After the first element,
+    /// flags for the whole expression are an error.
     item_read: bool,
     has_alternatives: bool,
     anchored: bool,
@@ -171,7 +172,8 @@ impl RegexTranslator<'_> {
         text
     }
 
-    /// Reads and translates the expression up to the closing `)` of the group, or to the end.
+    /// Reads and translates alternatives separated by `|`, up to the closing `)` of the group or to
+    /// the end of the expression.
     fn translate_alternatives(&mut self) -> TranslateResult {
         let mut last = LastItem::Nothing;
         while let Some(&c) = self.chars.peek() {
@@ -386,7 +388,8 @@ impl RegexTranslator<'_> {
         Ok(LastItem::Item)
     }
 
-    /// Translates a character category such as `\d`; `None` if `c` names no category.
+    /// Returns the translation of a character category such as `\d`, where `c` is the letter after
+    /// the backslash. `None` if `c` names no category.
     fn translate_category(&self, c: char) -> Option<&'static str> {
         Some(match (c, self.flags.ascii) {
             ('d', false) => r"\d",

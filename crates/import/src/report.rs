@@ -1,4 +1,5 @@
-//! Report of an import: what happened to each item of the document.
+//! The report of an import: whether each item of the JSON document was loaded, changed or skipped,
+//! and why. Authors read it to check an import.
 
 use super::located::{self, PathStep};
 use rulec::{Code, Message};
@@ -34,7 +35,8 @@ pub struct ReportItem {
     /// JSON pointer (RFC 6901) of the item, such as `/flows/2`. For a skipped item, the pointer of
     /// the part that is wrong.
     pub pointer: String,
-    /// Line and column of the item, from 1. `None` if a JSON value was imported instead of a text.
+    /// Line and column of the item in the document's text, from 1. `None` if a JSON value was
+    /// imported instead of a text.
     pub position: Option<(usize, usize)>,
     /// Range of the item in the document's text, in bytes. `None` if a JSON value was imported
     /// instead of a text.
@@ -49,11 +51,11 @@ pub struct ReportItem {
 pub enum ItemKind {
     /// The whole document.
     Document,
-    /// A flow (a task that a message can start), found by keywords or by intent.
+    /// A flow (a conversation that a message can start), found by keywords or by intent.
     Flow,
     /// A pattern of a keyword flow.
     Pattern,
-    /// A tool that a document with flows declares.
+    /// A tool of a language model, such as the tool that executes flows.
     Tool,
     /// A message route.
     Route,
@@ -63,11 +65,11 @@ pub enum ItemKind {
     Choice,
     /// A branch of a choice.
     Branch,
-    /// A condition of a branch.
+    /// A condition of a branch of a choice.
     Condition,
     /// A workflow in the `context` of payload rules.
     Workflow,
-    /// A node of a workflow.
+    /// A node of a workflow in the `context` of payload rules.
     Node,
     /// A subagent in the `context` of payload rules.
     Subagent,
@@ -76,7 +78,7 @@ pub enum ItemKind {
 }
 
 impl ItemKind {
-    /// Returns the word for the kind, for messages.
+    /// Returns the name of this kind as a localized message.
     pub fn to_message(self) -> Message {
         match self {
             ItemKind::Document => message!("document"),
@@ -119,12 +121,13 @@ impl Report {
         self.items.iter().filter(|item| item.outcome == Outcome::Skipped)
     }
 
-    /// Returns the notes on all items as sentences for the author, in the order of the document.
+    /// Returns a sentence for each note on an item, in the order of the document.
     pub fn messages(&self) -> impl Iterator<Item = Message> {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the line, the column and the byte range of each item. `text` is the document's text.
+    /// Sets the line, the column and the byte range of each item. `text` is the text of the
+    /// imported document.
     pub(super) fn locate(&mut self, text: &str) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
         let ranges = located::locate_all(text, &paths);
@@ -166,7 +169,8 @@ impl ReportItem {
     }
 }
 
-/// An item of the report in the form in which it is serialized to JSON. Notes are English texts.
+/// An item of the report, such as a route, in the form in which it is serialized to JSON. Notes are
+/// English texts.
 #[derive(Serialize)]
 struct SerializedItem<'i> {
     kind: ItemKind,
@@ -215,7 +219,7 @@ pub(super) struct ReportBuilder {
     items: Vec<ReportItem>,
     /// Index of the item (such as a route) that the importer is reading; `None` between items.
     current: Option<usize>,
-    /// Notes that concern the document as a whole, not one item.
+    /// Notes that concern the imported document as a whole, not one item.
     document_notes: Vec<Message>,
 }
 
@@ -228,7 +232,8 @@ impl ReportBuilder {
         self.push(kind, name, steps, Outcome::Loaded, Vec::new())
     }
 
-    /// Removes the item `index` and all later items, because reading the item failed.
+    /// Removes the item `index` and all later items from the report, because reading the item
+    /// failed.
     pub(super) fn discard(&mut self, index: usize) {
         self.items.truncate(index);
     }
@@ -239,8 +244,8 @@ impl ReportBuilder {
         self.current
     }
 
-    /// Ends the reading of the current item. `outer` is the enclosing item, which becomes the
-    /// current item again.
+    /// Ends the current item, whose reading is over. `outer` is the enclosing item, which becomes
+    /// the current item again.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
     }
@@ -257,7 +262,7 @@ impl ReportBuilder {
         }
     }
 
-    /// Adds a note about a change to the document as a whole.
+    /// Adds a note about a change to the imported document as a whole.
     pub(super) fn note_document(&mut self, note: Message) {
         self.document_notes.push(note);
     }
@@ -286,7 +291,8 @@ impl ReportBuilder {
         self.items.len() - 1
     }
 
-    /// Finishes the report. Each warning is paired with the index of the item that it is about.
+    /// Finishes the report, and adds the `warnings`. Each warning is paired with the index of the
+    /// item that it is about.
     pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {

@@ -1,5 +1,5 @@
-//! Imports message routes: `[{"name", "priority", "condition", "handler", "metadata"}, …]`, or an
-//! object with `routes` and optionally the `default` handler.
+//! Imports message routes from JSON: `[{"name", "priority", "condition", "handler", "metadata"},
+//! …]`, or an object with `routes` and optionally the `default` handler.
 
 use super::condition::ConditionFacts;
 use super::document::{ImportedStatement, RulesDocument};
@@ -148,8 +148,9 @@ fn read_metadata(node: &JsonNode<'_>) -> ReadResult<String> {
     Ok(format!(" {{\n{}  }}", entries.concat()))
 }
 
-/// Adds `let` statements for the message's length and urgency. Each `let` takes the value from the
-/// context, or computes it from the message text if the context has no value.
+/// Adds `let` statements for the message's length and urgency, if conditions use them. Each `let`
+/// takes the value from the context `ctx`, or computes it from the message text if `ctx` has no
+/// value.
 fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
     let mut add_statement = |comment: &str, body: String, is_adjacent: bool| {
         let comments = if comment.is_empty() { Vec::new() } else { vec![comment.to_owned()] };
@@ -176,7 +177,8 @@ fn add_derived_values(facts: &ConditionFacts, document: &mut RulesDocument) {
 /// The rules statement that defines `message_length`, the length of the message.
 pub(super) const LENGTH_STATEMENT: &str = "let message_length = ctx.message_length ?? len(text)";
 
-/// Returns the rules statements that define `urgency`, which is computed from the message.
+/// Returns the two rules statements that define `urgency`. They take it from `ctx.urgency`, or else
+/// compute it from the words of the message text.
 pub(super) fn urgency_statements() -> [String; 2] {
     let words: Vec<String> = URGENT_WORDS.iter().map(|word| quote_string(word)).collect();
     let urgency = "let urgency = ctx.urgency\n  \

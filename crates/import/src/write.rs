@@ -1,4 +1,4 @@
-//! Writes rule syntax: unique names, lists and comments.
+//! Writes rule syntax for the importers: unique names, lists and comments.
 
 use rulec_base::text::printable::is_display_control;
 pub(super) use rulec_syntax::write::{
@@ -31,8 +31,8 @@ impl NameAllocator {
         self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
     }
 
-    /// Returns a unique name: `base`, followed by a number if necessary. `base` is not changed in
-    /// any other way. So this function is used where the rules write the name as a quoted text.
+    /// Returns a unique text: `base`, followed by a number if necessary. Used for names that the
+    /// rules write in quotation marks, which may contain any character.
     pub(super) fn unique_text(&mut self, base: &str) -> String {
         let base = base.to_owned();
         let numbered_names = (2..).map(|number| format!("{base}_{number}"));

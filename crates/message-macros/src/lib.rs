@@ -95,7 +95,7 @@ fn with_span(mut token: TokenTree, span: Span) -> TokenTree {
     token
 }
 
-/// Splits the arguments of the macro at the commas between them.
+/// Splits the arguments of the macro call at the commas between them.
 fn split_at_commas(input: TokenStream) -> Vec<TokenStream> {
     let mut parts = vec![TokenStream::new()];
     for token in input {

@@ -57,7 +57,8 @@ pub struct Bus<E> {
 type Middleware<E> = (String, UserFunction<E, Flow<E>>);
 
 struct BusInner<E> {
-    /// Shared with the events that pass through it; [`Bus::add_middleware`] replaces the list.
+    /// The current list of middleware. An event keeps the list with which it was published, because
+    /// [`Bus::add_middleware`] replaces the whole list.
     middleware: Mutex<Arc<[Middleware<E>]>>,
     limit: Option<Duration>,
     subscribers: Mutex<Vec<Arc<Queue<E>>>>,
@@ -122,7 +123,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
         self
     }
 
-    /// Builds the bus, without subscribers.
+    /// Builds the event bus. It has no subscribers yet.
     pub fn build(self) -> Bus<E> {
         let middleware = Mutex::new(self.middleware.into());
         Bus { inner: Arc::new(BusInner { middleware, limit: self.limit, subscribers: Mutex::default() }) }
@@ -130,7 +131,7 @@ impl<E: Clone + Send + 'static> BusBuilder<E> {
 }
 
 impl<E: Clone + Send + 'static> Bus<E> {
-    /// Starts building a bus.
+    /// Starts building an event bus, to which middleware can be added.
     pub fn builder() -> BusBuilder<E> {
         BusBuilder { middleware: Vec::new(), limit: None }
     }
@@ -159,7 +160,7 @@ impl<E: Clone + Send + 'static> Bus<E> {
         Subscription::new(queue)
     }
 
-    /// Returns the number of subscribers.
+    /// Returns the current number of subscribers of this bus.
     pub fn subscribers(&self) -> usize {
         self.inner.lock_queues().iter().filter(|queue| !queue.is_closed()).count()
     }
@@ -178,8 +179,8 @@ impl<E: Clone + Send + 'static> Bus<E> {
         }
     }
 
-    /// Sends the event through the middleware, and returns the event as the last middleware
-    /// returned it. This is the first half of [`Bus::publish`]. The error names the middleware that
+    /// Sends the event through all middleware, and returns the event that the last middleware
+    /// returned. This is the first half of [`Bus::publish`]. The error names the middleware that
     /// stopped the event.
     pub(super) async fn pass_middleware(&self, event: E) -> Result<E, Stopped> {
         // Yields to other tasks when one task publishes without end.
@@ -198,7 +199,8 @@ impl<E: Clone + Send + 'static> Bus<E> {
         result
     }
 
-    /// Delivers the event to all subscribers. This is the second half of [`Bus::publish`].
+    /// Adds the event to the queues of all subscribers, without middleware. This is the second half
+    /// of [`Bus::publish`].
     pub(super) async fn deliver(&self, event: E) -> Published {
         let mut published = Published::default();
         let mut count_outcome = |outcome| match outcome {

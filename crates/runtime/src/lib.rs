@@ -1,5 +1,6 @@
-//! Services on tokio around the rulec engine. The engine itself has no async runtime. Each module
-//! here passes messages to compiled rules and acts on the decisions.
+//! Services on tokio around the rule engine, for programs that act on decisions. The engine itself
+//! has no async runtime. Each module here passes messages to compiled rules and acts on the
+//! decisions.
 //!
 //! | module | contents |
 //! |---|---|

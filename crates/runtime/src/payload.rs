@@ -70,13 +70,13 @@ use usage::Usage;
 #[serde(tag = "event")]
 #[non_exhaustive]
 pub enum DecisionEvent {
-    /// A decision was proposed and is not validated yet.
+    /// A decision was proposed; the rules have not validated it yet.
     #[serde(rename = "DecisionMadeEvent")]
     Proposal(Proposal),
-    /// A decision was accepted and may be executed.
+    /// The rules accepted a decision, so it may be executed.
     #[serde(rename = "DecisionValidatedEvent")]
     Validated(Validated),
-    /// A decision was rejected and must not be executed.
+    /// The rules rejected a decision, so it must not be executed.
     #[serde(rename = "DecisionRejectedEvent")]
     Rejected(Rejected),
     /// A node of a workflow failed.
@@ -140,7 +140,8 @@ impl Proposal {
         Proposal { id: id.into(), ..self }
     }
 
-    /// Sets the proposer's confidence.
+    /// Sets how sure the proposer is of the decision, from 0 to 1. Later events about the decision
+    /// contain this number unchanged.
     #[must_use]
     pub fn confidence(self, confidence: f64) -> Proposal {
         Proposal { confidence: Some(confidence), ..self }
@@ -153,7 +154,7 @@ impl Proposal {
 pub struct Validated {
     /// The decision with its payload as it was proposed, before corrections by the rules.
     pub decision: Proposal,
-    /// The result of validating the payload, including corrections.
+    /// The result of validating the payload by the rules, including their corrections.
     pub judgement: Box<Judgement>,
 }
 
@@ -191,15 +192,15 @@ impl Rejected {
     }
 }
 
-/// A failure of a workflow node.
+/// A failure of a workflow node, from which a recovery decision may recover.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct NodeFailure {
-    /// Id of the workflow.
+    /// Id of the workflow that contains the failed node.
     pub workflow_id: String,
-    /// Id of the node.
+    /// Id of the failed node.
     pub node_id: String,
-    /// The reason why the node failed.
+    /// The reason why the node failed, as text.
     pub reason: String,
     /// The error code of the failure; `None` if the node reported no code.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,7 +210,7 @@ pub struct NodeFailure {
 }
 
 impl NodeFailure {
-    /// Creates a failure of a node. It has no error code and no facts about the run.
+    /// Creates a failure of the node `node_id`. It has no error code and no facts about the run.
     #[must_use]
     pub fn new(
         workflow_id: impl Into<String>,
@@ -231,8 +232,8 @@ impl NodeFailure {
 pub struct Judges {
     rules: Rules,
     judges: Arc<HashMap<String, Judge>>,
-    /// The value of the rules' input `context`, such as the known workflows; `None` if it is not
-    /// set. The validators of all payload kinds share this value.
+    /// The value of the rules' input `context`, such as the workflows that payloads may refer to;
+    /// `None` if it is not set. The validators of all payload kinds share this value.
     context: Option<Arc<Json>>,
     /// Counts HTTP requests and adds up costs, over all plans (workflows that a language model
     /// writes) that the coordinator ran. Each validation adds these numbers to its context. `None`
@@ -260,13 +261,14 @@ impl Judges {
         Ok(Judges { context: Some(Arc::new(context.clone())), ..judges })
     }
 
-    /// Returns the rule set against whose `payload` statements payloads are validated.
+    /// Returns the rules whose `payload` statements validate the payloads.
     pub fn rules(&self) -> &Rules {
         &self.rules
     }
 
-    /// Returns validators whose context also contains this workflow, in the field `workflows`.
-    /// Returns unchanged validators if the rules declare no `workflows` in their input `context`.
+    /// Returns validators whose input `context` also contains this workflow, in the field
+    /// `workflows`. Returns the validators unchanged if the rules declare no `workflows` in
+    /// `context`.
     pub(super) fn with_workflow(&self, id: &str, workflow: Json) -> Judges {
         let mut context = self
             .context
@@ -330,9 +332,8 @@ impl Judges {
         DecisionEvent::Rejected(Rejected { decision, judgement: Some(judgement), feedback, fallback })
     }
 
-    /// Returns the validator with the current request counts and costs in its context. Returns the
-    /// validator unchanged if nothing is counted, or if the rules do not declare a context with
-    /// these counts.
+    /// Returns `judge` with the current request counts and costs in its input `context`. Returns it
+    /// unchanged if nothing is counted, or if the rules do not declare these counts in `context`.
     fn with_current_usage<'j>(&self, judge: &'j Judge) -> Cow<'j, Judge> {
         let context = self.usage.as_ref().and_then(|usage| usage.add_to(self.context.as_deref()));
         let with_usage = context.and_then(|context| judge.clone().context(context).ok());
@@ -369,7 +370,7 @@ impl Judges {
 }
 
 impl DecisionEvent {
-    /// Returns the decision that the event is about; `None` for the failure of a node.
+    /// Returns the decision that the event is about; `None` if a workflow node failed.
     pub fn decision(&self) -> Option<&Proposal> {
         match self {
             DecisionEvent::Proposal(decision)

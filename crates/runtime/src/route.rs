@@ -1,4 +1,5 @@
-//! The router: a rule set, and an async handler function for each target of the rules.
+//! The router, which connects rules with code: it decides each message by a rule set and calls the
+//! async handler function that is registered for the selected target.
 //!
 //! A message is decided on the caller's task, which takes microseconds. Its handler then runs as a
 //! separate task. Every message returns an [`Outcome`] that names the route, even if the handler
@@ -109,14 +110,15 @@ struct RouterShared {
     /// Rules that also decide every message, only to compare the decisions (shadow rules); `None`
     /// if they are not set.
     shadow: ArcSwapOption<ShadowRules>,
-    /// The rule sets that were active earlier. A change of `active` or `shadow` also holds this
-    /// lock, so that two changes never overlap.
+    /// The rule sets that were active earlier, for [`Router::roll_back`]. A change of `active` or
+    /// `shadow` also holds this lock, so that two changes never overlap.
     previous: Mutex<PreviousRules>,
     handlers: Arc<HandlerMap>,
-    /// Function that refuses an edit of the rules if the edit targets an unregistered handler.
+    /// Function that checks each edit of the rules. It refuses an edit whose target is an
+    /// unregistered handler.
     guard: Arc<Guard>,
     entry: Option<String>,
-    /// Function that returns the permissions of a message's sender. `None`: senders have no
+    /// Function that returns the permissions of a message's sender. If `None`, senders have no
     /// permissions.
     permission_fn: Option<PermissionFn>,
     log: Option<DecisionLog>,
@@ -211,7 +213,7 @@ impl Router {
         }
     }
 
-    /// Returns the outcome of a message that is not decided.
+    /// Counts a message that cannot be decided, and returns its outcome with the reason `error`.
     fn refuse(&self, error: String) -> Outcome {
         let result = HandlerOutcome::Invalid { error };
         let entry = self.shared.entry.as_deref().unwrap_or(ROUTES_TABLE).to_owned();
@@ -306,13 +308,13 @@ impl Router {
             .snapshot(handlers.map(|(name, handler)| (name, handler.circuit.as_ref().map(Circuit::state))))
     }
 
-    /// Returns the decision log, if the router has one.
+    /// Returns the log to which the router writes decisions; `None` if it writes no log.
     pub fn log(&self) -> Option<&DecisionLog> {
         self.shared.log.as_ref()
     }
 
-    /// Takes the lock that prevents other changes of the active and shadow rules. Decisions do not
-    /// take this lock.
+    /// Takes the lock that prevents other changes of the active and shadow rules. Decisions need no
+    /// lock, so they never wait for a change.
     fn lock_switching(&self) -> MutexGuard<'_, PreviousRules> {
         self.shared.previous.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -351,7 +353,7 @@ struct MessageSender<'r> {
 }
 
 impl MessageSender<'_> {
-    /// Returns the permissions in `required` that the sender does not have.
+    /// Returns the permissions in `required` that the sender of the message does not have.
     fn missing_permissions(&self, required: &[Arc<str>]) -> Vec<String> {
         if required.is_empty() {
             return Vec::new();
@@ -361,7 +363,7 @@ impl MessageSender<'_> {
             .missing(required)
     }
 
-    /// Calls the permission function that the user set. Returns no permissions if no function is
+    /// Calls the permission function that the program set. Returns no permissions if no function is
     /// set, or if the function panics.
     fn call_permission_fn(&self) -> Permissions {
         let Some(permission_fn) = &self.shared.permission_fn else { return Permissions::none() };

@@ -1,5 +1,5 @@
-//! Runs user code: handlers, middleware, recovery strategies and processors. Panics are caught. A
-//! future has an optional time limit and is aborted when its caller is dropped.
+//! Runs functions of the program: handlers, middleware, recovery strategies and processors. Panics
+//! are caught. A future has an optional time limit and is aborted when its caller is dropped.
 //!
 //! Each future runs as its own tokio task. On a multi-threaded runtime the time limit then holds
 //! even if the future blocks its thread. A future that never reaches an `await` cannot be aborted:
@@ -15,16 +15,15 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tracing::Instrument;
 
-/// The error type of user functions.
+/// The error that a function of the program may return: any error type or text.
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An async function supplied by the user of the library. It takes an `I`, and returns an `O` or an
-/// error.
+/// An async function that the program supplies. It takes an `I`, and returns an `O` or an error.
 pub(super) type UserFunction<I, O> =
     Arc<dyn Fn(I) -> Pin<Box<dyn Future<Output = Result<O, BoxError>> + Send>> + Send + Sync>;
 
-/// Converts a user's async function to a [`UserFunction`]. `into_result` converts the output of the
-/// function's future to a `Result`.
+/// Converts an async function of the program to a [`UserFunction`]. `into_result` converts the
+/// output of the function's future to a `Result`.
 pub(super) fn box_function<I, O, F, Fut>(
     function: F,
     into_result: fn(Fut::Output) -> Result<O, BoxError>,
@@ -41,22 +40,22 @@ where
     })
 }
 
-/// The reason why a future produced no value.
+/// The reason why a task produced no value.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TaskFailure {
-    /// The future returned this error; the text includes the error's causes.
+    /// The task's future returned this error; the text includes the error's causes.
     #[error("{0}")]
     Failed(String),
-    /// The future exceeded this time limit.
+    /// The task exceeded this time limit and was aborted.
     #[error("it took longer than {0:?}")]
     TimedOut(Duration),
-    /// The future panicked with this message.
+    /// The task panicked with this message.
     #[error("it panicked: {0}")]
     Panicked(String),
 }
 
-/// Calls a user function in a new task. The call happens inside the task, because even the creation
-/// of the function's future may panic.
+/// Calls a function of the program in a new task. The call happens inside the task, because even
+/// the creation of the function's future may panic.
 pub(super) async fn call_function<I, O>(
     limit: Option<Duration>,
     function: &UserFunction<I, O>,
@@ -96,12 +95,13 @@ pub(super) async fn run_with_limit<T: Send + 'static>(
     }
 }
 
-/// Calls a function. If the function panics, returns the panic's message as the error.
+/// Calls a function of the program. If it panics, returns the panic's message as the error.
 pub(super) fn catch_panic<T>(function: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(function)).map_err(|panic| panic_text(&*panic))
 }
 
-/// Joins the messages of an error and its causes: `cannot list: no such folder`.
+/// Joins the messages of an error and its causes to one text, such as `cannot list: no such
+/// folder`.
 pub(super) fn error_chain_text(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

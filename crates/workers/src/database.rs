@@ -1,4 +1,5 @@
-//! Plan nodes of the type `DATABASE`, which query SQLite files.
+//! Plan nodes of the type `DATABASE`, which query SQLite files. A plan is a workflow that a
+//! language model writes.
 
 use rulec_runtime::workflow::{Node, ProcessError, Processor, from_fn};
 use rusqlite::config::DbConfig;
@@ -10,14 +11,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The config fields of a `DATABASE` node. The engine that runs the plan enforces `timeout`.
+/// The config fields that a `DATABASE` node may have. The engine that runs the plan enforces
+/// `timeout`.
 const FIELDS: [&str; 5] = ["query", "connection", "params", "parameters", "timeout"];
-/// The config fields with the values of a query's parameters. Both names mean the same.
+/// The config fields that contain the parameter values of the query. Both names mean the same.
 const PARAMETER_FIELDS: [&str; 2] = ["params", "parameters"];
-/// Maximum size of all rows that one query returns, in bytes of text and numbers.
+/// Maximum size of all rows that one query returns, in bytes. Column names and texts count with
+/// their length, all other values with 8 bytes.
 const ROW_BYTES: usize = 16 << 20;
 
-/// What queries may do with a database.
+/// What the queries of `DATABASE` nodes may do with a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Queries may only read.
@@ -187,7 +190,7 @@ fn json_to_cell(value: &Value) -> Result<Cell, ProcessError> {
     })
 }
 
-/// Converts a value of a row. Bytes become hexadecimal text.
+/// Converts a value of a result row to JSON. Bytes become hexadecimal text.
 fn cell_to_json(cell: ValueRef<'_>) -> Value {
     match cell {
         ValueRef::Null => Value::Null,

@@ -1,4 +1,5 @@
-//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell.
+//! Plan nodes of the type `PYTHON`, whose code runs in a separate process, without a shell. A plan
+//! is a workflow that a language model writes.
 
 use rulec_runtime::workflow::{Node, ProcessError, ProcessResult, Processor, from_fn};
 use serde_json::{Map, Value, json};
@@ -10,14 +11,15 @@ use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// The script that Python runs. It reads the code and its input, sets the limits, and then runs the
-/// code.
+/// The Python script that the interpreter runs. It reads the node's code and input, sets the
+/// limits, and then runs the code.
 const SCRIPT: &str = include_str!("python.py");
 
 /// Maximum number of bytes of a process's error output that a failure quotes.
 const QUOTED_BYTES: u64 = 2000;
 
-/// The config fields of a `PYTHON` node. The engine that runs the plan enforces `timeout`.
+/// The config fields that a `PYTHON` node may have. The engine that runs the plan enforces
+/// `timeout`.
 const FIELDS: [&str; 3] = ["code", "inputs", "timeout"];
 
 /// How Python code is run: the interpreter and the limits.
@@ -30,7 +32,8 @@ pub struct Python {
 }
 
 impl Python {
-    /// Sets the interpreter: a path, or the name of a program, which is looked up once in `PATH`.
+    /// Creates the settings from the interpreter: a path, or the name of a program, which is
+    /// searched once in `PATH`.
     ///
     /// # Errors
     /// If there is no such program.
@@ -39,19 +42,19 @@ impl Python {
         Ok(Python { program, memory: 1 << 30, output: 16 << 20, environment: Vec::new() })
     }
 
-    /// Sets the maximum size of the address space of the process, in bytes. Default: 1 GiB.
+    /// Sets the maximum size of the address space of the Python process, in bytes. Default: 1 GiB.
     #[must_use]
     pub fn memory(self, bytes: u64) -> Python {
         Python { memory: bytes, ..self }
     }
 
-    /// Sets the maximum size of the output, in bytes of JSON. Default: 16 MiB.
+    /// Sets the maximum size of the code's output, in bytes of JSON. Default: 16 MiB.
     #[must_use]
     pub fn output(self, bytes: u64) -> Python {
         Python { output: bytes, ..self }
     }
 
-    /// Sets an environment variable of the process. By default, the process has none.
+    /// Sets an environment variable of the Python process. By default, the process has none.
     #[must_use]
     pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Python {
         self.environment.push((name.into(), value.into()));
@@ -124,7 +127,8 @@ pub fn python_node(
     }
 }
 
-/// A process, which is killed together with its process group when the value is dropped.
+/// A running Python process, which is killed together with its process group when this value is
+/// dropped.
 struct Running {
     child: Child,
 }
@@ -206,7 +210,7 @@ impl Python {
     }
 }
 
-/// Returns the last part of a file as text, on one line.
+/// Returns the last [`QUOTED_BYTES`] bytes of a file as text, on one line.
 fn read_end(file: &mut File) -> io::Result<String> {
     let length = file.seek(SeekFrom::End(0))?;
     file.seek(SeekFrom::Start(length.saturating_sub(QUOTED_BYTES)))?;

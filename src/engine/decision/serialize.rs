@@ -1,4 +1,5 @@
-//! JSON serialization of decisions.
+//! Serializes decisions to JSON, for programs that print or send them. JSON that depends only on
+//! the chosen statement is cached, which makes this fast.
 
 use super::{Decision, NextNodes};
 use rulec_eval::host::HostFailure;
@@ -24,8 +25,8 @@ impl Decision {
         out.push(b'}');
     }
 
-    /// Appends the fields of [`Decision::write_json`] without the braces of the object, so that the
-    /// caller can write further fields. Not part of the stable API.
+    /// Appends the fields that [`Decision::write_json`] writes, without the braces of the object,
+    /// so that the caller can write further fields. Not part of the stable API.
     #[doc(hidden)]
     pub fn write_json_fields(&self, out: &mut Vec<u8>) {
         let rules = &self.rules;
@@ -41,8 +42,8 @@ impl Decision {
         out.extend(self.serialized_fields());
     }
 
-    /// Returns the fields as JSON text. Serialization cannot fail here, because all keys are
-    /// strings.
+    /// Returns the fields of the decision as JSON text. Serialization cannot fail here, because all
+    /// keys are strings.
     fn serialized_fields(&self) -> Vec<u8> {
         let mut fields = JsonFields(Vec::new());
         let result = self.serialize_fields(&mut fields);

@@ -1,11 +1,12 @@
-//! Background work: compaction and merges.
+//! Background work of live rules, which makes decisions fast again after edits: compaction and
+//! merges.
 //!
 //! The base is the rule set as last compiled in full. Each segment is a group of routes that edits
 //! inserted and that were compiled together. Compaction compiles several segments into one. It
 //! keeps the number of segments small: each segment has more than twice as many routes as the next.
 //! A merge compiles a new base from the edited texts. Both start from the current state and unlock
-//! the writer while they compile. They then lock the writer again, install the result, and apply
-//! the edits made during the compilation.
+//! the writer (the mutable state) while they compile. They then lock the writer again, install the
+//! result, and apply the edits made during the compilation.
 
 use super::LiveState;
 use super::base;
@@ -21,11 +22,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
-/// In a small rule set, a merge (a recompilation of all rules) starts at this number of pending
-/// edits.
+/// Minimum number of pending edits at which a merge (a recompilation of all rules) starts in the
+/// background. It applies to small rule sets; see [`ROUTES_PER_EDIT`] for larger ones.
 const MIN_MERGE_EDITS: usize = 1024;
-/// In a rule set with many routes, a merge (a recompilation of all rules) starts at one pending
-/// edit per this number of routes.
+/// In a large rule set, a merge (a recompilation of all rules) starts at one pending edit for this
+/// number of routes.
 const ROUTES_PER_EDIT: usize = 16;
 
 impl LiveState {

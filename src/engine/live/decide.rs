@@ -203,7 +203,8 @@ struct MatchedRoute {
 struct LiveSearch<'v, 's, 'm> {
     snapshot: &'v Snapshot,
     machines: &'m mut SegmentVms<'s>,
-    /// Tables that were searched without finding a match.
+    /// Tables that this search has already left without a match, so that it does not search them
+    /// again.
     exhausted: SmallVec<[TableId; 8]>,
 }
 

@@ -1,4 +1,5 @@
-//! The edits that callers request, and how they are parsed.
+//! Edits of live rules, as callers request them: each names or contains one statement. Parses the
+//! statements.
 
 use super::error::EditError;
 use super::route::{ParsedStatement, parse_statement};
@@ -25,7 +26,7 @@ use rulec_sema::hir::ROUTES_TABLE;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     change: EditKind,
-    /// The table that contains the statement; `None` for the top level.
+    /// The table that contains the statement of the edit; `None` for the top level.
     table: Option<String>,
     file: Option<String>,
 }
@@ -104,7 +105,7 @@ pub(super) enum Action<'e> {
 }
 
 impl ParsedEdit<'_> {
-    /// Returns the keyword and name of the statement that is edited.
+    /// Returns the keyword and name of the statement that the edit inserts, replaces or removes.
     pub fn head(&self) -> StatementHead<'_> {
         match &self.action {
             Action::Insert(new) | Action::Replace(new) => new.head(),

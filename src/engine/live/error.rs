@@ -1,4 +1,5 @@
-//! Errors of edits of live rules.
+//! The reasons why an edit of live rules is refused, with messages that say how to correct the
+//! edit.
 
 use super::statement_ref::StatementHead;
 use crate::engine::{CompileError, UnknownEntry};
@@ -19,12 +20,13 @@ pub enum EditError {
     /// The edit names a table that does not exist.
     #[error(transparent)]
     UnknownTable(#[from] UnknownEntry),
-    /// The edit names a table, but the rules have a choice, router or flow set of this name.
+    /// The edit names a choice, router or flow set where the name of a table is needed.
     NoRoutes(String),
     /// The statement to replace or remove does not exist.
     #[error(transparent)]
     UnknownStatement(#[from] UnknownStatement),
-    /// The edit names a file that does not exist; the second text lists the files.
+    /// The edit names a file that does not exist. Contains the name of the file, and a list of the
+    /// existing files.
     UnknownFile(String, String),
     /// Several statements match the edit; the message lists the files that contain them.
     Ambiguous(String, Message),
@@ -44,7 +46,7 @@ pub enum EditError {
 }
 
 impl EditError {
-    /// Returns the reason as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             EditError::NotOneStatement(found) => message!(
@@ -81,7 +83,7 @@ impl EditError {
     }
 }
 
-/// Error: no statement has this keyword and name.
+/// Error: the rules contain no statement with the given keyword and name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownStatement {
@@ -112,7 +114,7 @@ impl UnknownStatement {
         UnknownStatement { name: head.name.to_owned(), message }
     }
 
-    /// Returns the name that was looked up; empty for a statement without a name.
+    /// Returns the name of the statement that was not found; empty for a statement without a name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,5 +1,5 @@
-//! The graph of the jumps (`goto`) between tables. The graph must have no cycle and a limited
-//! depth.
+//! The graph of the jumps (`goto`) between tables. It must have no cycle and a limited depth, so
+//! that every decision ends.
 
 use hashbrown::HashMap;
 use rulec_base::diag::{Code, Message};
@@ -17,7 +17,7 @@ pub(super) struct GotoGraph {
 }
 
 impl GotoGraph {
-    /// Counts the jumps of a program's routes and defaults.
+    /// Counts the jumps in all routes and defaults of a program, for each pair of tables.
     pub fn new(program: &Program) -> GotoGraph {
         let mut graph = GotoGraph::default();
         let rule_outcomes = program.rules.iter().map(|rule| (rule.table, &rule.outcome));

@@ -15,9 +15,10 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The name of the main file, and the content of each loaded file that is not a current rule file.
-/// Such a file is a word list. If the rules were not read from disk, also an unused file is
-/// kept, because it could not be read again. Contents are kept as they were first loaded.
+/// The files from which live rules are compiled again, apart from the current rule texts: the name
+/// of the main file, and the contents of word lists. Contents are stored as they were first loaded.
+/// If the rules were not read from disk, unused files are stored too, because they could not be
+/// read again.
 #[derive(Clone, Default)]
 pub(super) struct KeptFiles {
     pub main: String,
@@ -27,7 +28,7 @@ pub(super) struct KeptFiles {
     disk: Option<DiskLoader>,
 }
 
-/// A loader that keeps a copy of each file it loads.
+/// A loader that stores a copy of each file that it loads.
 pub(super) struct RecordingLoader<'l> {
     loader: &'l dyn Loader,
     files: RefCell<HashMap<String, Vec<u8>>>,
@@ -39,7 +40,7 @@ impl<'l> RecordingLoader<'l> {
     }
 
     /// Returns the files that were loaded, and the files of `before` that cannot be read from disk
-    /// again. Rule files in `sources` are left out, because their current texts are kept elsewhere.
+    /// again. Rule files in `sources` are left out, because `sources` contains their current texts.
     pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
         let mut contents = self.files.into_inner();
         if before.disk.is_none() {
@@ -103,7 +104,7 @@ impl EditPoints {
     }
 }
 
-/// The edits of routes since the rules were last compiled in full, as rule ids and texts.
+/// The edits of routes since the rules were last compiled in full, as rule ids and new texts.
 #[derive(Clone, Default)]
 pub(super) struct RouteChanges {
     /// The ids of the removed routes.
@@ -114,12 +115,12 @@ pub(super) struct RouteChanges {
     pub appended: Vec<(TableId, Arc<str>)>,
 }
 
-/// A replacement in a text: a byte range, and the text that replaces it.
+/// A replacement in a source text: a byte range, and the text that replaces this range.
 pub(super) type Splice = (Range<usize>, String);
 
 impl RouteChanges {
-    /// Applies the changes to the source texts of `base` (the rule set as last compiled in full).
-    /// Returns the new files as pairs of name and text, in the order of the files in `base`.
+    /// Applies the edits of routes to the source texts of `base` (the rule set as last compiled in
+    /// full). Returns the new files as pairs of name and text, in the order of the files in `base`.
     pub fn apply_to_texts(&self, base: &Rules, points: &EditPoints) -> Vec<(String, String)> {
         let sources = base.sources();
         let mut edits: HashMap<FileId, Vec<Splice>> = HashMap::new();
@@ -172,7 +173,7 @@ impl KeptFiles {
     }
 
     /// Returns a copy with the rule texts `texts` added, as pairs of name and text. A text replaces
-    /// a kept file of the same name.
+    /// a stored file of the same name.
     pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
         let mut contents = HashMap::clone(&self.contents);
         contents.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
@@ -180,7 +181,8 @@ impl KeptFiles {
     }
 }
 
-/// Loads a file from the kept files, otherwise from the folder of the rules.
+/// Loads a file from the stored files. If the file is not stored, loads it from the folder of the
+/// rules.
 impl Loader for KeptFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.contents.get(path), &self.disk) {
@@ -213,8 +215,8 @@ fn comments_before(text: &str, previous_end: usize, start: usize) -> impl Iterat
     })
 }
 
-/// Formats a new statement for the place of the statement `old` in `source`. Adds line breaks if
-/// other text is on the lines of `old`.
+/// Formats the text of a new statement that replaces the statement `old` in `source`. Adds line
+/// breaks if other text is on the lines of `old`.
 fn format_in_place(source: &str, old: &Range<usize>, text: &str) -> String {
     let line_before = source.get(..old.start).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
     let line_after = source.get(old.end..).and_then(|after| after.split('\n').next()).unwrap_or("");
@@ -304,7 +306,8 @@ mod tests {
         check("a route", 1, "a route");
     }
 
-    /// Former bug: every file that was ever imported was kept until the rules were loaded again.
+    /// Former bug: every file that was ever imported stayed in memory until the rules were loaded
+    /// again.
     #[test]
     fn a_file_that_is_no_longer_used_is_kept_only_if_it_is_not_on_disk() {
         let words = MemoryLoader::new().with("words.txt", "a");

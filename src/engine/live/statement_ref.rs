@@ -1,4 +1,4 @@
-//! How edits identify statements: by keyword and name.
+//! How edits of live rules identify a statement: by its keyword and name, such as `list words`.
 
 use rulec_syntax::ast::StatementKind;
 use rulec_syntax::parse::starts_statement;

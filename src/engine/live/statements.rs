@@ -1,4 +1,5 @@
-//! Applies edits of any statement to the source texts, as an author would edit the files.
+//! Applies edits of any kind of statement to the source texts of live rules, as an author would
+//! edit the files.
 
 use super::edit::{Action, ParsedEdit};
 use super::error::{EditError, UnknownStatement};
@@ -49,7 +50,7 @@ impl ParsedFile {
     }
 }
 
-/// A statement and its position in a file.
+/// A statement and its position in a source file.
 #[derive(Clone, Copy)]
 struct LocatedStatement<'f> {
     /// The index of the file that contains the statement.
@@ -126,7 +127,7 @@ impl<'f> StatementEditor<'f> {
         self.changed.iter().any(|(file, other)| *file == found.file && overlaps_range(other))
     }
 
-    /// Returns the statements among which an edit searches: the statements in the edit's table,
+    /// Returns the statements that an edit may refer to: the statements in the edit's table,
     /// otherwise the statements at the top level. If the edit names a file, statements of other
     /// files are left out.
     fn statements_in_scope(&self, edit: &ParsedEdit<'_>) -> impl Iterator<Item = LocatedStatement<'f>> {

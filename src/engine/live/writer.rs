@@ -56,7 +56,7 @@ struct Constraints {
     jumps: GotoGraph,
 }
 
-/// Counters of edits, which each edit of a route advances.
+/// Counters that identify a state of the live rules. Each edit of a route advances them.
 struct Revision {
     /// The number of the last edit. It is also written into the marks of removed routes
     /// (tombstones).
@@ -229,8 +229,8 @@ impl Writer {
         }
     }
 
-    /// Compiles all rules with these changes and installs the result. Other edits wait until the
-    /// compilation ends.
+    /// Compiles all rules after applying `changes` to the source texts, and installs the result.
+    /// Other edits wait until the compilation ends.
     fn rebuild(&mut self, compiler: &Compiler, changes: &RouteChanges) -> Result<(), CompileError> {
         let base = self.base();
         let files = base.files.with_texts(changes.apply_to_texts(&base.rules, &base.edit_points));
@@ -373,7 +373,8 @@ impl Writer {
         }
     }
 
-    /// Removes all edits from the log and returns them.
+    /// Removes all edits from the log of edits that were made during a recompilation, and returns
+    /// them.
     pub fn take_logged_edits(&mut self) -> Vec<Edit> {
         debug_assert!(self.edit_log.is_some(), "no recompilation runs");
         self.edit_log.as_mut().map(std::mem::take).unwrap_or_default()

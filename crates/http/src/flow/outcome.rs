@@ -81,7 +81,8 @@ pub enum FlowEnding {
 }
 
 impl FlowOutcome {
-    /// Returns the response of the endpoint, if the flow was executed.
+    /// Returns the response of the endpoint; `None` if no flow was executed or its execution
+    /// failed.
     pub fn response(&self) -> Option<&Response> {
         match &self.result {
             FlowEnding::Executed(response) => Some(response),
@@ -91,7 +92,7 @@ impl FlowOutcome {
 }
 
 impl FoundBy {
-    /// Returns how the flow was found: `keyword`, `classifier` or `model`.
+    /// Returns the name of this variant for logs: `keyword`, `classifier` or `model`.
     pub fn kind(&self) -> &'static str {
         match self {
             FoundBy::Keyword { .. } => "keyword",
@@ -102,7 +103,8 @@ impl FoundBy {
 }
 
 impl FlowEnding {
-    /// Returns the kind of ending: `executed`, `failed`, `refused`, `model_failed` or `no_flow`.
+    /// Returns the name of this variant for logs: `executed`, `failed`, `refused`, `model_failed`
+    /// or `no_flow`.
     pub fn kind(&self) -> &'static str {
         match self {
             FlowEnding::Executed(_) => "executed",

@@ -47,8 +47,8 @@ pub struct FlowRunner {
 /// ending to report if the search found no flow to execute.
 type SearchResult = Result<(String, String, FoundBy), Box<FlowEnding>>;
 
-/// Facts about a search that the outcome reports whether or not a flow was found: the start time,
-/// the similar flows, and the exceeded limits.
+/// Facts about a search for a flow that [`FlowOutcome`] reports whether or not a flow was found:
+/// the start time, the similar flows, and the exceeded limits.
 struct SearchFacts {
     start: Instant,
     /// The intent flows (flows that are found by meaning) most similar to the message, best first.
@@ -64,13 +64,13 @@ impl SearchFacts {
 }
 
 impl FlowRunner {
-    /// Creates a runner that searches by `matcher` alone. [`FlowRunner::with_model`] adds a
-    /// language model.
+    /// Creates a runner that finds flows with `matcher` and executes them with `executor`.
+    /// [`FlowRunner::with_model`] adds a language model to the search.
     pub fn new(matcher: FlowMatcher, executor: FlowExecutor) -> FlowRunner {
         FlowRunner { matcher, model: None, executor }
     }
 
-    /// Creates a runner that executes flows by the endpoint in the rules; see
+    /// Creates a runner that executes flows by calling the endpoint that the rules declare; see
     /// [`FlowExecutor::of_rules`].
     ///
     /// # Errors
@@ -80,13 +80,14 @@ impl FlowRunner {
         Ok(FlowRunner::new(matcher, executor))
     }
 
-    /// Sets the model that is called if neither a keyword flow nor the classifier finds a flow.
+    /// Sets the language model that selects a flow if neither a keyword flow nor the classifier
+    /// finds one.
     pub fn with_model(mut self, model: ChatModel) -> FlowRunner {
         self.model = Some(model);
         self
     }
 
-    /// Returns the matcher that searches for flows.
+    /// Returns the matcher that finds the flow of a message by keywords or by the classifier.
     pub fn matcher(&self) -> &FlowMatcher {
         &self.matcher
     }

@@ -1,4 +1,5 @@
-//! Reads a model's response: checks the first tool call against the list of ids.
+//! Reads the id that a model picked from its response. Only the first tool call counts, and an id
+//! that was not offered is an error.
 
 use crate::error::{HttpError, quote_for_message};
 use crate::request::HeaderError;
@@ -9,7 +10,8 @@ use serde_json::Value;
 use std::borrow::Cow;
 use thiserror::Error;
 
-/// Why a model made no valid pick. Texts of the model are truncated after 2000 characters.
+/// Why a model picked none of the offered ids. Texts of the model are truncated after 2000
+/// characters.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -22,20 +24,21 @@ pub enum ModelError {
     Key(#[from] HeaderError),
     /// The model responded without calling the tool: no id fits, or the model cannot call tools.
     NoCall {
-        /// The model's text, in place of a tool call.
+        /// The text that the model returned instead of calling the tool.
         text: String,
     },
-    /// The model picked an id that is not in the list.
+    /// The model picked an id that the tool does not list.
     UnknownId {
-        /// The picked id.
+        /// The id that the model picked.
         id: String,
     },
     /// The model called another tool than the one in the request.
     WrongTool {
-        /// The name of the tool.
+        /// The name of the tool that the model called.
         name: String,
     },
-    /// The arguments of the tool call are not a JSON object with the id as a string.
+    /// The arguments of the tool call are not a JSON object that contains the picked id as a
+    /// string.
     Arguments {
         /// Name of the parameter that must contain the id.
         parameter: String,
@@ -46,7 +49,7 @@ pub enum ModelError {
     Malformed {
         /// Name of the field that is missing or has another type.
         missing: &'static str,
-        /// Text of the response.
+        /// Text of the response body.
         text: String,
     },
 }
@@ -79,8 +82,8 @@ impl ModelError {
 }
 
 impl ModelError {
-    /// Replaces each text that comes from the model by the result of `quote`. The caller masks
-    /// secrets in these texts and truncates them in this way.
+    /// Replaces each text that comes from the model by the result of `quote`. The caller thus masks
+    /// secrets in these texts and truncates them.
     pub(super) fn map_model_texts(mut self, quote: impl Fn(&str) -> String) -> ModelError {
         match &mut self {
             ModelError::NoCall { text }
@@ -124,7 +127,7 @@ pub(super) fn read_pick(response: &Value, tool: &PickTool) -> Result<(String, Ve
     Ok((id, others.iter().map(format_call).collect()))
 }
 
-/// Returns the reason in the arguments of the first tool call, if any.
+/// Returns the model's reason from the arguments of the first tool call; `None` if it gave none.
 pub(super) fn picked_reason(response: &Value) -> Option<String> {
     string_argument(response.pointer("/choices/0/message/tool_calls/0")?, REASON)
         .filter(|reason| !reason.is_empty())

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 const DATA_PREFIX: &str = "data:";
 const DONE_MARKER: &str = "[DONE]";
 
-/// The state of reading a streamed response: everything that has arrived so far.
+/// The state of reading a streamed model response: everything that has arrived so far.
 pub(super) struct StreamedResponse {
     /// Bytes after the last line break: the start of a line that has not arrived completely.
     incomplete_line: Vec<u8>,
     /// Whether at least one event has arrived.
     has_event: bool,
-    /// The model's text outside tool calls.
+    /// The text of the model's answer outside tool calls.
     content: String,
     /// The name and the arguments of each tool call, as far as they have arrived.
     calls: Vec<(String, String)>,
@@ -122,24 +122,24 @@ fn pass_on(text: &str, on_reason: &mut (dyn FnMut(&str) + Send)) {
     }
 }
 
-/// Reads the value of the field [`REASON`] from JSON that arrives in parts. Each byte is decoded
-/// once.
+/// Decodes the string value of the field [`REASON`] from JSON that arrives in parts. Each byte is
+/// decoded once.
 #[derive(Default)]
 struct ReasonReader {
     state: ReasonState,
-    /// Number of bytes of the JSON that were read and need not be read again.
+    /// Number of bytes at the start of the JSON that were decoded and need not be read again.
     read_bytes: usize,
-    /// Whether the reason has at least one character.
+    /// Whether the decoded reason has at least one character.
     has_text: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum ReasonState {
-    /// The value has not begun.
+    /// The string value of the reason has not begun.
     #[default]
     Before,
     Inside,
-    /// The value has ended, or is not a string.
+    /// The string value of the reason has ended, or the value is not a string.
     After,
 }
 
@@ -179,7 +179,7 @@ impl ReasonReader {
         String::new()
     }
 
-    /// Finds the first character of the value, if it has arrived.
+    /// Moves to the first character of the reason's string value, if it has arrived.
     fn find_start(&mut self, json: &str) {
         let key = format!("\"{REASON}\"");
         let is_key = |start: usize| {
@@ -223,7 +223,8 @@ mod tests {
         json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]})
     }
 
-    /// Feeds a body in pieces of this length. Returns the passed-on pieces and the response.
+    /// Feeds a response body in pieces of `length` bytes. Returns the passed-on parts of the
+    /// reason, and the combined response.
     fn feed_in_pieces(body: &str, length: usize) -> (Vec<String>, Option<Value>) {
         let (mut streamed, mut pieces) = (StreamedResponse::new(vec![Secret::new("k-123")]), Vec::new());
         for piece in body.as_bytes().chunks(length) {
@@ -276,8 +277,8 @@ mod tests {
         }
     }
 
-    /// Former bug: each piece was searched and decoded with all earlier ones. A response of the
-    /// maximum size took minutes, in which no time limit could end the call.
+    /// Former bug: each piece was searched and decoded again with all earlier ones. A response of
+    /// the maximum size then took minutes, in which no time limit could end the call.
     #[test]
     fn tiny_pieces_of_a_long_response_are_read_in_linear_time() {
         let started = std::time::Instant::now();

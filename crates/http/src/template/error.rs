@@ -1,4 +1,5 @@
-//! The errors of parsing and of filling a template.
+//! The errors of parsing a request template and of filling its placeholders. They name fields and
+//! placeholders, so that an author finds the wrong one.
 
 use super::text::{Placeholder, Source};
 use rulec_base::diag::{Message, comma_list};
@@ -11,7 +12,7 @@ use thiserror::Error;
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum TemplateError {
-    /// A field is missing or has the wrong type.
+    /// A field of the endpoint is missing or has the wrong type.
     Type {
         /// The path of the field, such as `headers.X-Token`.
         place: String,
@@ -23,9 +24,9 @@ pub enum TemplateError {
         /// Name of the unknown field.
         name: String,
     },
-    /// The method is unknown or not supported.
+    /// The HTTP method is unknown or not supported.
     Method {
-        /// The method as written.
+        /// The HTTP method as it is written in the endpoint.
         method: String,
     },
     /// The URL is invalid, whatever the values of its placeholders are.
@@ -35,14 +36,14 @@ pub enum TemplateError {
     },
     /// The scheme, host or port of the URL contains a placeholder.
     PlaceholderInHost {
-        /// The placeholder in scheme, host or port.
+        /// The placeholder in the scheme, host or port, which is not allowed there.
         placeholder: Placeholder,
     },
     /// A header of the endpoint cannot be sent.
     Header {
         /// The path of the header, such as `headers.X-Token`.
         place: String,
-        /// Why the header is invalid.
+        /// Why the header cannot be sent.
         why: Message,
     },
 }
@@ -93,7 +94,7 @@ impl FillError {
         &self.place
     }
 
-    /// Returns the placeholder.
+    /// Returns the placeholder that could not be filled.
     pub fn placeholder(&self) -> &Placeholder {
         &self.placeholder
     }
@@ -109,19 +110,20 @@ impl FillError {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum FillReason {
-    /// There is no value with this name.
+    /// The source of the placeholder (the arguments or the context) has no value with its name.
     Unfilled {
-        /// The source in which the value was looked up: the arguments of the call, or the context
-        /// of the conversation.
+        /// The source in which the value was searched: the arguments of the call, or the context of
+        /// the conversation.
         wanted_from: Source,
-        /// The names that have a value.
+        /// The names that have a value in this source, to suggest a correction.
         known: Vec<String>,
     },
-    /// The value is null, but the placeholder is inside a longer text.
+    /// The value is null, which can only fill a string of the body that consists of this
+    /// placeholder alone.
     Null,
-    /// The value cannot be part of a header.
+    /// The value contains a character that a header must not contain.
     HeaderValue,
-    /// The value would make a path segment empty, `.` or `..`.
+    /// The value would make a segment of the URL's path empty, `.` or `..`.
     PathSegment,
 }
 

@@ -1,4 +1,5 @@
-//! Tests of parsing and filling templates.
+//! Tests that request templates are parsed and filled as documented, and that no value can redirect
+//! a request.
 
 use super::*;
 use serde_json::{Map, json};
@@ -123,7 +124,8 @@ fn a_value_stays_in_its_part_of_the_address() {
     }
 }
 
-/// Whatever the value, the URL has the host, the segments and the parameters of the template.
+/// Checks that no value changes the host, the number of path segments or the query parameters of a
+/// template's URL.
 #[test]
 fn no_value_changes_the_structure_of_the_url() {
     let shape = |text: &str| {

@@ -1,4 +1,5 @@
-//! Text with placeholders: parsing, and conversion of values to text.
+//! Text with placeholders, as request templates contain it: parsing, and conversion of values to
+//! text.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -8,9 +9,9 @@ use std::fmt;
 /// Where the value of a placeholder comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// The arguments of the call; the placeholder is written `{name}`.
+    /// The value is an argument of the call; the placeholder is written `{name}`.
     Argument,
-    /// The context of the conversation; the placeholder is written `#name#`.
+    /// The value is from the context of the conversation; the placeholder is written `#name#`.
     Context,
 }
 
@@ -45,9 +46,9 @@ impl fmt::Display for Placeholder {
 /// The values with which the placeholders of a request template are filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Values<'a> {
-    /// The arguments of the call.
+    /// The arguments of the call, which fill the placeholders `{name}`.
     pub arguments: &'a Map<String, Value>,
-    /// The context of the conversation.
+    /// The context of the conversation, which fills the placeholders `#name#`.
     pub context: &'a Map<String, Value>,
 }
 
@@ -66,7 +67,8 @@ pub(super) enum TextPiece {
     Placeholder(Placeholder),
 }
 
-/// A text that is split into literals and placeholders. Two literals are never adjacent.
+/// A text that is split into literals and placeholders. Between two placeholders there is at most
+/// one literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TemplateText {
     pub(super) pieces: Vec<TextPiece>,
@@ -147,8 +149,8 @@ fn parse_enclosed_name<'a>(text: &'a str, opening: &str, closing: &str) -> Optio
     (is_name && after_name.starts_with(closing)).then_some((name, opening.len() + end + closing.len()))
 }
 
-/// Converts a value to text. Strings are unchanged, numbers and bools are as in JSON, and lists and
-/// dicts are compact JSON. Returns `None` for null.
+/// Converts the value of a placeholder to text. Strings are unchanged, numbers and bools are as in
+/// JSON, and lists and dicts are compact JSON. Returns `None` for null.
 pub(super) fn value_to_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,

@@ -1,4 +1,5 @@
-//! Writes choices as JSON. A single choice is the whole document. Several choices are a list.
+//! Writes choices of the rules as JSON of the other system. A single choice is the whole document;
+//! several choices are a list.
 
 use super::comparison::write_condition;
 use super::{Written, push_item};
@@ -59,8 +60,8 @@ fn write_choice(rules: &Rules, table: &Table, steps: &[PathStep], report: &mut R
     Json::Object(json)
 }
 
-/// Returns a sentence for each branch of a choice that has no condition. The compiled rules contain
-/// no such branch, but the compiler warned of it.
+/// Returns a sentence for each branch of a choice that has no condition, for the report. The
+/// compiled rules contain no such branch, so the branch is found in the compiler's warnings.
 fn branches_without_condition(rules: &Rules, table: &Table) -> Vec<Message> {
     let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
     let name_spans: Vec<Span> = choices.filter_map(|table| table.span).collect();

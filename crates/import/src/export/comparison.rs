@@ -10,7 +10,7 @@ use rulec_lang::ty::KindSet;
 use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Operand, Predicate, Program};
 use serde_json::{Value as Json, json};
 
-/// One side of a JSON condition: the JSON value that describes it, and its type.
+/// One side of a JSON condition: the JSON object that describes it, and the type of its value.
 type Side = (Json, ValueType);
 
 pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
@@ -124,13 +124,13 @@ fn step_as_anchored_regex(program: &Program, expr: &Expr) -> Option<Json> {
     (is_form && ty == ValueType::String).then_some(side)
 }
 
-/// If `expr` is a step's output that is not a text, returns it as a side of a JSON condition;
-/// otherwise `None`. Such an output never matches as a regular expression.
+/// If `expr` is the output of a workflow step and is not a text, returns it as a side of a JSON
+/// condition; otherwise `None`. Such an output never matches as a regular expression.
 fn non_text_step(program: &Program, expr: &Expr) -> Option<Json> {
     step(program, expr).filter(|(_, ty)| *ty != ValueType::String).map(|(side, _)| side)
 }
 
-/// Returns the JSON condition that compares the length of the step's output `inner` with `right`.
+/// Returns the JSON condition that compares the length of the step output `inner` with `right`.
 /// `spelling` is the operator, such as `>=`. `None` if the JSON format has no such condition.
 fn write_length(program: &Program, inner: &Expr, spelling: &str, right: &Expr) -> Option<Json> {
     let (left, family) = step(program, inner)?;
@@ -174,8 +174,8 @@ fn literal(ty: ValueType, value: Json) -> Json {
     json!({"type": ty.name(), "value": value})
 }
 
-/// Returns the form of `text` that the original system, a Python program, reads as this text. If it
-/// would read the plain text as another value, such as a number, the form is a Python literal.
+/// Returns the JSON string that the importer reads as `text`. A text that is itself a Python string
+/// literal, such as `'a'`, would lose its quotation marks. So it is quoted once more.
 fn python_string(text: &str) -> String {
     match crate::literal::parse_literal(text) {
         Some(crate::literal::Literal::Json(Json::String(_))) => Json::from(text).to_string(),
@@ -203,8 +203,8 @@ fn right_side(program: &Program, expr: &Expr) -> Option<Side> {
     Some((literal(ty, json.clone()), ty))
 }
 
-/// If `expr` reads a step's output with a type, such as `steps.parse.amount as number`, returns it
-/// as a side of a JSON condition. Otherwise `None`.
+/// If `expr` is the typed output of a workflow step, such as `steps.parse.amount as number`,
+/// returns it as a side of a JSON condition. Otherwise `None`.
 fn step(program: &Program, expr: &Expr) -> Option<Side> {
     let ExprKind::Read(inner, kinds) = &expr.kind else { return None };
     let ExprKind::Slot(slot) = &inner.kind else { return None };

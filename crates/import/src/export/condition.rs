@@ -1,4 +1,5 @@
-//! Writes the conditions of message routes as JSON.
+//! Writes the conditions of message routes as JSON of the other system. It recognizes the forms in
+//! which the importer wrote conditions that rule syntax expresses differently.
 
 use super::{Written, constant, ignores_case, message_path, pattern, unknown_condition};
 use crate::routes::{LENGTH_STATEMENT, urgency_statements};
@@ -9,8 +10,8 @@ use rulec_sema::hir::{Cond, CondKind, Const, Expr, ExprKind, LetId, Operand, Pre
 use serde_json::{Value as Json, json};
 use time::format_description::well_known::Rfc3339;
 
-/// The operators of conditions on `ctx`, and their suffixes in JSON. The suffix follows the name of
-/// the field: `n__gt`.
+/// The comparison operators of conditions on `ctx`, and their suffixes in JSON. The suffix follows
+/// the name of the compared field: `n__gt`.
 const SUFFIXES: [(Op, &str); 6] =
     [(Op::Gt, "gt"), (Op::Lt, "lt"), (Op::Ge, "gte"), (Op::Le, "lte"), (Op::Eq, "eq"), (Op::Ne, "ne")];
 
@@ -41,8 +42,8 @@ impl<'p> ConditionWriter<'p> {
         self.write_part(cond).unwrap_or_else(|| Err(unknown_condition()))
     }
 
-    /// Writes a condition as JSON. `None` if the JSON format has no such condition; `Some(Err)` if
-    /// a part of it cannot be written, with the reason.
+    /// Writes a condition as JSON. `None` if the JSON format has no such condition. `Some(Err)`
+    /// contains the reason why a part of the condition cannot be written.
     fn write_part(&self, cond: &Cond) -> Option<Written<Json>> {
         match &cond.kind {
             CondKind::Const(true) => Some(Ok(json!({"type": "AndCondition", "conditions": []}))),
@@ -89,8 +90,8 @@ impl<'p> ConditionWriter<'p> {
     }
 
     /// Reads a comparison of an error count, such as `(ctx.error_counts["Type"] ?? 0) > 1`. Returns
-    /// the error's type, the JSON key such as `occurrence_count__gt`, and the number. The type is
-    /// `None` if the condition counts errors of the last error's type.
+    /// the error type, the JSON key such as `occurrence_count__gt`, and the number. The error type
+    /// is `None` if the condition counts errors of the same type as the last error.
     fn error_count(&self, test: &Predicate) -> Option<(Option<String>, String, Json)> {
         let ExprKind::Op(Op::Coalesce, count, Some(zero)) = &test.left.kind else { return None };
         if test.negated || constant(zero) != Some(&json!(0)) {
@@ -147,7 +148,7 @@ impl<'p> ConditionWriter<'p> {
     }
 
     /// Writes a predicate that reads a field of `ctx` as a JSON condition. `op` is the predicate's
-    /// operator, and `right` is its right side. `None` if it reads no such field, or if the JSON
+    /// operator, and `right` is its right operand. `None` if it reads no such field, or if the JSON
     /// format has no such condition.
     fn write_context(&self, op: Op, test: &Predicate, right: &Expr) -> Option<Written<Json>> {
         if let Some((kind, key, count)) = self.error_count(test) {
@@ -181,8 +182,8 @@ impl<'p> ConditionWriter<'p> {
         (is_ordered || !is_ordering).then(|| Ok(json!({"type": "ContextCondition", key: value})))
     }
 
-    /// Returns the JSON name of the value that a `let` of the importer derives from the message:
-    /// its length or urgency. `None` for any other `let`.
+    /// Returns the JSON name of the value if the `let` statement is one that the importer writes:
+    /// the message's length or urgency. `None` for any other `let`.
     fn derived_fact(&self, id: LetId) -> Option<&'static str> {
         match &*self.program.lets[id.index()].name {
             "message_length" if self.derives_length => Some("message_length"),
@@ -227,8 +228,8 @@ fn negate(condition: Json) -> Json {
 }
 
 /// Returns the JSON key for a comparison with a field of `ctx`, such as `n__gt`. For equality, the
-/// key is the plain name, unless this name itself looks like a comparison. `None` if JSON has no
-/// key for the comparison.
+/// key is the plain field name, unless this name itself ends like a comparison. `None` if JSON has
+/// no key for the comparison.
 fn context_key(field: &str, op: Op) -> Option<String> {
     let suffix = suffix(op)?;
     let is_plain = op == Op::Eq && !field.contains("__") && field != "type";
@@ -241,7 +242,7 @@ fn suffix(op: Op) -> Option<&'static str> {
 }
 
 /// Writes a predicate on the message text as JSON. `op` is the predicate's operator, and `right` is
-/// its right side. `ignores_case` says whether the predicate ignores case. `None` if the JSON
+/// its right operand. `ignores_case` is true if the predicate ignores case. `None` if the JSON
 /// format has no such condition; `Some(Err)` if Python has no such regular expression.
 fn write_text(op: Op, test: &Predicate, right: &Expr, ignores_case: bool) -> Option<Written<Json>> {
     let value = constant(right)?;

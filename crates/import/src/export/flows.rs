@@ -1,4 +1,4 @@
-//! Writes flows, and the tool that executes them, as JSON.
+//! Writes flows, and the tool that executes them, as JSON of the other system.
 
 use super::{Written, constant, ignores_case, key, pattern, push_item};
 use crate::executor::EXECUTOR_NAME;
@@ -32,8 +32,9 @@ pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> J
     document
 }
 
-/// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
-/// literally. It is `None` until the first pattern is written.
+/// Writes a flow as JSON. `is_literal` is true if the patterns in the document are compared
+/// literally, and false if case and outer white space are ignored. It is `None` until the first
+/// pattern is written.
 fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
@@ -66,8 +67,8 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Optio
 }
 
 /// Returns the patterns of a keyword flow, and the operator that compares them with the message.
-/// `is_literal` says whether the patterns of the document are compared literally; the first pattern
-/// sets it. A pattern that is compared in the other way is an error.
+/// `is_literal` is true if the patterns of the document are compared literally; the first pattern
+/// sets it. All patterns of a document must agree, so a pattern that differs is an error.
 fn write_patterns(
     program: &Program,
     id: FlowId,
@@ -102,8 +103,8 @@ fn write_patterns(
     Ok((operator, patterns))
 }
 
-/// True if a test compares the message with this pattern in the given mode. A `literal` comparison
-/// respects case and white space; the other mode ignores case and outer white space.
+/// True if the predicate `test` compares the message with `pattern` in the given mode. A `literal`
+/// comparison respects case and white space; the other mode ignores case and outer white space.
 fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     let is_trimmed = matches!(&test.left.kind, ExprKind::Call(Function::Trim, _));
     let is_exact = test.op == Some(Op::Eq);

@@ -1,13 +1,13 @@
-//! Writes regular expressions in Python's syntax. An expression is written only if the importer
-//! translates the result back to an expression with the same meaning.
+//! Writes regular expressions of the rules in Python's syntax. A Python expression is used only if
+//! the importer translates it back to an expression with the same meaning.
 
 use super::Written;
 use crate::regex::{TranslatedPattern, translate};
 use crate::write::quote_for_comment;
 use rulec_base::message;
 
-/// Returns the Python expression for a pattern that is searched anywhere in a text. `ignore_case`
-/// says whether the search ignores case.
+/// Returns the Python expression for a pattern that may match anywhere in a text. `ignore_case` is
+/// true if the search ignores case.
 pub(super) fn to_python(pattern: &str, ignore_case: bool) -> Written<String> {
     python_candidates(pattern)
         .into_iter()
@@ -33,7 +33,8 @@ fn inexpressible(pattern: &str) -> rulec::Message {
     message!("Python has no such regular expression as {}", quote_for_comment(pattern))
 }
 
-/// Returns Python expressions that may have the meaning of the pattern, the most natural first.
+/// Returns Python expressions that may have the same meaning as `pattern`, in the order in which
+/// they should be tried: the most natural first.
 fn python_candidates(pattern: &str) -> Vec<String> {
     let end = pattern.strip_suffix(r"\n?$").map(|start| format!("{start}$"));
     let mut absolute = String::new();

@@ -1,4 +1,4 @@
-//! Writes message routes as JSON.
+//! Writes message routes of the rules as JSON of the other system.
 
 use super::condition::ConditionWriter;
 use super::{Written, key, push_item};
@@ -8,7 +8,8 @@ use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, Rule, TableKind};
 use serde_json::{Map, Value as Json, json};
 
-/// Key in a route's metadata that lists the permissions that the handler requires.
+/// Key in the JSON metadata of a route. Its value lists the permissions that the route's handler
+/// requires.
 const REQUIRES_KEY: &str = "requires_permission";
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {

@@ -1,5 +1,5 @@
-//! Character classes such as `[a-z_]`, whose syntax differs most between Python and the `regex`
-//! crate.
+//! Translates character classes such as `[a-z_]`. Their syntax differs the most between Python and
+//! the `regex` crate.
 
 use super::{LastItem, RegexTranslator, TranslateResult, err};
 use rulec::Message;

@@ -1,4 +1,5 @@
-//! Middleware: user functions that process an event between publishing and delivery.
+//! Middleware of an event bus: functions of the program that may change or stop an event after it
+//! is published and before subscribers receive it.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,7 +40,7 @@ impl<E, X: Into<MiddlewareError>> MiddlewareResult<E> for Result<Flow<E>, X> {
 /// Reports that a middleware stopped an event: the name of the middleware, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stopped {
-    /// Name of the middleware.
+    /// Name of the middleware that stopped the event.
     pub middleware: String,
     /// The reason why the event was stopped.
     pub reason: StopReason,

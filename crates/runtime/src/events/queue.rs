@@ -1,4 +1,5 @@
-//! A subscriber's queue: bounded, with an explicit policy for when the queue is full.
+//! A subscriber's queue of an event bus: bounded, with an explicit policy for when the queue is
+//! full.
 //!
 //! Tokio's own channels each have one policy: `mpsc` waits or refuses; `broadcast` drops the oldest
 //! event and rounds its capacity up. None of them reports where in the stream events are missing.
@@ -26,7 +27,7 @@ pub enum Policy {
     DropNewest,
 }
 
-/// The reason why a receive call returned no event.
+/// The reason why a call that receives an event returned no event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub enum RecvError {
@@ -81,9 +82,9 @@ struct QueueState<E> {
     /// Number of events dropped since the last event in `events` was queued.
     dropped_after_last: u64,
     dropped: u64,
-    /// Whether the bus was dropped.
+    /// Whether the event bus was dropped, so that no more events arrive.
     bus_dropped: bool,
-    /// Whether the subscriber dropped its [`Subscription`].
+    /// Whether the subscriber dropped its [`Subscription`], so that no more events are needed.
     subscription_dropped: bool,
 }
 
@@ -247,18 +248,18 @@ impl<E> Subscription<E> {
         self.queue.pop()
     }
 
-    /// Returns the number of queued events.
+    /// Returns the number of events in the subscriber's queue.
     pub fn len(&self) -> usize {
         self.queue.lock_state().events.len()
     }
 
-    /// True if no event is queued.
+    /// True if the subscriber's queue contains no event.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the total number of dropped events, whether [`RecvError::Lagged`] has reported them
-    /// or not.
+    /// Returns the total number of events that this subscriber's full queue has dropped. It
+    /// includes drops that [`RecvError::Lagged`] has not reported yet.
     pub fn dropped(&self) -> u64 {
         self.queue.lock_state().dropped
     }

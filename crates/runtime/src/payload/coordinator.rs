@@ -1,4 +1,6 @@
-//! The coordinator: validates decisions, recovers from failures of nodes, and proposes fallbacks.
+//! The coordinator, which connects a language model's decisions with the rules: it validates
+//! decisions, requests recovery decisions after failures of nodes, and proposes fallbacks for
+//! rejected decisions.
 
 use super::execute::{Attempt, CONDITION_KIND, LOOP_KIND, NodeWork, PlanRun, ProcessorFactory, RunSettings};
 use super::{DecisionEvent, Judges, NodeFailure, Proposal, Rejected, Validated};
@@ -63,12 +65,12 @@ pub struct CoordinatorBuilder {
     inner: CoordinatorInner,
 }
 
-/// The result of processing one event: an event that the caller published, or an event that the
-/// coordinator created in response.
+/// The result of processing one event. The caller published the event, or the coordinator created
+/// it in response to an earlier event.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Handled {
-    /// The event as published; `None` if a middleware stopped it.
+    /// The event after middleware and validation; `None` if a middleware stopped it.
     pub event: Option<DecisionEvent>,
     /// How the event was delivered to subscribers. `None` for an event of an internal kind, which
     /// only the caller receives.
@@ -148,7 +150,8 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets how often the agent may be called to replace one decision. Default: 3.
+    /// Sets how often the agent (the program's function that asks the language model) may be called
+    /// to replace one decision. Default: 3.
     pub fn tries(mut self, tries: u32) -> Self {
         self.inner.tries = tries;
         self
@@ -224,15 +227,15 @@ impl CoordinatorBuilder {
         self
     }
 
-    /// Sets the maximum size of one output of a node, in bytes of JSON. A node beyond the limit
+    /// Sets the maximum size of one node's output, in bytes of JSON. A node with a larger output
     /// fails. Default: 16 MiB.
     pub fn byte_limit(mut self, bytes: usize) -> Self {
         self.settings_mut().byte_limit = bytes;
         self
     }
 
-    /// Sets how many recovery decisions one run of a plan (a workflow that a language model writes)
-    /// may request after failures of its nodes. Default: 10.
+    /// Sets how many recovery decisions (how to continue after a node's failure) one run of a plan
+    /// may request. A plan is a workflow that a language model writes. Default: 10.
     pub fn recoveries(mut self, max_requests: u64) -> Self {
         self.settings_mut().recoveries = max_requests;
         self
@@ -302,7 +305,8 @@ impl Coordinator {
         &self.inner.bus
     }
 
-    /// Returns the payload validators that are currently used.
+    /// Returns the payload validators that this coordinator uses now; [`Coordinator::replace`]
+    /// changes them.
     pub fn judges(&self) -> Arc<Judges> {
         self.inner.judges.load_full()
     }
@@ -401,8 +405,9 @@ impl Coordinator {
     }
 }
 
-/// Builds the payload of a fallback, which is proposed in place of a rejected decision. It has the
-/// fields that `kind` declares, with values from the rejected decision and from the node's failure.
+/// Builds the payload of the fallback that is proposed in place of a rejected decision. It has the
+/// fields that the payload kind `kind` declares. Their values come from the rejected decision and
+/// from the node's failure.
 fn fallback_payload(rejected: &Rejected, kind: &Payload) -> Json {
     let mut fields = Map::new();
     fields.insert("reason".to_owned(), json!(format!("{} was rejected", rejected.decision.kind)));

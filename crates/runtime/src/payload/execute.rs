@@ -55,11 +55,12 @@ pub(super) struct RunSettings {
     /// Maximum number of attempts to run nodes in one run. Each round of a loop counts as an
     /// attempt.
     pub step_limit: u64,
-    /// Maximum size of one output, in bytes of JSON.
+    /// Maximum size of one node's output, in bytes of JSON.
     pub byte_limit: usize,
-    /// Maximum number of recovery decisions (how to continue after a node's failure) in one run.
+    /// Maximum number of recovery decisions (how to continue after a node's failure) that one run
+    /// may request.
     pub recoveries: u64,
-    /// Counts HTTP requests and adds up costs over all runs.
+    /// Counts the HTTP requests of nodes and adds up their costs over all runs.
     pub usage: Arc<Usage>,
     /// Called after each node with the serialized run; `None` if runs are not saved.
     pub saving: Option<SaveCallback>,
@@ -67,14 +68,15 @@ pub(super) struct RunSettings {
     pub on_attempt: Option<AttemptCallback>,
 }
 
-/// A callback of the program that receives each finished attempt to run a node.
+/// A callback of the program that receives each finished attempt to run a node, for example to log
+/// it.
 pub(super) type AttemptCallback = Arc<dyn Fn(&Attempt) + Send + Sync>;
 
 /// One finished attempt to run a node of a plan, as a callback or a log receives it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Attempt {
-    /// Id of the node.
+    /// Id of the node that the attempt ran.
     #[serde(rename = "node")]
     pub node_id: String,
     /// The type of the node that ran. If an alternative node replaced the failed node, the type of
@@ -91,7 +93,7 @@ pub struct Attempt {
 /// A callback that receives a run as JSON, from which the run can be resumed.
 type SaveCallback = Arc<dyn Fn(&Json) + Send + Sync>;
 
-/// How a run of a workflow ended.
+/// How a run of a plan (a workflow that a language model writes) ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
@@ -105,7 +107,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Returns the name of the status in the rules' input `context`, such as `COMPLETED`.
+    /// Returns the status as the rules read it in their input `context`, such as `COMPLETED`.
     pub fn name(self) -> &'static str {
         match self {
             RunStatus::Completed => "COMPLETED",
@@ -119,25 +121,26 @@ impl RunStatus {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunReport {
-    /// Id of the workflow.
+    /// Id of the workflow that ran.
     pub workflow_id: String,
     /// How the run ended.
     pub status: RunStatus,
     /// The reason why the run did not complete; `None` if the run completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Outputs by node id; an empty object for each skipped node.
+    /// The nodes' outputs by node id; an empty object for each skipped node.
     pub outputs: BTreeMap<String, Json>,
     /// Number of failed attempts of each node, by node id. A node may be listed although it
     /// recovered and has an output.
     pub failures: BTreeMap<String, u64>,
-    /// Ids of the nodes that were skipped after a failure.
+    /// Ids of the nodes that failed and were then skipped.
     pub skipped: Vec<String>,
     /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
 }
 
-/// The reason why a run ended before all its nodes had run.
+/// The reason why a run ended before all its nodes had run: it was stopped, or its plan was
+/// changed.
 #[derive(Clone, Debug)]
 enum EarlyEnd {
     Stopped(RunStatus, String),
@@ -207,7 +210,8 @@ impl PlanRun {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Discards all progress, so that the next run starts from the beginning with this input.
+    /// Discards the outputs of the latest run, so that the next run starts from the beginning with
+    /// the run input `input`.
     pub fn restart(&self, input: Json) {
         self.lock_state().progress = RunProgress { input, ..RunProgress::default() };
     }
@@ -218,7 +222,7 @@ impl PlanRun {
         json!({"workflow_id": self.id, "plan": state.plan.to_payload(), "progress": state.progress})
     }
 
-    /// Runs the nodes of the plan that have no output yet, and returns the report.
+    /// Runs the nodes of the plan that have no output yet, and returns a report of the whole run.
     pub async fn run(
         self: &Arc<PlanRun>,
         run_settings: &Arc<RunSettings>,
@@ -340,9 +344,9 @@ impl RunState {
         predecessors.filter_map(|id| Some((id, self.progress.outputs.get(id)?))).collect()
     }
 
-    /// Builds the message on which the condition of an edge is evaluated. The message has the
-    /// fields of the source node's output, and the whole output as `output`. The output of each
-    /// predecessor of `target` is available as `ID.output`.
+    /// Builds the message on which the condition of an edge to the node `target` is evaluated. The
+    /// message has the fields of the source node's output, and the whole output as `output`. The
+    /// output of each predecessor of `target` is available as `ID.output`.
     fn edge_message(&self, target: &str, output: &Json) -> Json {
         let mut fields = output.as_object().cloned().unwrap_or_default();
         fields.insert("output".to_owned(), output.clone());
@@ -376,8 +380,8 @@ impl RunState {
         }
     }
 
-    /// Returns a copy of the node and its input, in which the placeholders in the node's config and
-    /// `input_mapping` are filled.
+    /// Returns copies of the node and of its input in which the placeholders in the node's config
+    /// and `input_mapping` are filled.
     fn fill_placeholders(
         &self,
         node: &PlanNode,
@@ -406,8 +410,8 @@ impl RunState {
         Ok((filled_node, mapped_input.map_or_else(|| input.clone(), Json::Object)))
     }
 
-    /// Adds the fields of the node's `output_mapping` to the output. In the mapping, `${output.x}`
-    /// is a field of the node's own output.
+    /// Returns the output with the fields of the node's `output_mapping` added. In the mapping,
+    /// `${output.x}` is a field of the node's own output.
     fn map_output(&self, node: &PlanNode, output: Json) -> Result<Json, String> {
         let Some(mapping) = &node.output_mapping else { return Ok(output) };
         let own_output = Map::from_iter([("output".to_owned(), output.clone())]);

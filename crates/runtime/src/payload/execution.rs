@@ -1,5 +1,5 @@
 //! Built-in execution of decisions about plans, which are workflows that a language model writes.
-//! Runs, changes and resumes the workflows.
+//! Such decisions create, run, change and resume a workflow.
 
 use super::coordinator::Coordinator;
 use super::execute::{LOOP_KIND, PlanRun, PlanValidator, RecoveryFn, RunReport, RunStatus, check_kinds};
@@ -18,19 +18,20 @@ const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind that describes a single node. It is executed as a workflow of one node.
 const NODE_KIND: &str = "create_node";
 
-/// The error if no workflow has the given id.
+/// The error of a call that names a workflow that does not exist; contains its id.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow(pub String);
 
 impl UnknownWorkflow {
-    /// Returns the error as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         message!("there is no workflow `{}`", self.0)
     }
 }
 
-/// The result of executing a decision, and the report of the run if the decision ran a workflow.
+/// The result of executing a decision. It includes the report of the run if the decision ran a
+/// workflow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ExecutionResult {
     pub result: Option<Result<Json, String>>,
@@ -225,8 +226,9 @@ impl Coordinator {
         run.map(|run| run.to_json())
     }
 
-    /// Restores a saved workflow, and replaces an existing workflow with the same id. The
-    /// workflow's plan is validated again. Returns the workflow's id.
+    /// Restores a workflow from the JSON of [`Coordinator::saved`], and replaces an existing
+    /// workflow with the same id. The workflow's plan is validated again. Returns the workflow's
+    /// id.
     ///
     /// # Errors
     /// If the JSON is not a saved workflow, or its plan is rejected.

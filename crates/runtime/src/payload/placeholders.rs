@@ -5,14 +5,14 @@
 use serde_json::{Map, Value as Json};
 use std::fmt::Write;
 
-/// The values that the placeholders in a node's config can refer to.
+/// The values with which the placeholders in a node's config are filled.
 pub(super) struct PlaceholderScope<'s> {
-    /// Function that returns the output of an earlier node by the node's id.
+    /// Function that returns the output of an earlier node, given the node's id.
     pub outputs: &'s dyn Fn(&str) -> Option<&'s Json>,
     /// Ids of all nodes of the workflow that contains the placeholders. A path such as
     /// `fetch.output` refers to an output only if its first part is such an id.
     pub ids: Vec<&'s str>,
-    /// Maps from the names of placeholders to values. If several maps contain a name, the first one
+    /// The named values, as maps from name to value. If several maps contain a name, the first one
     /// applies.
     pub values: Vec<&'s Map<String, Json>>,
 }
@@ -25,8 +25,8 @@ const CODE_FIELD: &str = "code";
 const URL_FIELD: &str = "url";
 
 impl<'s> PlaceholderScope<'s> {
-    /// Fills the placeholders in an object. `path` is the path of the object, for errors. The error
-    /// names the first placeholder that has no value, and the path of its field.
+    /// Returns a copy of an object with filled placeholders. `path` is the path of the object, for
+    /// errors. The error names the first placeholder that has no value, and the path of its field.
     pub fn fill_object(&self, fields: &Map<String, Json>, path: &str) -> Result<Map<String, Json>, String> {
         let fill = |(key, value): (&String, &Json)| {
             let path = format!("{path}.{key}");
@@ -99,7 +99,8 @@ fn unfilled_error(name: &str, path: &str) -> String {
     format!("`${{{}}}` in `{path}` has no value", name.trim())
 }
 
-/// Percent-encodes a text so that it cannot start another component of the URL.
+/// Percent-encodes a text that is inserted into a URL, so that it cannot start another component of
+/// the URL.
 fn percent_encode(text: &str) -> String {
     text.bytes().fold(String::with_capacity(text.len()), |mut encoded, byte| {
         match byte {
@@ -145,8 +146,8 @@ mod tests {
         }
     }
 
-    /// Regression test: a value filled into code would be executed, and a value in a URL could
-    /// redirect the request.
+    /// Regression test: a value that is filled into code would be executed, and a value in a URL
+    /// could redirect the request.
     #[test]
     fn code_is_left_alone_and_addresses_are_encoded() {
         let code = json!({"code": "`${city}`"});

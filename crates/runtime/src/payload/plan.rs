@@ -1,5 +1,5 @@
-//! Plans: workflows that a language model writes as payloads. Reads a plan from a payload, and
-//! applies changes to a plan.
+//! Plans: workflows that a language model writes as payloads. This file reads a plan from its
+//! payload and changes it as later decisions require.
 
 use super::NodeFailure;
 use rulec::condition::Condition;
@@ -14,7 +14,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 use thiserror::Error;
 
-/// A workflow that a language model wrote. Node ids are unique, and edges connect existing nodes.
+/// A workflow that a language model wrote. Its node ids are unique, and its edges connect existing
+/// nodes.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "PlanPayload", into = "PlanPayload")]
 pub(super) struct Plan {
@@ -131,7 +132,7 @@ impl Plan {
         Plan::try_from(plan_payload).map_err(|error| to_error(error.to_message()))
     }
 
-    /// Makes a workflow of one node from a `create_node` payload.
+    /// Creates a plan of one node from a payload of the kind `create_node`.
     pub fn from_node_payload(payload: &Json) -> Result<Plan, PlanError> {
         let name = &payload["node_name"];
         let mut node = json!({
@@ -173,7 +174,7 @@ impl Plan {
     }
 
     /// Returns the inputs that a run needs: the names in placeholders that the plan itself does not
-    /// define. Each name is mapped to the description of the input.
+    /// define. Maps each name to the JSON description of the input.
     fn required_inputs(&self) -> Map<String, Json> {
         let mut inputs = Map::new();
         for node in &self.nodes {
@@ -212,7 +213,7 @@ impl Plan {
         ancestors
     }
 
-    /// Returns the time limit of a whole run; `None` if the plan sets no limit.
+    /// Returns the time limit of a whole run of the plan; `None` if the plan sets no limit.
     pub fn time_limit(&self) -> Option<Duration> {
         parse_seconds(&self.plan_payload.other_fields.get("global_config")?["timeout"])
     }
@@ -247,8 +248,9 @@ impl Plan {
         Ok(())
     }
 
-    /// Applies the `suggested_changes` of a payload: removes nodes, adds or replaces nodes, and
-    /// adds edges or replaces edges with the same ends. A node without an id gets its name as id.
+    /// Returns the plan after the `suggested_changes` of `payload`: removes nodes, adds or replaces
+    /// nodes, and adds edges or replaces edges with the same ends. A node without an id gets its
+    /// name as id.
     pub fn with_changes(&self, payload: &Json) -> Result<Plan, PlanError> {
         let changes = &payload["suggested_changes"];
         let list_of = |key: &str| changes[key].as_array().cloned().unwrap_or_default();
@@ -279,13 +281,13 @@ impl Plan {
 }
 
 impl PlanNode {
-    /// Returns the time limit of one attempt to run the node; `None` if the node sets no limit.
+    /// Returns the time limit of one attempt to run this node; `None` if the node sets no limit.
     pub fn time_limit(&self) -> Option<Duration> {
         parse_seconds(self.config.get("timeout")?)
     }
 
-    /// Returns how often a failed node runs again before a recovery decision is requested. Also
-    /// returns the pause between two attempts.
+    /// Returns how often the node is tried again after a failure, before a recovery decision is
+    /// requested. Also returns the pause between two attempts.
     pub fn retries(&self) -> (u64, Duration) {
         let retry = self.other_fields.get(RETRY_FIELD).unwrap_or(&Json::Null);
         let max_retries = retry["max_retries"].as_u64().unwrap_or(0).min(MAX_ATTEMPTS);
@@ -295,8 +297,8 @@ impl PlanNode {
 
 /// Name of the node field that contains the retry settings.
 const RETRY_FIELD: &str = "retry_config";
-/// Maximum number of attempts (or of retries) that a plan or a recovery decision can request for a
-/// node. A greater number is reduced to it.
+/// Maximum number of retries that a plan, or of attempts that a recovery decision, can request for
+/// one node. A greater number is reduced to this one.
 const MAX_ATTEMPTS: u64 = 100;
 /// Longest time limit or pause that a plan can request, in seconds: one week.
 const MAX_SECONDS: f64 = 7.0 * 24.0 * 3600.0;
@@ -317,9 +319,9 @@ pub(super) enum RecoveryAction {
     Retry { attempts: u64, delay: Duration, changes: Map<String, Json>, alternative_node: Option<String> },
     /// Skips the node: the run continues as if the node's output were an empty object.
     Skip,
-    /// Ends the run.
+    /// Ends the whole run.
     Abort,
-    /// Continues the run with a changed workflow. Contains the payload that describes the changes.
+    /// Continues the run with a changed plan. Contains the payload that describes the changes.
     Replan(Json),
 }
 
@@ -350,26 +352,27 @@ impl RecoveryAction {
 /// The payload kind of a decision that changes a workflow during its run.
 pub(super) const REPLAN_KIND: &str = "replan_workflow";
 
-/// The state of a run that is saved and resumed: its input, the nodes' outputs, and the nodes that
-/// failed, were skipped or were not reached.
+/// The progress of a run, which is saved so that the run can be resumed: its input, the nodes'
+/// outputs, and the nodes that failed, were skipped or were not reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct RunProgress {
-    /// The input of the run.
+    /// The input with which the run was started.
     pub input: Json,
-    /// Outputs by node id; an empty object for each node skipped after a failure.
+    /// The nodes' outputs by node id; an empty object for each node that was skipped after a
+    /// failure.
     pub outputs: BTreeMap<String, Json>,
     /// Ids of the nodes that did not run, because no edge to them was taken.
     pub unreached: Vec<String>,
     /// Number of failed attempts and the last error, by node id.
     pub failures: BTreeMap<String, (u64, String)>,
-    /// Ids of the nodes that were skipped after a failure.
+    /// Ids of the nodes that failed and were then skipped.
     pub skipped: Vec<String>,
 }
 
 impl RunProgress {
-    /// Builds the failure of a node. The failure includes facts about the run. The rules and the
-    /// program's recovery function read them.
+    /// Returns the failure of the node `node`, with facts about the run so far. The rules and the
+    /// program's recovery function read these facts.
     pub fn node_failure(&self, workflow: &str, node: &str) -> NodeFailure {
         let no_failure = (0, String::new());
         let (attempts, reason) = self.failures.get(node).unwrap_or(&no_failure);

@@ -1,6 +1,7 @@
-//! A conversation with an agent. The session executes accepted decisions one after another, the
-//! lowest rank first. The rules declare a rank for each payload kind. The session stops when no
-//! decision is left, or when a decision waits for the user's answer.
+//! A conversation with an agent (the program's function that asks a language model). The session
+//! executes accepted decisions one after another, the lowest rank first. The rules declare a rank
+//! for each payload kind. The session stops when no decision is left, or when a decision waits for
+//! the user's answer.
 
 use super::coordinator::{Coordinator, RetryRequest};
 use super::execute::RunReport;
@@ -18,8 +19,8 @@ use std::pin::pin;
 use thiserror::Error;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// One conversation with an agent (the program's function that asks a language model), and its
-/// decisions; see [`Coordinator::session`].
+/// One conversation with an agent (the program's function that asks a language model), and the
+/// decisions that wait for execution. [`Coordinator::session`] creates it.
 #[derive(Debug)]
 pub struct Session {
     coordinator: Coordinator,
@@ -40,9 +41,9 @@ pub struct Inbox(UnboundedSender<Proposal>);
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Turn {
-    /// The decisions that were executed, in order.
+    /// The decisions that were executed, in the order of their execution.
     pub done: Vec<Done>,
-    /// The rejected decisions, including those that the agent replaced.
+    /// The decisions that the rules rejected, including decisions that the agent then replaced.
     pub rejected: Vec<Rejected>,
     /// The decisions that were dropped because another decision interrupted them, possibly during
     /// their execution.
@@ -54,7 +55,7 @@ pub struct Turn {
     pub waiting: usize,
 }
 
-/// A decision that was executed, and the result.
+/// A decision that a session executed, and its result.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Done {
@@ -67,13 +68,13 @@ pub struct Done {
     pub report: Option<RunReport>,
 }
 
-/// The error of [`Session::answer`] if the session waits for no answer.
+/// The error of [`Session::answer`] if no decision waits for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{}", self.to_message())]
 pub struct NothingAsked;
 
 impl NothingAsked {
-    /// Returns the error as a localized message.
+    /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         message!("nothing was asked that an answer could be given to")
     }
@@ -97,7 +98,7 @@ impl Coordinator {
     }
 }
 
-/// The next action of a session, which executes accepted decisions one after another.
+/// The next action of a session: to execute an accepted decision, or to wait.
 enum NextStep {
     Execute(Validated),
     /// No decision can be executed now: there is none, or all decisions wait for the user's answer.

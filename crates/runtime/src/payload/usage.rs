@@ -8,13 +8,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The type name of the workflow nodes whose attempts are counted as HTTP requests.
+/// The type name of the plan nodes whose attempts are counted as HTTP requests.
 const HTTP_NODE_KIND: &str = "HTTP";
 
-/// How long a request is counted in the context field `requests_last_minute`.
+/// For how long a request is counted in the field `requests_last_minute` of the rules' input
+/// `context`.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Counts of the HTTP requests and costs of the nodes of all runs, including failed nodes.
+/// Counts of the HTTP requests and costs of the nodes in all runs of plans, including nodes that
+/// failed.
 #[derive(Debug, Default)]
 pub(super) struct Usage(Mutex<Counts>);
 
@@ -39,14 +41,15 @@ impl Usage {
         }
     }
 
-    /// Adds the number in the field `cost` of a node's output. A negative number is ignored.
+    /// Adds the number in the field `cost` of a node's output to the total cost. A negative number
+    /// is ignored.
     pub fn count_cost(&self, output: &Json) {
         let cost = output["cost"].as_f64().filter(|cost| *cost > 0.0);
         self.lock().cost += cost.unwrap_or(0.0);
     }
 
-    /// Returns a copy of `context` with the counts as fields. A field keeps its value if that value
-    /// is greater than the count. Returns `None` if no field would change.
+    /// Returns a copy of `context` with the current counts as fields. A field keeps its value if
+    /// that value is greater than the count. Returns `None` if no field would change.
     pub fn add_to(&self, context: Option<&Json>) -> Option<Json> {
         let mut counts = self.lock();
         counts.forget_old_requests();

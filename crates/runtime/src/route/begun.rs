@@ -1,5 +1,5 @@
-//! Decided messages whose handler the caller can run itself, for callers with an executor of their
-//! own.
+//! Decided messages whose handler the caller can run itself, for programs that have their own
+//! executor instead of tokio.
 
 use super::fallback::{self, CountedCall};
 use super::log::DecisionRecord;
@@ -24,7 +24,8 @@ pub struct Begun {
     /// The request to the selected handler; `None` if no handler was selected.
     request: Option<Request>,
     scope: String,
-    /// The permissions that the router's permission function returned; `None` if it was not called.
+    /// The permissions that the router's permission function returned for the sender; `None` if it
+    /// was not called.
     computed_permissions: Option<Permissions>,
     pending: PendingDecision,
     /// Counts the call that the caller itself makes. `None` until [`Begun::own_call`] has returned
@@ -33,8 +34,8 @@ pub struct Begun {
 }
 
 impl Router {
-    /// Decides a message, and leaves the handler to the caller. This is the first half of
-    /// [`Router::route`] for programs with an executor of their own. Needs no tokio runtime.
+    /// Decides a message, and leaves it to the caller to run the handler. This is the first half of
+    /// [`Router::route`], for programs that have their own executor. Needs no tokio runtime.
     ///
     /// Returns `None` if hooks, shadow rules or async host functions need tokio. Nothing is then
     /// counted or logged, and the caller uses [`Router::route`].
@@ -81,16 +82,16 @@ impl Begun {
         Begun { router, decision, message, request, scope, computed_permissions, pending, call: None }
     }
 
-    /// Returns the request for the selected handler. `None` if no handler was selected. In this
-    /// case, [`Begun::finish`] ignores its argument.
+    /// Returns the request for the selected handler. `None` if no handler was selected;
+    /// [`Begun::finish`] then ignores its argument.
     pub fn request(&self) -> Option<&Request> {
         self.request.as_ref()
     }
 
     /// Returns the request for the selected handler if the caller may call the handler itself. The
-    /// sender must have the required permissions, and the handler must have no policy. The caller
-    /// then ends the message with [`Begun::finish`]. If this returns `None`, the caller must end
-    /// the message with [`Begun::run`].
+    /// sender must have the required permissions, and the handler must have no
+    /// [`Policy`](super::Policy). The caller then ends the message with [`Begun::finish`]. If this
+    /// returns `None`, the caller must end the message with [`Begun::run`].
     pub fn own_call(&mut self, permissions: Option<&Permissions>) -> Option<Request> {
         let request = self.request.as_ref()?;
         let shared = &self.router.shared;
@@ -108,8 +109,8 @@ impl Begun {
         Some(request.clone())
     }
 
-    /// Ends the message with the result of the handler, which the caller has called itself; see
-    /// [`Begun::own_call`].
+    /// Ends the message. `result` is the result of the handler, which the caller has called itself;
+    /// see [`Begun::own_call`].
     pub fn finish(mut self, result: Result<Json, HandlerError>) -> Outcome {
         let request = match self.take_request() {
             ControlFlow::Continue(request) => request,
@@ -133,8 +134,8 @@ impl Begun {
         self.pending.finish(outcome)
     }
 
-    /// Runs the selected handler as [`Router::route`] does. Must run inside a tokio runtime with
-    /// its timer enabled.
+    /// Calls the selected handler as [`Router::route`] does, with retries and fallbacks. Must run
+    /// inside a tokio runtime with its timer enabled.
     pub async fn run(self, permissions: Option<Permissions>) -> Outcome {
         self.run_as(permissions.as_ref()).await
     }
@@ -158,7 +159,8 @@ impl Begun {
         self.pending.finish(run.outcome)
     }
 
-    /// Takes the request for the selected handler. Ends the message if no handler was selected.
+    /// Takes the request for the selected handler. If no handler was selected, ends the message and
+    /// returns its outcome.
     fn take_request(&mut self) -> ControlFlow<Outcome, Request> {
         match self.request.take() {
             Some(request) => ControlFlow::Continue(request),

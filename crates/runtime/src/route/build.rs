@@ -1,5 +1,5 @@
 //! Building a router: checks the registered handlers against the targets of the rules. All problems
-//! are reported together, before the first message.
+//! are reported together, before the first message is routed.
 
 use super::failures::{FailureMemory, ScopeFn};
 use super::handler::{HandlerResult, Request};
@@ -20,7 +20,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The registered handlers by name.
+/// The handlers that are registered with a router, by name.
 #[derive(Default)]
 pub(super) struct HandlerMap {
     by_name: HashMap<String, RegisteredHandler>,
@@ -50,8 +50,8 @@ pub(super) struct RegisteredHandler {
     pub function: UserFunction<Request, Json>,
     pub policy: Policy,
     pub circuit: Option<Circuit>,
-    /// Checks that the arguments in the rules fit the type of the handler's arguments. `None` if
-    /// the handler takes its arguments as JSON.
+    /// Function that checks that the arguments in the rules fit the type of the handler's
+    /// arguments. `None` if the handler takes its arguments as JSON.
     check_args: Option<ArgsCheck>,
 }
 
@@ -218,14 +218,14 @@ impl RouterBuilder {
         self
     }
 
-    /// Sets the log that decisions are written to.
+    /// Sets the log to which the router writes each decision. By default, decisions are not logged.
     pub fn log(mut self, log: DecisionLog) -> Self {
         self.log = Some(log);
         self
     }
 
-    /// Sets how many earlier rule sets are kept, so that [`Router::roll_back`] can activate them
-    /// again. Default: 1.
+    /// Sets how many earlier rule sets the router stores, so that [`Router::roll_back`] can
+    /// activate them again. Default: 1.
     pub fn keep(mut self, previous: usize) -> Self {
         self.max_previous = previous;
         self
@@ -365,7 +365,7 @@ pub struct RouterError {
 }
 
 impl RouterError {
-    /// Returns all problems that were found.
+    /// Returns all problems that were found with the router's settings or rules.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -397,11 +397,12 @@ pub enum Problem {
         /// The name that was registered twice.
         name: String,
     },
-    /// Two handlers are registered for the targets that have no handler of their own.
+    /// Two handlers are registered with [`RouterBuilder::otherwise`], for the targets that have no
+    /// handler of their own.
     OtherwiseTwice,
     /// The arguments in the rules do not fit the type of a handler.
     Args {
-        /// Name of the handler.
+        /// Name of the handler whose arguments do not fit.
         handler: String,
         /// The reason why the arguments do not fit the type.
         error: ArgsError,
@@ -430,7 +431,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Returns the problem and its remedy as a localized message.
+    /// Returns this problem and its remedy as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             Problem::Entry(error) => error.to_message(),
@@ -483,7 +484,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Returns the warning as a localized message.
+    /// Returns this warning as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             Warning::UnusedHandler { name } => message!("no route leads to the handler `{name}`"),

@@ -1,4 +1,5 @@
-//! Settings of a [`RouterBuilder`] that add functions called before and after each decision.
+//! Settings of a [`RouterBuilder`] that add hooks: functions that are called before and after each
+//! decision.
 
 use super::RouterBuilder;
 use super::handler::HandlerResult;

@@ -1,10 +1,10 @@
-//! The difference between two decisions about the same message, in the parts that the sender or the
-//! handler can observe.
+//! The difference between the decisions of two rule sets about the same message. Only what the
+//! sender or the handler can observe is compared, such as the arguments.
 
 use rulec::Decision;
 use serde::Serialize;
 
-/// The position of a selected route: its table and its name.
+/// The route that a decision selected: the name of its table and its own name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct RoutePosition {
     /// Name of the route's table. If no route matched, name of the table where the decision
@@ -23,7 +23,7 @@ impl RoutePosition {
 }
 
 /// A part of a decision that the sender or the handler can observe. The decision log writes the
-/// part's name in snake case.
+/// part's name in snake case, such as `route`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum DecisionPart {
@@ -76,7 +76,7 @@ impl Difference {
         (!differs.is_empty()).then_some(Difference { from, generation, to, handler, differs })
     }
 
-    /// True if the decisions differ in this part, such as the handler or the arguments.
+    /// True if the two decisions differ in `part`, such as the handler or the arguments.
     pub fn differs_in(&self, part: DecisionPart) -> bool {
         self.differs.contains(&part)
     }

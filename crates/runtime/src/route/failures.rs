@@ -1,5 +1,5 @@
-//! The failures of a router's own handlers. Rules read them as `ctx.last_error_type`,
-//! `ctx.last_error` and `ctx.error_counts`, without help from the embedding program.
+//! Remembers the failures of a router's handlers. Rules read them as `ctx.last_error_type`,
+//! `ctx.last_error` and `ctx.error_counts`. The embedding program need not add these fields itself.
 
 use super::handler::HandlerError;
 use super::outcome::HandlerOutcome;
@@ -10,13 +10,15 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of scopes whose failures are kept. It limits memory and was not tuned. If the
-/// limit is reached, the failures of the scope whose last failure is the oldest are removed.
+/// Maximum number of scopes (such as conversations) whose failures are remembered. It limits
+/// memory; the number is not a result of measurements. At the limit, the scope whose last failure
+/// is the oldest is removed.
 const MAX_SCOPES: usize = 10_000;
 
 const CONTEXT_FIELD: &str = "ctx";
 
-/// Returns the scope of a message, such as its conversation.
+/// Function of the program that returns the scope of a message, such as its conversation. Failures
+/// of handlers are counted per scope.
 pub(super) type ScopeFn = Box<dyn Fn(&Json) -> String + Send + Sync>;
 
 /// An error of a handler, with a type that the handler names and that rules can compare: `when
@@ -42,7 +44,7 @@ impl TypedError {
         TypedError { kind: kind.into(), error: error.into() }
     }
 
-    /// Returns the type of the error.
+    /// Returns the type of the error, which rules compare with `ctx.last_error_type`.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -60,10 +62,11 @@ impl std::error::Error for TypedError {
     }
 }
 
-/// The failures of one scope, such as a conversation, since its last reply.
+/// The failures of one scope, such as a conversation, since the last reply of a handler in this
+/// scope.
 struct ScopeFailures {
-    /// Sequence number of the scope's last failure, counted over all scopes. The scope with the
-    /// smallest number is removed if there are too many.
+    /// Sequence number of the scope's last failure, counted over all scopes. If there are too many
+    /// scopes, the one with the smallest number is removed.
     order: u64,
     last_type: String,
     last_handler: String,
@@ -71,18 +74,19 @@ struct ScopeFailures {
     counts: BTreeMap<String, u64>,
 }
 
-/// The scopes with failures: at most [`MAX_SCOPES`].
+/// The scopes (such as conversations) in which a handler failed: at most [`MAX_SCOPES`].
 #[derive(Default)]
 struct Scopes {
     by_name: HashMap<Arc<str>, ScopeFailures>,
-    /// The names of the scopes by the number of their last failure, so the oldest scope is first.
+    /// The names of the scopes, sorted by the sequence number of their last failure. So the scope
+    /// with the oldest last failure is first.
     by_order: BTreeMap<u64, Arc<str>>,
-    /// Number of failures of all scopes so far.
+    /// Number of failures in all scopes so far, from which each failure gets its sequence number.
     failure_count: u64,
 }
 
 impl Scopes {
-    /// Removes the scope `name`, and returns its failures if there were any.
+    /// Removes the scope `name`. Returns its failures if it had any.
     fn remove(&mut self, name: &str) -> Option<ScopeFailures> {
         let failures = self.by_name.remove(name)?;
         self.by_order.remove(&failures.order);
@@ -117,7 +121,8 @@ impl Scopes {
 pub(super) struct FailureMemory {
     scope: Option<ScopeFn>,
     scopes: Mutex<Scopes>,
-    /// Number of scopes with failures. If it is 0, as usual, a message need not take the lock.
+    /// Number of scopes with failures. It is usually 0, and then a message need not take the lock
+    /// of `scopes`.
     scope_count: AtomicUsize,
 }
 
@@ -127,7 +132,7 @@ impl FailureMemory {
     }
 
     /// Returns the scope of a message, such as its conversation. All messages have one scope if the
-    /// user set no function, or if the function panics.
+    /// program set no function, or if the function panics.
     pub fn scope_of(&self, message: &Json) -> String {
         let Some(scope) = &self.scope else { return String::new() };
         task::catch_panic(|| scope(message)).unwrap_or_else(|_| {
@@ -187,8 +192,8 @@ impl FailureMemory {
 }
 
 impl ScopeFailures {
-    /// Returns the fields for `ctx`. The text of the error is left out, because it may quote
-    /// private data of another message.
+    /// Returns the fields that are added to `ctx` of the scope's next message. The text of the
+    /// error is left out, because it may quote private data of another message.
     fn to_fields(&self) -> [(&'static str, Json); 3] {
         let count = self.counts.get(&self.last_type);
         let last = json!({
@@ -209,7 +214,7 @@ impl ScopeFailures {
 mod tests {
     use super::*;
 
-    /// Returns the scopes from the oldest to the youngest.
+    /// Returns the names of the scopes, the one with the oldest last failure first.
     fn names(scopes: &Scopes) -> Vec<&str> {
         let names: Vec<&str> = scopes.by_order.values().map(|name| &**name).collect();
         assert_eq!(names.len(), scopes.by_name.len());

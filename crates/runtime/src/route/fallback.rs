@@ -15,26 +15,27 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The result of running a handler and its fallbacks.
+/// The result of calling the selected handler and, if it failed, its fallbacks.
 pub(super) struct HandlerRun {
     pub outcome: HandlerOutcome,
     /// Name of the handler that was called last; the last call ended with `outcome`.
     pub last_handler: String,
     /// Number of calls of the handler `last_handler`.
     pub attempts: u32,
-    /// The other handlers that were tried and did not reply.
+    /// The handlers that were called earlier for this message and did not reply.
     pub tried: Vec<Attempt>,
-    /// The type of the last error, if the handler gave one.
+    /// The type of the last error, if the handler returned a [`TypedError`](super::TypedError).
     pub error_type: Option<String>,
 }
 
-/// The reason why a handler did not reply.
+/// The reason why a handler did not reply: its circuit breaker is open, or its call failed.
 enum HandlerFailure {
     CircuitOpen,
     TaskFailure(TaskFailure),
 }
 
-/// Runs the handler that the decision selects, then its fallbacks until one replies.
+/// Calls the handler that the decision selects. If it fails, calls its fallbacks until one of them
+/// replies.
 pub(super) async fn run_handlers(
     shared: &Arc<RouterShared>,
     decision: &Decision,
@@ -107,8 +108,8 @@ impl Deadline {
         self.remaining() == Some(Duration::ZERO)
     }
 
-    /// Returns the time limit of one call: the smaller of `limit` and the remaining time. `None` if
-    /// there is neither.
+    /// Returns the time limit of one call: the smaller of `limit` and the time until the deadline.
+    /// `None` if there is neither.
     fn limit_for_call(self, limit: Option<Duration>) -> Option<Duration> {
         limit.into_iter().chain(self.remaining()).min()
     }

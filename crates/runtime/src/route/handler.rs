@@ -1,4 +1,5 @@
-//! Handlers: the requests that they receive and the results that they may return.
+//! Handlers, the program's functions that a router calls: the requests that they receive and the
+//! results that they may return.
 
 use rulec_base::json::DecimalPaths;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! Hooks: functions that see each message before it is decided, and each outcome before the caller
-//! gets it.
+//! Calls the hooks of a router: functions of the program that see each message before it is
+//! decided, and each outcome before the caller gets it.
 
 use super::outcome::{HandlerOutcome, Outcome};
 use crate::task::{self, TaskFailure, UserFunction};
@@ -11,9 +11,9 @@ use std::sync::Arc;
 pub struct Finished {
     /// The message as the caller passed it, before any hook changed it.
     pub original: Arc<Json>,
-    /// The message that was decided.
+    /// The message that was decided, which a hook may have changed.
     pub message: Arc<Json>,
-    /// The outcome. An earlier hook may have replaced its reply.
+    /// The outcome of the message. An earlier hook may have replaced its reply.
     pub outcome: Arc<Outcome>,
 }
 
@@ -43,9 +43,9 @@ impl Hooks {
         Ok(message)
     }
 
-    /// Calls the hooks after a handler, in order. A hook that returns null keeps the outcome; other
-    /// values become the reply. If a hook fails, its failure replaces the outcome's result, because
-    /// the hook may have to remove something from the reply.
+    /// Calls the hooks after a handler, in order. A hook that returns null keeps the outcome; any
+    /// other value becomes the reply. If a hook fails, its failure replaces the outcome's result.
+    /// The reply must not pass then, because the hook may have had to remove a part of it.
     pub async fn call_after(&self, original: &Arc<Json>, message: &Arc<Json>, outcome: Outcome) -> Outcome {
         if self.after.is_empty() {
             return outcome;

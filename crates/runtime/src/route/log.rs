@@ -65,12 +65,12 @@ pub struct DecisionLog {
 
 #[derive(Debug)]
 struct LogInner {
-    /// The queue of tasks for the writer's thread. `None` only while the last log handle is being
-    /// dropped.
+    /// The queue of tasks for the thread that writes the log. `None` only while the last log handle
+    /// is being dropped.
     queue: Option<mpsc::Sender<LogTask>>,
     counters: Arc<LogCounters>,
-    /// Channel that disconnects when the writer's thread ends, so that the last log handle can wait
-    /// for the end.
+    /// Channel that disconnects when the thread that writes the log ends. So the last log handle
+    /// can wait for that.
     writer_ended: Mutex<std::sync::mpsc::Receiver<()>>,
 }
 
@@ -84,14 +84,14 @@ enum LogTask {
     },
 }
 
-/// Counts of log lines since the log was built.
+/// Numbers of log lines that were written or lost since the log was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogStats {
-    /// Number of lines written.
+    /// Number of lines that were written to the output.
     pub written: u64,
-    /// Number of lines dropped because the queue was full or the log was closed.
+    /// Number of lines that were never written, because the queue was full or the log was closed.
     pub dropped: u64,
-    /// Number of lines that could not be written completely or flushed.
+    /// Number of lines that the output did not accept completely or did not flush.
     pub failed: u64,
     /// The message of the latest write error; `None` if there was none.
     pub last_error: Option<String>,
@@ -108,7 +108,8 @@ struct LogCounters {
     dropping: AtomicBool,
 }
 
-/// The settings from which a [`DecisionLog`] is built.
+/// The settings from which a [`DecisionLog`] is built: the capacity of its queue and the contents
+/// of its lines.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DecisionLogBuilder {
@@ -124,15 +125,15 @@ impl DecisionLogBuilder {
         self
     }
 
-    /// Sets whether lines contain the message. Default: true.
+    /// Sets whether each line contains the decided message. Default: true.
     pub fn message(mut self, included: bool) -> Self {
         self.options.message = included;
         self
     }
 
-    /// Sets whether lines contain the full explanation. Default: false. For the explanation, the
-    /// writer's thread decides the message again. This also repeats the calls of the program's
-    /// functions that the rules use.
+    /// Sets whether each line contains the full explanation of the decision. Default: false. For
+    /// the explanation, the thread that writes the log decides the message again. This also repeats
+    /// the calls of the program's functions that the rules use.
     pub fn explanation(mut self, included: bool) -> Self {
         self.options.explanation = included;
         self
@@ -179,7 +180,8 @@ impl DecisionLogBuilder {
 }
 
 impl DecisionLog {
-    /// Starts building a log.
+    /// Starts building a decision log; [`DecisionLogBuilder::to_file`] or
+    /// [`DecisionLogBuilder::to_writer`] builds it.
     pub fn builder() -> DecisionLogBuilder {
         DecisionLogBuilder {
             capacity: 1024,
@@ -195,9 +197,9 @@ impl DecisionLog {
         DecisionLog::builder().to_file(path)
     }
 
-    /// Queues a decision for the log. `result` is the word for the handler's result in the log
-    /// line. If the queue is full or closed, drops the decision and counts it. Never waits.
-    /// `outcome` is unchanged in the end; it is only mutable so that it can be copied without its
+    /// Queues a decision for the log. `result` names the result of the handler in the log line. If
+    /// the queue is full or closed, drops the decision and counts it. Never waits. `outcome` is
+    /// unchanged when this function returns; it is mutable so that it can be cloned without its
     /// reply.
     pub(super) fn record(&self, record: DecisionRecord, outcome: &mut Outcome, result: &'static str) {
         let counters = &self.inner.counters;
@@ -220,13 +222,13 @@ impl DecisionLog {
         }
     }
 
-    /// Returns the counts of log lines so far.
+    /// Returns how many log lines were written or lost so far.
     pub fn stats(&self) -> LogStats {
         self.inner.counters.stats()
     }
 
-    /// Waits until the lines of all earlier decisions were written or have failed. Then returns the
-    /// counts of log lines.
+    /// Waits until the lines of all earlier decisions were written or have failed. Then returns how
+    /// many lines were written or lost.
     pub async fn flush(&self) -> LogStats {
         self.send_and_wait(false).await
     }

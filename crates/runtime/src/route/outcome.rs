@@ -1,4 +1,5 @@
-//! The outcome of a message: its route, its handler, and how the handler ended.
+//! The outcome of a message, which a router returns to the caller: the route, the handler, and how
+//! the handler ended.
 
 use rulec::Decision;
 use rulec::InputViolation;
@@ -16,7 +17,7 @@ use std::time::Duration;
 /// error quotes them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Outcome {
-    /// The table where the decision started.
+    /// Name of the table where the decision started.
     pub entry: String,
     /// Name of the selected route, or `default`; `None` if no route was selected.
     pub route: Option<String>,
@@ -27,7 +28,7 @@ pub struct Outcome {
     pub path: Vec<String>,
     /// Generation (version number) of the rules that decided.
     pub generation: u64,
-    /// Violations of the `input` contract in the message.
+    /// The fields of the message that violate the `input` contract of the rules.
     pub breaches: Vec<InputViolation>,
     /// Names of the required arguments that had no value. The handler receives null for these
     /// arguments.
@@ -41,7 +42,7 @@ pub struct Outcome {
     /// Number of calls of the handler that was called last. More than one if this handler was
     /// retried.
     pub attempts: u32,
-    /// The other handlers that were tried and did not reply.
+    /// The handlers that were called before the last one and did not reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Attempt>,
     /// How the handling of the message ended, with the reply or the error.
@@ -55,9 +56,9 @@ pub struct Outcome {
 /// A handler that did not reply, so that a fallback was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attempt {
-    /// Name of the handler.
+    /// Name of the handler that did not reply.
     pub handler: String,
-    /// Number of calls of the handler.
+    /// Number of calls of this handler, including retries.
     pub attempts: u32,
     /// The result of the handler's last call, as a word; see [`HandlerOutcome::kind`].
     pub result: &'static str,
@@ -86,7 +87,7 @@ impl Attempt {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HandlerOutcome {
-    /// The handler returned this reply.
+    /// The handler replied; contains the reply.
     Handled(Json),
     /// The handler returned an error.
     Failed {
@@ -115,7 +116,7 @@ pub enum HandlerOutcome {
     Refused {
         /// The route that selected the handler.
         route: String,
-        /// The missing permissions.
+        /// The permissions that the sender lacks.
         missing: Vec<String>,
     },
     /// The handler was not called, because its circuit breaker is open after failures.
@@ -142,7 +143,7 @@ fn whole_microseconds(duration: Duration) -> u64 {
 }
 
 impl Outcome {
-    /// Creates the outcome of a decision whose handler has not run yet.
+    /// Creates the outcome of a message that is decided and whose handler has not run yet.
     pub(super) fn from_decision(decision: &Decision) -> Outcome {
         Outcome {
             entry: decision.entry().to_owned(),
@@ -157,7 +158,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the handler's reply, if there is one.
+    /// Returns the handler's reply; `None` if no handler replied.
     pub fn reply(&self) -> Option<&Json> {
         match &self.result {
             HandlerOutcome::Handled(reply) => Some(reply),
@@ -175,8 +176,8 @@ impl HandlerOutcome {
         matches!(self, HandlerOutcome::Handled(_))
     }
 
-    /// Returns `handled`, `failed`, `timed_out`, `panicked`, `refused`, `circuit_open`, `invalid`
-    /// or `no_route`.
+    /// Returns the name of this variant for logs and statistics: `handled`, `failed`, `timed_out`,
+    /// `panicked`, `refused`, `circuit_open`, `invalid` or `no_route`.
     pub fn kind(&self) -> &'static str {
         match self {
             HandlerOutcome::Handled(_) => "handled",

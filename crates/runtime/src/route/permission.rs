@@ -1,4 +1,5 @@
-//! The permissions of a message's sender, checked against the permissions that a handler requires.
+//! The permissions of a message's sender. A router compares them with the permissions that a
+//! handler requires.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,22 +20,22 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Returns a value that grants no permission.
+    /// Returns permissions that grant nothing.
     pub fn none() -> Permissions {
         Permissions::default()
     }
 
-    /// Returns a value that grants every permission, for messages that the program itself creates.
+    /// Returns permissions that grant everything, for messages that the program itself creates.
     pub fn all() -> Permissions {
         Permissions { all: true, granted: BTreeSet::new() }
     }
 
-    /// True if this permission is granted; names are compared exactly.
+    /// True if `permission` is granted. Names are compared exactly, with case.
     pub fn has(&self, permission: &str) -> bool {
         self.all || self.granted.contains(permission)
     }
 
-    /// Returns the permissions in `required` that are not granted.
+    /// Returns the permissions in `required` that this value does not grant.
     pub(super) fn missing(&self, required: &[Arc<str>]) -> Vec<String> {
         required.iter().filter(|permission| !self.has(permission)).map(ToString::to_string).collect()
     }

@@ -1,4 +1,5 @@
-//! The policy of a handler: time limits, retries, circuit breaker and fallbacks.
+//! The policy of a handler: what a router does if the handler is slow or fails. A policy sets time
+//! limits, retries, a circuit breaker and fallbacks.
 
 use backon::ExponentialBuilder;
 use failsafe::backoff::{self, Constant};
@@ -9,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-/// Maximum pause between two attempts to call a handler.
+/// Longest pause before a retry of a handler.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
-/// Maximum duration in a policy, to which longer durations are reduced. A year is practically
-/// unlimited, but small enough to be added to the current time without overflow.
+/// Longest duration in a policy; a longer one is shortened to it. A year is practically unlimited,
+/// but small enough to be added to the current time without overflow.
 const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// The policy for a handler that is slow or fails. Without a policy, the handler is called once and
@@ -91,13 +92,14 @@ impl Policy {
         self
     }
 
-    /// True if the policy sets nothing: no limit, no retry, no circuit breaker and no fallback.
+    /// True if the policy has no effect: it sets no limit, no retry, no circuit breaker and no
+    /// fallback.
     pub(super) fn is_plain(&self) -> bool {
         let limits = self.time_limit.is_some() || self.chain_limit.is_some();
         !limits && self.retries.is_none() && self.circuit.is_none() && self.fallbacks.is_empty()
     }
 
-    /// Returns the pauses between attempts; `None` if the policy has no retries.
+    /// Returns the pauses before the retries of a handler; `None` if the policy has no retries.
     pub(super) fn retry_pauses(&self) -> Option<ExponentialBuilder> {
         let (times, first_pause) = self.retries.filter(|(times, _)| *times > 0)?;
         let pauses = ExponentialBuilder::new().with_max_times(times).with_min_delay(first_pause);
@@ -105,7 +107,8 @@ impl Policy {
     }
 }
 
-/// The state of a handler's circuit breaker.
+/// The state of a handler's circuit breaker, which stops calls of the handler after repeated
+/// failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CircuitState {
@@ -121,8 +124,9 @@ pub enum CircuitState {
 pub(super) struct Circuit {
     machine: StateMachine<ConsecutiveFailures<Constant>, CircuitListener>,
     state: Arc<AtomicU8>,
-    /// Whether a message is currently testing the handler. The flag limits the test to one message;
-    /// the `failsafe` library would let all messages test the handler.
+    /// Whether a message is currently calling the handler to test whether it has recovered. The
+    /// flag limits such tests to one message; the `failsafe` library would let all messages call
+    /// the handler.
     test_running: Arc<AtomicBool>,
 }
 
@@ -143,7 +147,7 @@ impl Circuit {
     }
 
     /// Returns a permit to call the handler. `None` while the circuit is open, or while another
-    /// message tests the handler.
+    /// message tests whether the handler has recovered.
     pub fn acquire_permit(&self) -> Option<CallPermit<'_>> {
         if !self.machine.is_call_permitted() {
             return None;
@@ -154,7 +158,7 @@ impl Circuit {
     }
 }
 
-/// A permit to call a handler once.
+/// A permit to call a handler once, which its circuit breaker has granted.
 pub(super) struct CallPermit<'c> {
     circuit: &'c Circuit,
     is_test: bool,
@@ -170,8 +174,8 @@ impl CallPermit<'_> {
 }
 
 impl Drop for CallPermit<'_> {
-    /// Ends a test call of the handler, even if the caller stopped waiting. After that, the next
-    /// message may test the handler.
+    /// Ends a test whether the handler has recovered, even if the caller stopped waiting. Then the
+    /// next message may make such a test.
     fn drop(&mut self) {
         if self.is_test {
             self.circuit.test_running.store(false, Ordering::Release);

@@ -1,6 +1,6 @@
-//! Shadow rules: they decide every message in addition to the active rules, but no handler runs.
-//! Their differences from the active rules are counted per route, until the shadow rules become
-//! active or are removed.
+//! Shadow rules, to try new rules with real messages. They decide every message in addition to the
+//! active rules, but no handler runs for their decisions. Their differences from the active rules
+//! are counted per route, until they become active or are removed.
 
 use super::build::{RouterError, Warning};
 use super::difference::{DecisionPart, Difference, RoutePosition};
@@ -13,12 +13,13 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Maximum number of pairs of routes (chosen by the active and by the shadow rules) whose
-/// differences are counted separately. It limits memory, because edits can add new routes without
-/// end.
+/// Maximum number of route pairs whose differences are counted separately. A pair is the route of
+/// the active rules and the route of the shadow rules. The limit is needed because edits can add
+/// new routes without end.
 const MAX_COUNTED_PAIRS: usize = 10_000;
 
-/// Rules that decide every message for comparison only.
+/// Rules that decide every message only to compare their decisions with the decisions of the active
+/// rules.
 pub(super) struct ShadowRules {
     active: ActiveRules,
     counts: Mutex<ShadowCounts>,
@@ -64,9 +65,9 @@ pub struct PairStats {
 pub struct ShadowStats {
     /// Version number (generation) of the shadow rules.
     pub generation: u64,
-    /// Number of messages that both rule sets decided.
+    /// Number of messages that both the active and the shadow rules decided.
     pub messages: u64,
-    /// Number of messages that the two rule sets decided differently.
+    /// Number of messages that the active and the shadow rules decided differently.
     pub different: u64,
     /// The pairs of routes with differences, the most frequent first. At most 10,000 pairs are
     /// listed; later ones are counted only in `different`.
@@ -77,12 +78,12 @@ pub struct ShadowStats {
 /// active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generations {
-    /// Generation of the active rules.
+    /// Generation (version number) of the active rules.
     pub in_force: u64,
     /// Generation of the shadow rules, which decide for comparison only; `None` if there are none.
     pub shadow: Option<u64>,
-    /// Generations that were active before and are kept for [`Router::roll_back`], the latest
-    /// first.
+    /// Generations of the earlier rules that the router stores for [`Router::roll_back`], the
+    /// latest first.
     pub previous: Vec<u64>,
 }
 
@@ -91,7 +92,7 @@ pub struct Generations {
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum SwitchError {
-    /// There are no shadow rules.
+    /// There are no shadow rules that could become active.
     NoShadow,
     /// The shadow rules have another generation (version number) than the caller named, for example
     /// because another caller replaced them.
@@ -101,12 +102,12 @@ pub enum SwitchError {
         /// The generation (version number) of the current shadow rules.
         is: u64,
     },
-    /// No kept rule set has this generation (version number). The rule set was never active, is no
-    /// longer kept, or was edited since.
+    /// The router stores no earlier rule set of this generation (version number). The rule set was
+    /// never active, is no longer stored, or was edited since.
     NotKept {
         /// The generation (version number) that the caller named.
         asked: u64,
-        /// The generations (version numbers) that are kept, the latest first.
+        /// The generations (version numbers) of the stored earlier rule sets, the latest first.
         kept: Vec<u64>,
     },
     /// The rules lack the table where decisions start, or one of their targets has no handler.

@@ -1,4 +1,5 @@
-//! Counts and latencies of routes and handlers as plain data, for a metrics exporter.
+//! Counts and latencies of a router's routes and handlers, as plain data that a metrics exporter
+//! can read.
 
 use super::policy::CircuitState;
 use serde::Serialize;
@@ -6,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Maximum number of routes that are counted by name. The limit is needed because edits can add new
-/// routes without end.
+/// Maximum number of routes that are counted by name. The limit is needed because edits of the
+/// rules can add new routes without end.
 const MAX_COUNTED_ROUTES: usize = 10_000;
 
 /// Upper bounds of the latency histogram's buckets, in microseconds. One more bucket counts longer
@@ -17,7 +18,7 @@ pub const LATENCY_BOUNDS_US: [u64; 16] = [
     2_500_000, 5_000_000, 10_000_000,
 ];
 
-/// A histogram of latencies with the fixed buckets of [`LATENCY_BOUNDS_US`].
+/// A histogram of latencies, whose buckets end at [`LATENCY_BOUNDS_US`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Latencies {
     /// Counts per bucket. Bucket `i` counts latencies up to `LATENCY_BOUNDS_US[i]` that are above
@@ -34,7 +35,7 @@ impl Latencies {
         self.sum_us = self.sum_us.saturating_add(microseconds);
     }
 
-    /// Returns the number of latencies in the histogram.
+    /// Returns how many latencies the histogram contains.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -53,7 +54,7 @@ impl Latencies {
     }
 }
 
-/// Counts of messages, or of handler calls, by their result.
+/// Counts of messages, or of handler calls, by the way they ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Number of messages or calls that ended with a reply.
@@ -78,7 +79,7 @@ pub struct Counts {
     pub no_route: u64,
     /// Number of messages or calls that were cancelled, because the caller stopped waiting.
     pub cancelled: u64,
-    /// Durations of all counted messages or calls.
+    /// Histogram of the durations of all counted messages or calls.
     pub latency: Latencies,
 }
 
@@ -100,7 +101,7 @@ impl Counts {
         self.latency.add_latency(latency);
     }
 
-    /// Returns the number of all messages or calls, however they ended.
+    /// Returns the number of all messages or calls, regardless of their results.
     pub fn total(&self) -> u64 {
         self.latency.count()
     }
@@ -126,19 +127,19 @@ pub struct HandlerStats {
     pub handler: String,
     /// Counts of the calls by their result.
     pub counts: Counts,
-    /// State of the handler's circuit breaker, if it has one.
+    /// State of the handler's circuit breaker; `None` if it has none.
     pub circuit: Option<CircuitState>,
 }
 
-/// A router's counts since it was built.
+/// The counts of messages and handler calls since a router was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RouterStats {
-    /// Counts of all messages.
+    /// Counts of all messages that the router received, by their result.
     pub messages: Counts,
     /// Counts per route, sorted by table and name. At most 10,000 routes are listed; later ones are
     /// counted only in `messages`.
     pub routes: Vec<RouteStats>,
-    /// Counts per registered handler, sorted by name.
+    /// Counts per registered handler, sorted by the handlers' names.
     pub handlers: Vec<HandlerStats>,
 }
 
@@ -178,7 +179,8 @@ impl RouterCounters {
         }
     }
 
-    /// Counts one call of a handler. `result` is a word such as `handled`.
+    /// Counts one call of a handler. `result` is a name that
+    /// [`HandlerOutcome::kind`](super::HandlerOutcome::kind) returns, or `cancelled`.
     pub fn count_call(&self, handler: &str, result: &str, latency: Duration) {
         let counters = &mut *self.lock_counters();
         match counters.handlers.get_mut(handler) {

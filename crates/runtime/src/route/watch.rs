@@ -1,6 +1,6 @@
-//! Watches rule files. A new version becomes active if it compiles and each of its targets has a
-//! handler. Otherwise the last good version stays active, and the error is available in
-//! [`WatchStatus`].
+//! Watches rule files, so that a service uses a new version without a restart. A new version
+//! becomes active if it compiles and each of its targets has a handler. Otherwise the last good
+//! version stays active, and the error is available in [`WatchStatus`].
 
 use super::{Router, RouterError};
 use notify::{Config, Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -29,7 +29,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 #[error("{}", self.to_message())]
 #[non_exhaustive]
 pub enum WatchError {
-    /// The files do not compile.
+    /// The rule files do not compile.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The main file has no statement. Such a file is probably still being written.
@@ -40,7 +40,7 @@ pub enum WatchError {
     /// handler.
     #[error(transparent)]
     Router(#[from] RouterError),
-    /// The operating system cannot watch the files.
+    /// The operating system cannot watch the rule files for changes.
     System(#[from] notify::Error),
     /// The background task that compiles the files failed.
     Runtime(#[from] tokio::task::JoinError),
@@ -67,7 +67,7 @@ impl WatchError {
     }
 }
 
-/// The state of watched rule files.
+/// The state of watched rule files: which version is active, and why a newer one is not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WatchStatus {
     /// Generation (version number) of the rules that became active last.
@@ -215,7 +215,8 @@ pub(super) struct WatchedFiles {
     signed_only: bool,
 }
 
-/// One version of the rule files: the compiled rules, and digests that detect later changes.
+/// One version of the watched rule files: the compiled rules, and digests of the files that detect
+/// later changes.
 struct RulesVersion {
     rules: Result<LiveRules, WatchError>,
     file_digests: FileDigests,
@@ -230,7 +231,7 @@ impl WatchedFiles {
         WatchedFiles { signed_only, ..self }
     }
 
-    /// Reads and compiles the files on a separate thread, because this work blocks.
+    /// Reads and compiles the rule files on a separate thread, because this work blocks.
     async fn compile_version(self) -> Result<RulesVersion, tokio::task::JoinError> {
         tokio::task::spawn_blocking(move || match self.compiler.on_disk(&self.path) {
             Ok((disk, name)) => {
@@ -271,8 +272,8 @@ fn is_blank(rules: &LiveRules, main: &str) -> bool {
     rules.texts().iter().any(|(name, text)| name == main && text.trim().is_empty())
 }
 
-/// A loader that records a digest of each file it loads. Missing files are recorded too, because
-/// they may be created later.
+/// A loader that records a digest of each file that it loads. A missing file is recorded too,
+/// because it may be created later.
 struct DigestingLoader<'d> {
     disk: &'d dyn Loader,
     digests: RefCell<BTreeMap<String, u64>>,
@@ -286,8 +287,8 @@ impl Loader for DigestingLoader<'_> {
     }
 }
 
-/// A loader that returns the main file's content, which was read before, and reads other files from
-/// disk.
+/// A loader that returns the bytes of the main file, which was read before, and reads all other
+/// files from disk.
 struct MainFileLoader<'l> {
     name: &'l str,
     content: &'l Result<Vec<u8>, LoadError>,
@@ -309,23 +310,23 @@ fn digest_of_file(loaded: &Result<Vec<u8>, LoadError>) -> u64 {
     hasher.finish()
 }
 
-/// Digests of the files when they were last read. A file has changed if its digest differs.
+/// Digests of the rule files when they were last read. A file has changed if its digest differs.
 #[derive(Default)]
 struct FileDigests {
-    /// The loader of the files. `None` if the folder of the files does not exist. The files then
-    /// count as changed, so that they are read again.
+    /// The loader of the rule files. `None` if their folder does not exist. The files then count as
+    /// changed, so that they are read again.
     disk: Option<DiskLoader>,
     digests: BTreeMap<String, u64>,
 }
 
 impl FileDigests {
-    /// True if a file has changed since the last read.
+    /// True if a rule file has changed since the last read.
     fn has_changed(&self) -> bool {
         let Some(disk) = &self.disk else { return true };
         self.digests.iter().any(|(path, old_digest)| digest_of_file(&disk.load(path)) != *old_digest)
     }
 
-    /// Returns the folders of the files. The folders are watched instead of the files, because
+    /// Returns the folders of the rule files. The folders are watched instead of the files, because
     /// editors replace a file by a new file.
     fn folders(&self) -> BTreeSet<PathBuf> {
         let Some(disk) = &self.disk else { return BTreeSet::new() };
@@ -334,7 +335,7 @@ impl FileDigests {
     }
 }
 
-/// The folders that the operating system watches for changes.
+/// Makes the operating system report changes in a set of folders.
 struct FolderWatcher {
     watcher: RecommendedWatcher,
     watched: BTreeSet<PathBuf>,
@@ -408,8 +409,8 @@ impl<T: WatchTarget> WatchTask<T> {
         }
     }
 
-    /// Compiles the current files and makes them active in the target. If they are refused, records
-    /// the reason in the status.
+    /// Compiles the current rule files and makes them active in the target. If they are refused,
+    /// stores the reason in the status.
     async fn reload(&mut self) -> Result<(), tokio::task::JoinError> {
         let RulesVersion { rules, file_digests } = self.files.clone().compile_version().await?;
         self.file_digests = file_digests;
@@ -447,7 +448,7 @@ impl<T: WatchTarget> WatchTask<T> {
 mod tests {
     use super::*;
 
-    /// A loader of a file that is replaced after its first read.
+    /// A test loader of a file that another process replaces after its first read.
     struct ReplacedFile(RefCell<Vec<&'static str>>);
 
     impl Loader for ReplacedFile {
@@ -457,7 +458,8 @@ mod tests {
         }
     }
 
-    /// Former bug: the file was read again to be compiled, but it may hold other bytes by then.
+    /// Former bug: the main file was read a second time to be compiled. Its bytes could have
+    /// changed since the first read.
     #[test]
     fn the_main_file_is_read_once() {
         let disk = ReplacedFile(RefCell::new(vec!["not rules", "default -> d"]));

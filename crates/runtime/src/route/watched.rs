@@ -1,4 +1,5 @@
-//! Rules from watched files without handlers, for a program that acts on the decisions itself.
+//! Rules from watched files without handlers, for a program that only needs decisions and acts on
+//! them itself.
 
 use super::log::{DecisionLog, DecisionRecord, decided_result};
 use super::outcome::Outcome;
@@ -42,8 +43,8 @@ use tokio::sync::watch;
 #[derive(Clone)]
 pub struct WatchedRules {
     shared: Arc<WatchedShared>,
-    /// The watch of the rule files. It ends when all clones are dropped, because the watching task
-    /// holds only `shared`, not this value.
+    /// Watches the rule files. The watching ends when all clones are dropped, because the watching
+    /// task holds only `shared`, not this value.
     watch: Arc<Watch>,
     statuses: watch::Receiver<WatchStatus>,
 }
@@ -83,7 +84,7 @@ impl std::fmt::Debug for WatchedRulesBuilder {
 }
 
 impl WatchedRulesBuilder {
-    /// Sets the log that decisions are written to.
+    /// Sets the log to which decisions are written. By default, decisions are not logged.
     pub fn log(mut self, log: DecisionLog) -> Self {
         self.log = Some(log);
         self
@@ -96,7 +97,7 @@ impl WatchedRulesBuilder {
         self
     }
 
-    /// Loads the files and watches them.
+    /// Loads the rule files and starts to watch them.
     ///
     /// Must run inside a tokio runtime with its timer enabled.
     ///
@@ -196,7 +197,7 @@ impl WatchedRules {
         self.shared.counters.snapshot(std::iter::empty())
     }
 
-    /// Returns the decision log, if there is one.
+    /// Returns the log to which decisions are written; `None` if no log was set.
     pub fn log(&self) -> Option<&DecisionLog> {
         self.shared.log.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Builds a runnable workflow from nodes, processors and routers.
+//! Builds a runnable workflow from nodes, processors and routers, and checks its graph.
 
 use super::merge::{FirstValues, MergeStrategy};
 use super::node::{Node, NodeId};
@@ -13,7 +13,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Default maximum number of processor calls in one run.
+/// Default maximum number of processor calls in one run of a workflow. The limit ends loops that
+/// never exit.
 pub(crate) const DEFAULT_STEP_LIMIT: usize = 10_000;
 
 /// Default limit for one input or output of a node, in bytes of JSON. The limit is far above the
@@ -79,14 +80,14 @@ pub struct WorkflowBuilder {
 }
 
 impl WorkflowBuilder {
-    /// Adds a node to the workflow.
+    /// Adds a node to the workflow. The order of the calls is the order of the nodes.
     #[must_use]
     pub fn node(mut self, node: Node) -> Self {
         self.nodes.push(node);
         self
     }
 
-    /// Adds several nodes to the workflow.
+    /// Adds several nodes to the workflow, in their order.
     #[must_use]
     pub fn nodes(mut self, nodes: impl IntoIterator<Item = Node>) -> Self {
         self.nodes.extend(nodes);
@@ -157,7 +158,7 @@ impl WorkflowBuilder {
     }
 
     /// Sets the maximum size of one output of a node and of one merged input, in bytes of JSON. A
-    /// node beyond the limit fails. Default: 16 MiB.
+    /// node that exceeds the limit fails. Default: 16 MiB.
     #[must_use]
     pub fn byte_limit(mut self, bytes: usize) -> Self {
         self.byte_limit = bytes;
@@ -291,12 +292,12 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    /// Returns all findings, including warnings.
+    /// Returns everything that the check of the workflow found, including warnings.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Returns the errors as one localized message, one per line.
+    /// Returns the errors that prevent the building as one localized message, one per line.
     pub fn to_message(&self) -> Message {
         let errors = self.findings.iter().filter(|finding| finding.severity == Severity::Error);
         join_lines(&errors.map(Finding::to_message).collect::<Vec<_>>())

@@ -1,4 +1,4 @@
-//! Saving a run between two nodes, and resuming it later, possibly in another process.
+//! Saves a run of a workflow between two nodes, to resume it later, possibly in another process.
 
 use super::build::Workflow;
 use super::node::NodeId;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const FORMAT_VERSION: u32 = 1;
 
-/// The state of a run between two of its nodes, as plain data. The data contains inputs and outputs
-/// of nodes, which may be confidential, so store the data safely.
+/// The state of a workflow run between two of its nodes, as plain data. The data contains inputs
+/// and outputs of nodes, which may be confidential, so store the data safely.
 ///
 /// Nodes that ran after the save run again on resume. A processor whose work must not be repeated
 /// has to detect the repetition itself.
@@ -25,12 +25,13 @@ pub struct SavedRun {
     /// The kind, next nodes and routes of each node as text, by node id. On resume, the text is
     /// compared with the workflow's current graph.
     graph: BTreeMap<NodeId, String>,
-    /// The value that each node's processor keeps between its calls, by node id.
+    /// The values that processors store between their calls, by node id; see
+    /// [`Call::memory`](super::Call::memory).
     memory: BTreeMap<NodeId, Value>,
     state: RunState,
 }
 
-/// The reason why a saved run cannot be resumed.
+/// The reason why a saved workflow run cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -40,9 +41,9 @@ pub enum ResumeError {
         /// Number of the format in which the run was saved.
         found: u32,
     },
-    /// The run was saved from a workflow with another graph.
+    /// The graph of the workflow differs from the graph with which the run was saved.
     OtherGraph {
-        /// The first difference between the graphs.
+        /// The first difference between the saved graph and the current one.
         difference: Message,
     },
 }
@@ -65,7 +66,7 @@ impl ResumeError {
 }
 
 impl Run {
-    /// Saves the current state of the run, for [`Workflow::resume`].
+    /// Returns the current state of the run as data from which [`Workflow::resume`] continues.
     pub fn save(&self) -> SavedRun {
         let lock_and_clone =
             |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();

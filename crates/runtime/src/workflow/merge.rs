@@ -1,4 +1,5 @@
-//! Merges the inputs of a join, which is a node with several incoming edges, into one input.
+//! Strategies that merge the inputs of a join (a node with several incoming edges) into one input,
+//! because a processor takes only one.
 
 use super::node::NodeId;
 use serde::{Deserialize, Serialize};
@@ -29,12 +30,13 @@ pub trait MergeStrategy: Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstValues;
 
-/// A merge strategy: every key has the value of the last input with that key, in order of arrival.
+/// A merge strategy: each key of the merged input has the value of the last input that contains the
+/// key, in order of arrival.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LatestValues;
 
-/// A merge strategy: every key has the list of its values, in order of arrival. If a value is
-/// itself a list, its elements are added.
+/// A merge strategy: each key of the merged input has the list of its values in all inputs, in
+/// order of arrival. If a value is itself a list, its elements are added.
 ///
 /// The lists of a node inside a loop grow by the values of each round.
 #[derive(Clone, Copy, Debug, Default)]
@@ -90,8 +92,8 @@ impl MergeStrategy for ByNode {
     }
 }
 
-/// Returns the fields of all inputs, in order of arrival. An input that is not an object has no
-/// fields.
+/// Returns the fields of all inputs, in the order in which the inputs arrived. An input that is not
+/// an object has no fields.
 fn fields_of(inputs: Vec<Arrival>) -> impl Iterator<Item = (String, Value)> {
     inputs.into_iter().flat_map(|Arrival { value, .. }| match value {
         Value::Object(fields) => fields,

@@ -1,4 +1,4 @@
-//! The nodes of a workflow definition, each with its next nodes.
+//! The nodes of a workflow definition. Each node names the nodes that may run after it.
 
 pub use rulec_lang::graph::NodeId;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct Node {
     /// Name of the node, unique in the workflow.
     pub id: NodeId,
     /// Kind of the node: the name under which the factory of its processor is registered. The
-    /// engine uses the kind only to find this factory.
+    /// engine uses the kind for nothing else.
     #[serde(rename = "type", default)]
     pub kind: String,
     /// The possible next nodes. Routers refer to them by position, as `next[0]`, `next[1]` and so
@@ -53,14 +53,14 @@ impl Node {
         node
     }
 
-    /// Sets the possible next nodes.
+    /// Sets the possible next nodes, among which the node's router selects.
     #[must_use]
     pub fn next<I: Into<NodeId>>(mut self, next: impl IntoIterator<Item = I>) -> Self {
         self.next = next.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets the configuration for the processor's factory.
+    /// Sets the configuration, which the factory of the node's processor reads.
     #[must_use]
     pub fn config(mut self, config: Value) -> Self {
         self.config = config;

@@ -1,4 +1,5 @@
-//! The compiled form of a workflow: numbered nodes with their processors, routers and edges.
+//! The compiled form of a workflow, which the engine runs: numbered nodes with their processors,
+//! routers and edges.
 
 use super::merge::MergeStrategy;
 use super::node::NodeId;
@@ -28,10 +29,10 @@ pub(super) struct PlanStep {
     pub(super) id: NodeId,
     pub(super) kind: String,
     pub(super) next: Vec<NodeId>,
-    /// The processor; `None` for a parallel node.
+    /// The processor that does the work of the node; `None` for a parallel node.
     pub(super) processor: Option<Arc<dyn Processor>>,
     pub(super) builder_router: Option<Arc<dyn ConditionalRouter>>,
-    /// Merges the inputs, if several edges lead to the node.
+    /// The strategy that merges the inputs if several edges lead to the node.
     pub(super) merge: Arc<dyn MergeStrategy>,
     pub(super) time_limit: Option<Duration>,
     /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The

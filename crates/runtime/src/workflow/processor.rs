@@ -1,4 +1,4 @@
-//! Processors: the functions that turn a node's input into its output.
+//! Processors: the functions that convert a node's input to its output.
 
 use super::node::NodeId;
 use super::router::ConditionalRouter;
@@ -52,7 +52,7 @@ impl Call {
         Call { node, memory: Arc::default() }
     }
 
-    /// Returns the node that runs.
+    /// Returns the id of the node for which the processor is called.
     pub fn node(&self) -> &NodeId {
         &self.node
     }
@@ -65,7 +65,7 @@ impl Call {
     }
 }
 
-/// Creates a processor from an async function.
+/// Creates a processor from an async function from input to output.
 pub fn from_fn<F, T>(function: F) -> Arc<dyn Processor>
 where
     F: Fn(Value) -> T + Send + Sync + 'static,

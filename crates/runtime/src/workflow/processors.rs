@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Name of the input field that contains the number of the loop's current round.
 const ROUND_FIELD: &str = "iteration";
 
-/// Name of the output field in which a loop says why it exits.
+/// Name of the output field that contains the reason why a loop exits.
 const EXIT_REASON_FIELD: &str = "exit_reason";
 
 /// Name of the field in a voter's output that contains the vote.
@@ -30,8 +30,8 @@ const VOTE_FIELD: &str = "vote";
 /// [`LoopReason::RegressionDetected`].
 const MAX_SCORE_DROP: f64 = 10.0;
 
-/// A processor that decides after each round whether a loop exits. The exit conditions are read
-/// from the node's `config`.
+/// A processor that decides after each round whether a loop exits. The conditions for the exit are
+/// in the node's `config`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Loop {
@@ -43,7 +43,7 @@ pub struct Loop {
     pub exit_on_score: f64,
 }
 
-/// The state that a loop keeps between two rounds: the score of the previous round.
+/// The value that a loop stores between two rounds: the score of the previous round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoopState {
     previous: Option<f64>,
@@ -76,7 +76,7 @@ pub struct LoopDecision {
 }
 
 impl LoopReason {
-    /// Returns the reason's name as written in outputs.
+    /// Returns the name of this reason as outputs contain it, such as `max_rounds_reached`.
     pub fn name(self) -> &'static str {
         match self {
             LoopReason::MaxRoundsReached => "max_rounds_reached",
@@ -157,13 +157,13 @@ impl Processor for Loop {
     }
 }
 
-/// A processor that counts votes and approves if enough are in favour. The settings are read from
+/// A processor that counts votes and approves if enough of them are in favour. The settings are in
 /// the node's `config`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Vote {
-    /// The smallest fraction of votes in favour that approves, from 0 to 1.
+    /// The smallest fraction of votes in favour at which the vote approves, from 0 to 1.
     pub threshold: f64,
     /// The fields that contain votes. A voter may also be a node, if the inputs are merged by
     /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Empty: every field
@@ -172,7 +172,7 @@ pub struct Vote {
     pub voters: Vec<String>,
 }
 
-/// The result of a vote: the numbers of votes, and whether they suffice.
+/// The result of a vote: the numbers of votes, and whether enough of them are in favour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct VoteDecision {
     /// Whether the fraction of votes in favour reaches the threshold.
@@ -249,7 +249,7 @@ fn parse_settings<T: DeserializeOwned>(node: &Node) -> Result<T, ProcessError> {
     T::deserialize(&node.config).map_err(|error| format!("`config`: {error}").into())
 }
 
-/// Returns the input's fields, extended by the fields of the decision.
+/// Returns the fields of the processor's input, extended by the fields of its decision.
 fn add_decision_fields(input: Value, decision: impl Serialize) -> ProcessResult {
     let mut output = if let Value::Object(fields) = input { fields } else { Map::new() };
     if let Value::Object(fields) = serde_json::to_value(decision)? {
@@ -258,8 +258,8 @@ fn add_decision_fields(input: Value, decision: impl Serialize) -> ProcessResult 
     Ok(Value::Object(output))
 }
 
-/// Creates a processor that returns its input. Each field of the node's `config` that the input
-/// lacks is added.
+/// Creates a processor that returns its input, with default values: each field of the node's
+/// `config` that the input lacks is added.
 ///
 /// # Errors
 /// Never. The `Result` is needed because the function serves as a factory.

@@ -1,4 +1,4 @@
-//! The report of a workflow run, as plain data.
+//! The report of a workflow run as plain data, which a program can store or show.
 
 use super::node::NodeId;
 use rulec_base::diag::Message;
@@ -20,7 +20,8 @@ pub struct Report {
     pub deliveries: Vec<Delivery>,
     /// The nodes that still wait for inputs when the run ends, sorted by name.
     pub stalled: Vec<Stall>,
-    /// Whether the step limit ended the run.
+    /// Whether the run ended because it reached the step limit, the maximum number of processor
+    /// calls.
     pub limit_hit: bool,
     /// The failures of nodes, in the order in which they happened.
     pub failures: Vec<Failure>,
@@ -35,13 +36,13 @@ impl Report {
     }
 }
 
-/// The delivery of an output to one node.
+/// The delivery of one node's output to another node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(NodeId, NodeId, bool, bool)", into = "(NodeId, NodeId, bool, bool)")]
 pub struct Delivery {
-    /// The node that produced the output.
+    /// The node whose output was delivered.
     pub from: NodeId,
-    /// The receiving node.
+    /// The node that received the output.
     pub to: NodeId,
     /// Whether this was the last missing input, so that the receiving node can run. Always true for
     /// a loop-back (an edge to an earlier node) and for an unknown node.
@@ -66,7 +67,7 @@ impl From<Delivery> for (NodeId, NodeId, bool, bool) {
 /// A node that still waited for inputs when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
-    /// The waiting node.
+    /// The node that waits for inputs.
     pub node: NodeId,
     /// The nodes whose inputs have arrived, in order of arrival.
     pub received: Vec<NodeId>,
@@ -76,7 +77,7 @@ pub struct Stall {
 }
 
 impl Stall {
-    /// Returns a localized message that names the inputs that the node waits for.
+    /// Returns a localized message that names the inputs for which the node waits.
     pub fn to_message(&self) -> Message {
         let Stall { node, received, waiting_for } = self;
         message!("`{node}` waits for {}; it has received {}", join_names(waiting_for), join_names(received))
@@ -89,14 +90,14 @@ impl fmt::Display for Stall {
     }
 }
 
-/// A failure that did not end the run.
+/// A failure of a node, which did not end the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The node that failed; it delivered no output.
     pub node: NodeId,
-    /// The kind of failure.
+    /// The cause of the failure, as a category that programs can compare.
     pub kind: FailureKind,
-    /// The failure's message.
+    /// The text of the failure, such as the processor's error.
     pub message: String,
 }
 
@@ -114,12 +115,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The kinds of node failures.
+/// The categories of node failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureKind {
-    /// The processor returned an error.
+    /// The processor of the node returned an error.
     Error,
     /// The processor, the node's router or the merge of its inputs panicked.
     Panic,

@@ -1,4 +1,5 @@
-//! Counts the rounds of loops. A processor names the field that contains the round number.
+//! Counts the rounds of a workflow's loops. A processor names the field that contains the round
+//! number.
 //!
 //! A count belongs to the node that loops back, and is not read from the data in each round. So
 //! other nodes of the loop may drop the field. An inner loop starts at 1 each time it is entered.
@@ -8,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Reads the round number from an input's field. The result is at least 1; it is 1 if the field is
-/// missing or not an integer.
+/// Reads the round number from the field `field` of an input. The result is at least 1; it is 1 if
+/// the field is missing or not an integer.
 pub(super) fn read_round(input: &Value, field: &str) -> i64 {
     let Some(Value::Number(number)) = input.get(field) else { return 1 };
     // 2.0 counts as the integer 2; a float beyond 2^63 saturates.
@@ -19,7 +20,8 @@ pub(super) fn read_round(input: &Value, field: &str) -> i64 {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct RoundCounter {
-    /// The number of the current round, by node, for each loop that is still running.
+    /// For each loop that is still running, the number of the current round, by the node that loops
+    /// back.
     current: BTreeMap<NodeId, i64>,
     /// Names of the fields into which this counter has written round numbers. A later loop must not
     /// read such a field as its first round number: it is the count of an earlier loop, not a value

@@ -1,6 +1,7 @@
-//! Routers select the nodes that receive an output. A router names targets, and the engine resolves
-//! the names to nodes. The rule that selects an edge declares whether the edge is a loop-back. The
-//! engine never infers loop-backs from the order of the nodes.
+//! Routers select the next nodes that receive a node's output. A router names targets, and the
+//! engine resolves the names to nodes. The rule that selects an edge declares whether the edge is a
+//! loop-back (an edge to an earlier node). The engine never infers loop-backs from the order of the
+//! nodes.
 
 use rulec_lang::graph::{NodeId, Route, Target};
 use serde_json::Value;
@@ -27,8 +28,8 @@ pub trait ConditionalRouter: Send + Sync {
 
 type Test = Box<dyn Fn(&Value) -> bool + Send + Sync>;
 
-/// A router of Rust predicates; the first predicate that is true selects the route. Without
-/// `otherwise`, an output that no predicate matches is sent to every next node.
+/// A router of Rust predicates: the first predicate that is true for a node's output selects the
+/// route. Without `otherwise`, an output that no predicate matches is sent to every next node.
 pub struct FirstMatch {
     rules: Vec<(Test, Route)>,
     otherwise: Route,
@@ -40,14 +41,15 @@ impl FirstMatch {
         FirstMatch { rules: Vec::new(), otherwise: Route::to([Target::Every]) }
     }
 
-    /// Sends outputs for which `test` is true to `route`.
+    /// Adds a predicate: outputs for which `test` is true are sent to `route`, unless an earlier
+    /// predicate is true.
     #[must_use]
     pub fn when(mut self, test: impl Fn(&Value) -> bool + Send + Sync + 'static, route: Route) -> Self {
         self.rules.push((Box::new(test), route));
         self
     }
 
-    /// Sends all outputs that no predicate matches to `route`.
+    /// Sets the route of all outputs for which no predicate is true.
     #[must_use]
     pub fn otherwise(mut self, route: Route) -> Self {
         self.otherwise = route;

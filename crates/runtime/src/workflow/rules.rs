@@ -78,7 +78,7 @@ impl Workflow {
     }
 }
 
-/// The error for a workflow name that the rules do not declare.
+/// The error of a call that names a workflow that the rules do not declare.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct UnknownWorkflow {
@@ -87,7 +87,7 @@ pub struct UnknownWorkflow {
 }
 
 impl UnknownWorkflow {
-    /// Returns the problem and the known workflows as a localized message.
+    /// Returns the wrong name and the declared workflows as a localized message.
     pub fn to_message(&self) -> Message {
         let name = &self.name;
         match &self.known[..] {

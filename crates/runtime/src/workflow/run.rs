@@ -1,4 +1,5 @@
-//! One run of a workflow: deliveries, joins and loop-backs.
+//! One run of a workflow: delivers outputs, merges the inputs of joins (nodes with several incoming
+//! edges), and follows loop-backs (edges to an earlier node).
 //!
 //! The run is sequential and depth first, with an explicit stack. If a delivery makes its target
 //! ready, the target runs before the next delivery, and so do all nodes that become ready as a
@@ -26,7 +27,7 @@ use std::time::Duration;
 use tracing::{Instrument, debug, info_span, warn};
 
 impl Workflow {
-    /// Runs the workflow on an input, inside a tokio runtime. Failures are listed in the report.
+    /// Runs the workflow on `input`, inside a tokio runtime. Failures are listed in the report.
     ///
     /// The future may be dropped at any time: running processors are aborted, and the workflow
     /// itself is unaffected.
@@ -62,27 +63,27 @@ impl Workflow {
     }
 }
 
-/// One run of a workflow, which proceeds node by node.
+/// One run of a workflow, which proceeds node by node, so that it can be saved between two nodes.
 pub struct Run {
     pub(super) plan: Arc<ExecutionPlan>,
     pub(super) state: RunState,
     pub(super) memory: HashMap<NodeId, Arc<Mutex<Value>>>,
 }
 
-/// The state of a run between two nodes, except the processors' memory.
+/// The state of a workflow run between two nodes, except the processors' memory.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunState {
     /// The node that runs next; `None` if no node is ready.
     pending: Option<ReadyNode>,
-    /// The outputs that are not yet delivered to all their receivers. The last one is delivered
-    /// next.
+    /// The outputs that are not delivered to all their receivers yet. The last one in the list is
+    /// delivered next.
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
     rounds: RoundCounter,
-    /// Failed nodes to run again. They run when no other node is left to run.
+    /// Nodes that failed and should run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
-    /// The failed nodes with their inputs. Each number is the index of the node's failure in the
-    /// report.
+    /// The nodes that failed, with their inputs. Each number is the index of the node's failure in
+    /// the report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
 }
@@ -206,9 +207,9 @@ impl Run {
         count
     }
 
-    /// Takes the next delivery from the stack; `None` if the stack is empty. An output is removed
-    /// from the stack before its last delivery, so that a chain or a loop needs only one stack
-    /// entry.
+    /// Takes the next delivery from the stack of outputs; `None` if the stack is empty. An output
+    /// is removed from the stack before its last delivery, so that a chain or a loop of nodes needs
+    /// only one stack entry.
     fn next_delivery(&mut self) -> Option<PendingDelivery> {
         let mut outgoing = self.state.stack.pop()?;
         let to = outgoing.targets.pop_front()?;
@@ -221,8 +222,8 @@ impl Run {
         Some(PendingDelivery { from, to, value, loop_back })
     }
 
-    /// Delivers a value to its target node. If the target then has all its inputs, returns the
-    /// target with its input; otherwise `None`.
+    /// Delivers an output to its target node. If the target then has all its inputs, returns the
+    /// target with its merged input; otherwise `None`.
     fn deliver(&mut self, delivery: PendingDelivery) -> Option<ReadyNode> {
         let PendingDelivery { from, to, value, loop_back } = delivery;
         let plan = self.plan.clone();
@@ -391,8 +392,8 @@ impl Run {
 }
 
 impl ExecutionPlan {
-    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value
-    /// in the error's text, such as `output`.
+    /// Returns `value`, or an error if it is larger than the byte limit. `what` names the value in
+    /// the error's text, such as `output`.
     fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
         let (size, limit) = (json_size(&value), self.byte_limit);
         if size <= limit {
@@ -405,7 +406,7 @@ impl ExecutionPlan {
     }
 }
 
-/// Returns the number of bytes of the value as compact JSON.
+/// Returns the number of bytes of `value` as compact JSON, without building the text.
 pub(crate) fn json_size(value: &Value) -> usize {
     struct ByteCounter(usize);
     impl io::Write for ByteCounter {
@@ -468,7 +469,7 @@ impl NodeJob {
     }
 }
 
-/// Calls user code and catches its panics.
+/// Calls a function of the program for a node, and converts a panic to a failure of the node.
 fn catch_node_panic<T>(call: impl FnOnce() -> T) -> Result<T, NodeError> {
     task::catch_panic(call).map_err(|panic| (FailureKind::Panic, panic))
 }

@@ -1,4 +1,5 @@
-//! Tests of overlapping merges and compactions. The tests run each step without background threads.
+//! Tests of merges and compactions that overlap with edits. The tests run each step themselves,
+//! without background threads, so that the order is fixed.
 
 use super::{MISSING_FIELD_ROUTE, assert_order, live_rules};
 use crate::engine::live::base::{self, Base};
@@ -12,7 +13,7 @@ use rulec_sema::hir::TableId;
 use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Compiles a new base from a base and changes, as a merge does.
+/// Compiles `base` with `changes` in full, as a merge of live rules does.
 fn compiled(
     rules: &LiveRules,
     base: &Base,

@@ -1,5 +1,6 @@
-//! Runs the two node types that need no processor of the program. A `CONDITION` node evaluates a
-//! condition, and a `LOOP` node runs the node in its `body` several times.
+//! Runs the two node types of a plan that the engine executes itself, without code of the program.
+//! A `CONDITION` node evaluates a condition, and a `LOOP` node runs the node in its `body` several
+//! times.
 
 use super::super::plan::{Plan, PlanError, PlanNode};
 use super::{RunSettings, RunState};
@@ -9,21 +10,24 @@ use rulec_base::message;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
-/// The node type that evaluates a condition.
+/// The type of a node that evaluates a condition and outputs the result.
 pub(in super::super) const CONDITION_KIND: &str = "CONDITION";
-/// The node type that runs another node several times.
+/// The type of a node that runs another node several times.
 pub(in super::super) const LOOP_KIND: &str = "LOOP";
 
-/// The config field of a loop that contains the repeated node.
+/// The config field of a `LOOP` node that contains the node to repeat.
 const BODY_FIELD: &str = "body";
-/// The config fields that contain a condition. Both names mean the same.
+/// The config fields of `CONDITION` and `LOOP` nodes that contain a condition. Both names mean the
+/// same.
 const CONDITION_FIELDS: [&str; 2] = ["condition", "expression"];
-/// Config fields for the list whose items a loop visits one by one. Both names mean the same.
+/// The config fields of a `LOOP` node that contain the list to iterate over. Both names mean the
+/// same.
 const LIST_FIELDS: [&str; 2] = ["items", "collection"];
-/// The config fields that limit the rounds of a loop. If both are set, the smaller number applies.
+/// The config fields of a `LOOP` node that limit its rounds. If both are set, the smaller number
+/// applies.
 const ROUND_FIELDS: [&str; 2] = ["iterations", "max_iterations"];
 
-/// The node that a loop repeats, as the config field `body` of the loop describes it.
+/// The node that a `LOOP` node repeats, as the config field `body` describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct LoopBody {
@@ -35,27 +39,27 @@ struct LoopBody {
     input_mapping: Option<Map<String, Json>>,
 }
 
-/// The settings of a loop, after the placeholders in its list and its numbers are filled.
+/// The settings of a `LOOP` node, after the placeholders in its list and its numbers are filled.
 pub(super) struct LoopSettings {
     /// The node that runs in each round. Its placeholders are filled in each round.
     pub body: PlanNode,
     items: Option<Vec<Json>>,
-    /// The number of rounds that the config allows: the smallest of its numbers and the length of
-    /// its list. `None` if it sets no number and no list.
+    /// The number of rounds that the config of the `LOOP` node allows: the smallest of its numbers
+    /// and the length of its list. `None` if it sets no number and no list.
     bound: Option<u64>,
     condition: Option<Condition>,
 }
 
-/// Returns the node without the config fields whose placeholders must not be filled yet. In a
-/// condition, `${a.b}` is a name that the engine evaluates; a value in its place could change the
-/// condition. The body is filled in each round.
+/// Returns the node without the config fields that are not filled with the rest. In a condition,
+/// `${a.b}` is a name that the engine evaluates; a value in its place could change the condition.
+/// The body of a loop is filled in each round.
 pub(super) fn without_control_fields(node: &PlanNode) -> PlanNode {
     let mut node = node.clone();
     node.config.retain(|name, _| *name != BODY_FIELD && !CONDITION_FIELDS.contains(&&**name));
     node
 }
 
-/// Checks the config of a `CONDITION` or `LOOP` node before anything runs.
+/// Checks the config of a `CONDITION` or `LOOP` node before the plan runs.
 pub(super) fn check_config(node: &PlanNode, settings: &RunSettings) -> Result<(), PlanError> {
     let known: &[&str] = match &*node.kind {
         CONDITION_KIND => &["timeout"],
@@ -118,8 +122,8 @@ pub(super) fn evaluate_condition(state: &RunState, node: &PlanNode, input: &Json
 }
 
 impl LoopSettings {
-    /// Reads the settings of a loop: conditions and body from the node, and the rest from the
-    /// config with filled placeholders.
+    /// Reads the settings of a `LOOP` node: its conditions and its body from `node`, and the rest
+    /// from `filled_config`, where placeholders are filled.
     pub fn read(node: &PlanNode, filled_config: &Json) -> Result<LoopSettings, String> {
         let body = read_body(node).map_err(|error| error.to_string())?;
         let condition = read_condition(node).map_err(|error| error.to_string())?;
@@ -141,8 +145,8 @@ impl LoopSettings {
         Ok(LoopSettings { body, items, bound, condition })
     }
 
-    /// Returns the number of rounds that the config allows; `u64::MAX` if only the loop's condition
-    /// ends the loop. The caller ends every loop after `limit` rounds.
+    /// Returns the number of rounds that the loop's config allows; `u64::MAX` if only the loop's
+    /// condition ends the loop. The caller ends every loop after `limit` rounds.
     ///
     /// # Errors
     /// If the config of a loop without a condition allows more than `limit` rounds.
@@ -155,8 +159,9 @@ impl LoopSettings {
         }
     }
 
-    /// Returns the input of a round: the loop's input with three more fields. `index` is the number
-    /// of the round from 0, `item` its list item, and `last` the output of the round before.
+    /// Returns the input of the node that a loop repeats: the loop's input with three more fields.
+    /// `index` is the number of the round from 0, `item` the list item of the round, and `last` the
+    /// output of the previous round.
     pub fn round_input(&self, input: &Json, index: u64, last: Option<&Json>) -> Json {
         let mut fields = input.as_object().cloned().unwrap_or_default();
         fields.insert("index".to_owned(), index.into());
@@ -166,7 +171,7 @@ impl LoopSettings {
         Json::Object(fields)
     }
 
-    /// True if the loop continues after this round: its condition holds, or it has no condition.
+    /// True if the loop runs another round: its condition is true, or it has no condition.
     pub fn goes_on(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
         let mut fields = round_input.as_object().cloned().unwrap_or_default();
         fields.insert("last".to_owned(), output.clone());
@@ -176,8 +181,8 @@ impl LoopSettings {
 }
 
 impl Plan {
-    /// Returns the plan as a payload that lists the body of each loop as a node after the loop. In
-    /// this form, the rules validate a body like any other node.
+    /// Returns the plan as a payload in which the body of each loop is also a node of its own,
+    /// after the loop. In this form, the rules validate a body like any other node.
     pub fn to_payload_with_bodies(&self) -> Json {
         let mut payload = self.to_payload();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {
@@ -194,8 +199,8 @@ impl Plan {
         payload
     }
 
-    /// Reads a plan from a payload of [`Plan::to_payload_with_bodies`] that the rules may have
-    /// corrected. The corrected bodies go back into the loops of `self`.
+    /// Reads a plan from a payload that [`Plan::to_payload_with_bodies`] wrote and the rules may
+    /// have corrected. The corrected bodies replace the loop bodies of `self`.
     pub fn plan_with_bodies(&self, payload: &Json) -> Result<Plan, PlanError> {
         let mut payload = payload.clone();
         for node in self.nodes.iter().filter(|node| node.kind == LOOP_KIND) {

@@ -30,16 +30,15 @@ impl Processor for PlanStep {
     }
 }
 
-/// The error of a node that starts or continues although the run has ended.
+/// The error of a node that starts or continues after the run has ended.
 const RUN_ENDED_ERROR: &str = "the run has ended";
 
-/// A series of attempts to run a node: the number of attempts, and the pause between two attempts.
-/// The plan determines the first series. After a failure, a recovery decision may determine another
-/// series.
+/// A series of attempts to run a node: their number, and the pause between two of them. The plan
+/// determines the first series. After a failure, a recovery decision may determine another series.
 struct AttemptSeries {
     count: u64,
     pause: Duration,
-    /// Whether the pause also precedes the first attempt.
+    /// Whether there is also a pause before the first attempt.
     pauses_first: bool,
     alternative_node: Option<String>,
 }
@@ -72,7 +71,7 @@ impl PlanStep {
         }
     }
 
-    /// Returns the node's input. `None` if the node need not run: either the node already has an
+    /// Returns the node's input. `None` if the node must not run: either the node already has an
     /// output, or no edge to the node is taken.
     fn take_input(&self) -> Result<Option<Json>, String> {
         let mut state = self.run.lock_state();
@@ -245,7 +244,8 @@ impl PlanStep {
         Ok(())
     }
 
-    /// Runs the processor of a node once, with the placeholders of the node filled.
+    /// Creates the processor of a node and runs it once, after the placeholders of the node are
+    /// filled.
     async fn call_processor(
         &self,
         factory: &ProcessorFactory,
@@ -316,14 +316,14 @@ impl PlanStep {
         Ok(json!({"rounds": results.len(), "last": results.last(), "results": results}))
     }
 
-    /// Returns how nodes of the type `kind` run. Fails if the type is not registered.
+    /// Returns how nodes of the type `kind` run. Returns an error if the type is not registered.
     fn work_of(&self, kind: &str) -> Result<&NodeWork, String> {
         let work = self.run_settings.kinds.get(kind);
         work.ok_or_else(|| unknown_kind_error(kind, &self.id, &self.run_settings).to_string())
     }
 
-    /// Counts one attempt or one round of a loop. An error if the run has made all allowed
-    /// attempts.
+    /// Counts one attempt to run a node, or one round of a loop. Returns an error if the run has
+    /// already made all allowed attempts.
     fn count_step(&self) -> Result<(), String> {
         let mut state = self.run.lock_state();
         let limit = self.run_settings.step_limit;

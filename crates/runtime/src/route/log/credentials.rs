@@ -1,26 +1,27 @@
-//! Masks the credentials in the headers of a request. A proxy passes on the headers of its clients,
-//! so a message may contain them, and a log must not.
+//! Masks the credentials in the headers of a logged message. A proxy passes on the headers of its
+//! clients, so a message may contain credentials, which a log must not contain.
 
 use rulec_eval::trace::MASK;
 use serde_json::{Map, Value as Json};
 
-/// The name of the field that holds headers, in lower case.
+/// The name, in lower case, of the message field that contains HTTP headers.
 const HEADERS_FIELD: &str = "headers";
-/// The names of headers with credentials, in lower case.
+/// The names of headers that contain credentials, in lower case.
 const SECRET_HEADERS: [&str; 5] =
     ["authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key"];
-/// The fields that hold the name of a header, in a list of headers.
+/// The fields that contain a header's name, if headers are a list of objects.
 const NAME_FIELDS: [&str; 2] = ["name", "key"];
-/// The field that holds the value of a header, in a list of headers.
+/// The field that contains a header's value, if headers are a list of objects.
 const VALUE_FIELD: &str = "value";
-/// Minimum number of bytes of a credential, or of its start, that is searched in other texts.
-/// Shorter ones occur in many texts.
+/// Minimum length in bytes at which a credential, or its start in a truncated text, is searched in
+/// other texts. Shorter ones would match by chance.
 const MIN_BYTES: usize = 4;
-/// Minimum number of bytes of any other part of a credential, such as a match of a pattern, that is
-/// masked.
+/// Minimum length in bytes of a text that is masked because it is a part of a credential, such as a
+/// match of a pattern.
 const MIN_PART_BYTES: usize = 8;
 
-/// The credentials that were masked in a message.
+/// The credentials that were masked in the headers of a message. They are masked in the other parts
+/// of its log line too.
 #[derive(Default)]
 pub struct Credentials(Vec<String>);
 
@@ -61,7 +62,8 @@ impl Credentials {
         }
     }
 
-    /// Masks one header of a list.
+    /// Masks the value of one header in a list of headers, if its name is the name of a secret
+    /// header.
     fn mask_header(&mut self, header: &mut Json) {
         match header {
             Json::Array(pair) => {
@@ -83,7 +85,7 @@ impl Credentials {
         }
     }
 
-    /// Masks a value, and remembers its texts.
+    /// Masks a value, and stores the texts and numbers in it as credentials.
     fn take(&mut self, value: &mut Json) {
         self.remember(std::mem::replace(value, Json::from(MASK)));
     }
@@ -107,12 +109,12 @@ impl Credentials {
         }
     }
 
-    /// True if the message had no credentials.
+    /// True if no credentials were found in the message.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Masks each text that contains one of the credentials, or is a part of one.
+    /// Masks each text in `value` that contains one of the credentials, or is a part of one.
     pub fn mask_copies(&self, value: &mut Json) {
         match value {
             Json::String(text) if self.is_copy(text) => *text = MASK.to_owned(),
@@ -123,7 +125,7 @@ impl Credentials {
         }
     }
 
-    /// Masks the copies in the values of an object; see [`Credentials::mask_copies`].
+    /// Masks the values of an object that contain a credential; see [`Credentials::mask_copies`].
     pub fn mask_copies_in(&self, fields: &mut Map<String, Json>) {
         fields.values_mut().for_each(|value| self.mask_copies(value));
     }

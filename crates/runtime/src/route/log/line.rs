@@ -1,5 +1,5 @@
-//! Converts a decision to a line of the log. Private values are masked by the same code as in
-//! explanations.
+//! Converts a decision to a line of the decision log. Private values are masked by the same code as
+//! in explanations.
 
 use super::super::difference::Difference;
 use super::super::outcome::{Attempt, HandlerOutcome, Outcome};
@@ -25,7 +25,7 @@ pub(super) struct LineOptions {
     pub analysis: bool,
 }
 
-/// The data from which a log line is made, except the outcome. The thread that writes the log
+/// The data from which a log line is written, except the outcome. The thread that writes the log
 /// converts the data to JSON, so that a decision does not wait for this work.
 pub(in crate::route) struct DecisionRecord {
     pub time: OffsetDateTime,
@@ -61,7 +61,8 @@ struct LogLine<'a> {
     breaches: &'a [InputViolation],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     host_failures: Vec<&'a str>,
-    /// Why the history may have lacked messages that the rules read: `no_key` or `dropped`.
+    /// Why the history may have lacked messages that the rules read: `no_key` (the message has no
+    /// history key) or `dropped` (`at most` has removed messages).
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
     elapsed_us: u64,
@@ -89,7 +90,7 @@ struct LogLine<'a> {
     analysis: Option<Json>,
 }
 
-/// An explanation, or its JSON after credentials were masked in it.
+/// The explanation in a log line: complete, or as JSON in which credentials are masked.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum LoggedExplanation {
@@ -112,7 +113,7 @@ impl QueuedEntry {
         QueuedEntry { record, outcome: outcome_without_reply, result, error, missing_permissions }
     }
 
-    /// Returns the log line as JSON, including the line feed.
+    /// Returns the log line as JSON, including the line feed at its end.
     pub(super) fn to_line(&self, options: LineOptions) -> Result<Vec<u8>, serde_json::Error> {
         let record = &self.record;
         let explanation =
@@ -177,7 +178,8 @@ pub struct DecidedMessage<'a> {
 }
 
 impl<'a> DecidedMessage<'a> {
-    /// Creates the record of a decision for a message.
+    /// Creates the record of `decision` about `message`, without duration, explanation and
+    /// analysis.
     pub fn new(decision: &'a Decision, message: &'a Json) -> Self {
         DecidedMessage {
             decision,
@@ -196,19 +198,20 @@ impl<'a> DecidedMessage<'a> {
         DecidedMessage { flow: name, ..self }
     }
 
-    /// Sets how long the decision took.
+    /// Sets the duration of the decision, for the field `elapsed_us` of the line.
     #[must_use]
     pub fn elapsed(self, elapsed: Duration) -> Self {
         DecidedMessage { elapsed, ..self }
     }
 
-    /// Adds the explanation of the decision.
+    /// Sets the explanation of the decision, which the line then contains.
     #[must_use]
     pub fn explanation(self, explanation: Option<Explanation>) -> Self {
         DecidedMessage { explanation, ..self }
     }
 
-    /// Adds the analysis of the message's text, which [`rulec::Rules::masked_analysis`] returns.
+    /// Sets the analysis of the message's text that [`rulec::Rules::masked_analysis`] returned. The
+    /// line then contains it.
     #[must_use]
     pub fn analysis(self, analysis: Option<Json>) -> Self {
         DecidedMessage { analysis, ..self }
@@ -242,7 +245,8 @@ impl<'a> DecidedMessage<'a> {
     }
 }
 
-/// Returns the `result` of a decision without a handler: `decided`, `no_route` or `invalid`.
+/// Returns the value of the log field `result` for a decision without a handler: `decided`,
+/// `no_route` or `invalid`.
 pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -> &'static str {
     match (&outcome.route, decision.refusal()) {
         (_, Some(_)) => "invalid",
@@ -251,12 +255,12 @@ pub(in crate::route) fn decided_result(outcome: &Outcome, decision: &Decision) -
     }
 }
 
-/// The parts of a log line before private values are masked.
+/// The data of a log line before private values are masked.
 struct LineParts<'a> {
     time: OffsetDateTime,
     decision: &'a Decision,
     message: &'a Json,
-    /// Whether the line contains the message.
+    /// Whether the log line contains the message.
     has_message: bool,
     outcome: &'a Outcome,
     result: &'a str,

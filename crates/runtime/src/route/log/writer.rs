@@ -1,6 +1,6 @@
 //! The thread that writes the decision log. The output may fail, accept part of a line, or panic.
-//! Such a failure does not affect any decision, and every line is counted. A partly written line is
-//! completed before the next one.
+//! Such a failure does not affect any decision, and every line is counted as written or failed. A
+//! partly written line is completed before the next one.
 
 use super::line::{LineOptions, QueuedEntry};
 use super::{LogCounters, LogTask};
@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use tokio::sync::mpsc;
 
-/// Maximum number of lines that are written without a flush while more lines are queued. If no line
-/// is queued, the log is flushed at once.
+/// Maximum number of lines that are written before the output is flushed, while more lines are
+/// queued. If no line is queued, the output is flushed at once.
 const MAX_UNFLUSHED_LINES: u64 = 256;
 
 pub(super) struct LogWriter<W> {
@@ -22,7 +22,7 @@ pub(super) struct LogWriter<W> {
     /// failure in the middle of a line, both fields keep their values until the rest is written.
     line: Vec<u8>,
     written_bytes: usize,
-    /// Number of lines written completely since the last flush.
+    /// Number of lines that were written completely since the output was last flushed.
     unflushed: u64,
     /// Whether the last write failed. A warning is logged only when a series of failures begins.
     last_write_failed: bool,
@@ -94,7 +94,7 @@ impl<W: Write> LogWriter<W> {
         })
     }
 
-    /// Writes the bytes of the current line that are not written yet.
+    /// Writes the bytes of the current line that the output has not accepted yet.
     fn finish_line(&mut self) -> io::Result<()> {
         if self.line.is_empty() {
             return Ok(());
@@ -145,7 +145,7 @@ impl<W: Write> LogWriter<W> {
     }
 }
 
-/// Calls `operation`, which uses the output, and converts a panic to an error.
+/// Calls `operation`, which writes to the output, and converts a panic of the output to an error.
 fn catch_write_panic<T>(operation: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     catch_panic(operation).unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }

@@ -1,5 +1,5 @@
-//! A council: several members answer the same input concurrently, such as the voters before a
-//! [`Vote`](super::Vote).
+//! A council: a processor that passes the same input to several members concurrently, such as the
+//! voters before a [`Vote`](super::Vote).
 
 use crate::workflow::node::Node;
 use crate::workflow::processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
