@@ -119,7 +119,7 @@ impl AnswerBuilder {
         AnswerBuilder { language, ..self }
     }
 
-    /// Creates a builder for the results of checking payloads.
+    /// Creates a builder for the results of payload checks, with one row per checked payload.
     pub fn for_payloads() -> AnswerBuilder {
         let violations = || AnswerType::text_records(&["rule", "path", "message", "repair"]);
         let columns = vec![

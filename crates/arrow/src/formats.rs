@@ -40,7 +40,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All columnar file formats that this crate reads and writes.
     pub const ALL: [Format; 3] = [Format::Parquet, Format::Arrow, Format::Csv];
 
     /// Returns the name of the format, which is also its file extension.
@@ -63,7 +63,7 @@ impl Format {
     }
 }
 
-/// Error of reading or writing columns.
+/// Error from reading or writing a file or stream of a columnar format.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct FormatError(pub(crate) Message);
@@ -91,7 +91,7 @@ impl From<io::Error> for FormatError {
     }
 }
 
-/// A stream of batches of one schema.
+/// An input from which record batches are read, such as a file. All batches have the same schema.
 pub trait Source: Send {
     /// Returns the schema that all batches of the stream have.
     fn schema(&self) -> SchemaRef;
@@ -123,10 +123,7 @@ pub trait Source: Send {
 
 /// A writer of answers, such as a file; see [`create_sink`].
 pub trait Sink {
-    /// Writes a batch.
-    ///
-    /// # Errors
-    /// Returns an error if the batch cannot be written.
+    /// Writes all rows of a batch.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError>;
 
     /// Writes the end of the file. Without this call, files of some formats are incomplete or
@@ -137,10 +134,7 @@ pub trait Sink {
     fn finish(&mut self) -> Result<(), FormatError>;
 }
 
-/// Opens a columnar file.
-///
-/// # Errors
-/// Returns an error if the file does not have the format.
+/// Opens a file of the format `format` for reading.
 pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> {
     Ok(match format {
         Format::Parquet => Box::new(parquet::ParquetSource::open(file)?),
@@ -194,7 +188,7 @@ fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> 
     result.map_err(|error| Message::verbatim(error.to_string()))
 }
 
-/// An input that counts the bytes that were read from it.
+/// An input that counts the bytes that were read from it, to report how much of the input is read.
 struct CountingReader {
     input: Box<dyn Read + Send>,
     bytes_read: u64,

@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// Magic number of a file, padded to eight bytes.
+/// Magic number at the start of an Arrow IPC file, padded to eight bytes.
 const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
 /// Maximum number of rows per returned part. The limit is needed because a batch of a few bytes can

@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// Magic number at both ends of a file.
+/// Magic number at the start and at the end of a Parquet file.
 const FILE_MAGIC: &[u8; 4] = b"PAR1";
 
 /// Number of bytes at the end of a file that contain the metadata size and the magic number.
@@ -36,8 +36,8 @@ const FOOTER_TAIL_BYTES: u64 = 8;
 /// Number of rows per row group, which is also the number of rows between two footers.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-/// Maximum number of places that are tried as the end of the last complete footer in a truncated
-/// file. Each place ends with a magic number, but data may contain the same bytes by chance.
+/// Maximum number of positions that are tried as the end of the last complete footer in a truncated
+/// file. A magic number ends at each position, but data may contain the same bytes by chance.
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.

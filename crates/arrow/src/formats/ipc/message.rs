@@ -17,7 +17,8 @@ const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 /// limit.
 const MAX_VALUES: i64 = i32::MAX as i64;
 
-/// A complete message whose lengths are plausible.
+/// A complete message of an Arrow stream. The lengths in its header were checked before this value
+/// was created.
 pub struct EncapsulatedMessage {
     head: MessageBuffer,
     body: Bytes,
