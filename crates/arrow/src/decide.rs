@@ -271,6 +271,9 @@ impl PayloadJudge {
 
     /// Checks every row of a batch as a payload. Row `n` of the results belongs to row `n` of the
     /// batch.
+    ///
+    /// # Errors
+    /// Returns an error if the batch's columns differ from the bound schema.
     pub fn judge(&mut self, batch: &RecordBatch) -> Result<RecordBatch, ColumnsError> {
         let PayloadJudge { judge, messages, answers } = self;
         messages.convert_each(&Part::from(batch.clone()), |_, payload| match payload {

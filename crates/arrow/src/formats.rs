@@ -124,6 +124,9 @@ pub trait Source: Send {
 /// A writer of answers, such as a file; see [`create_sink`].
 pub trait Sink {
     /// Writes all rows of a batch.
+    ///
+    /// # Errors
+    /// Returns an error if the batch cannot be written.
     fn write(&mut self, batch: &RecordBatch) -> Result<(), FormatError>;
 
     /// Writes the end of the file. Without this call, files of some formats are incomplete or
@@ -135,6 +138,9 @@ pub trait Sink {
 }
 
 /// Opens a file of the format `format` for reading.
+///
+/// # Errors
+/// Returns an error if the file does not have the format.
 pub fn open_source(format: Format, file: File) -> Result<Box<dyn Source>, FormatError> {
     Ok(match format {
         Format::Parquet => Box::new(parquet::ParquetSource::open(file)?),

@@ -34,9 +34,9 @@ pub struct RejectedLine<'a> {
 /// The reason why a line has no answer.
 #[derive(Serialize)]
 pub struct LineError<'a> {
-    /// The code of the error.
+    /// The diagnostic code of the error.
     pub code: Code,
-    /// The text of the error.
+    /// The error message for the user.
     pub message: Cow<'a, str>,
     /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,6 +25,9 @@ enum WriteTarget {
 impl Replacement {
     /// Starts writing a file. When the writing is finished, the file replaces any existing file at
     /// `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn start_replace(path: &Path) -> io::Result<Replacement> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         if path.exists() && !path.is_file() {
@@ -71,6 +74,10 @@ impl Replacement {
     }
 
     /// Completes the writing: moves the temporary file to the path of the old file.
+    ///
+    /// # Errors
+    ///
+    /// If the disk cannot store the file. The old file is then unchanged.
     pub fn finish(self) -> io::Result<()> {
         let WriteTarget::TemporaryFile(file) = self.target else { return Ok(()) };
         file.as_file().sync_all()?;

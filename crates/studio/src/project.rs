@@ -41,9 +41,10 @@ pub trait LiveRuleSet: Send + Sync {
     fn main_file(&self) -> String;
     /// Returns the generation of the rules in force, which changes with their texts.
     fn generation(&self) -> u64;
-    /// Returns the texts of the files, each with its name.
+    /// Returns the texts of the rule files, each with the name of its file.
     fn texts(&self) -> Vec<(String, String)>;
-    /// Returns the loader of files that are not among the texts, such as word lists.
+    /// Returns a loader that reads other files, such as word lists. `None` if the rules can read no
+    /// such files.
     fn other_files(&self) -> Option<DiskLoader>;
 }
 
@@ -74,7 +75,8 @@ impl Loader for LiveLoader {
 struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
-    /// Generation of the rules of a service from which the cached analyses come; otherwise 0.
+    /// Generation (version number) of a service's rules for which the cached analyses were made. 0
+    /// for rules that do not come from a service.
     generation: u64,
     saved_snapshot: Option<CachedSnapshot>,
     draft_snapshot: Option<CachedSnapshot>,

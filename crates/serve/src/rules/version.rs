@@ -1,4 +1,4 @@
-//! One version of a rule set, and the data that are computed from it once.
+//! One version of a rule set, with derived data, such as the hash, that is computed only once.
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
@@ -23,7 +23,7 @@ pub(crate) struct Version {
     /// Whether some decisions need [`Derived`] data.
     needs_derived: bool,
     derived: OnceLock<Derived>,
-    /// The lock of the thread that computes the data, so that concurrent requests compute them
+    /// Held while a thread computes the derived data, so that concurrent requests compute them only
     /// once.
     deriving: Mutex<()>,
 }
@@ -57,7 +57,8 @@ impl Version {
         }
     }
 
-    /// Returns a version with the same live rules, for use after the caller has edited them.
+    /// Returns a version with the same live rules. It is for use after the caller has edited them,
+    /// because derived data of the old version may be out of date.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.
@@ -148,7 +149,7 @@ impl Version {
         Ok(&self.derived()?.rules)
     }
 
-    /// Returns the generation of [`Version::rules`].
+    /// Returns the generation (version number) of [`Version::rules`].
     ///
     /// # Errors
     /// As [`Version::rules`].
@@ -166,8 +167,8 @@ impl Version {
         Ok(format!("\"{}-{}\"", self.generation()?, hash.get(..16).unwrap_or(hash)))
     }
 
-    /// Returns the classifier of flows with intents. `None` if no flow has an intent, or the
-    /// examples do not suffice to train the classifier.
+    /// Returns the classifier that chooses among flows with intents. `None` if no flow has an
+    /// intent, or if the examples do not suffice to train the classifier.
     pub fn matcher(&self) -> Result<Option<&FlowMatcher>, Problem> {
         Ok(self.derived()?.matcher.as_ref())
     }
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
     use crate::rules::compiler;
 
-    /// A request is answered on a thread for slow work while this holds.
+    /// While `must_prepare` is true, a request is answered on a thread that may block.
     #[test]
     fn rules_whose_decisions_need_derived_data_must_be_prepared() {
         let version =
