@@ -1,4 +1,5 @@
-//! Options to select an engine and indexing by name, for comparisons and for debugging.
+//! Command-line options that select an engine and the use of indexes. They serve to compare engines
+//! and to find errors in them, because every selection gives the same results.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -19,8 +19,8 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run from the arguments or the environment. The language is set before
-/// the arguments are parsed, because errors in the arguments are also localized.
+/// Sets the language of this run from `--lang` or the environment. Must be called before the
+/// arguments are parsed, because errors in the arguments are localized too.
 pub fn select_language(args: &[OsString]) {
     let mut lang_name = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");

@@ -1,4 +1,4 @@
-//! Diagnostics as Python data and as exceptions.
+//! Converts diagnostics and other errors of the library to Python objects and exceptions.
 
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
