@@ -24,7 +24,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// Returns all problems, one sentence each.
+    /// Returns all problems of the columns, one sentence for each column.
     pub fn problems(&self) -> &[Message] {
         &self.problems
     }
@@ -35,7 +35,7 @@ impl BindError {
     }
 }
 
-/// The reason why batches cannot be decided.
+/// The reason why the rules cannot decide record batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]

@@ -28,7 +28,7 @@ pub(crate) enum AnswerType {
     /// Decimal numbers with this number of digits after the point.
     Decimal(u8),
     Text,
-    /// JSON text, for values of several types.
+    /// JSON text, for columns whose values have several types.
     Json,
     /// Text that is stored as a dictionary: each value is one of a few texts that are known in
     /// advance.
@@ -239,7 +239,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends `count` nulls.
+    /// Appends `count` nulls to the column.
     pub fn push_nulls(&mut self, count: usize) {
         match self {
             ColumnBuilder::Bool(builder) => builder.append_nulls(count),

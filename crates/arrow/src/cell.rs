@@ -55,9 +55,9 @@ pub(crate) enum CellValue<'b> {
 /// How to interpret the texts of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
-    /// Plain text.
+    /// Each text is a plain string value.
     Text,
-    /// Each text is one JSON value.
+    /// Each text is a serialized JSON value, which is parsed.
     Json,
     /// Untyped cells, such as CSV cells. A cell that parses as JSON is read as the JSON value, any
     /// other cell as text.

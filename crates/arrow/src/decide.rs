@@ -68,7 +68,7 @@ impl Decider {
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
 
-    /// Returns the schema of the answers.
+    /// Returns the schema of the batches of answers.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
@@ -264,7 +264,7 @@ impl PayloadJudge {
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
-    /// Returns the schema of the results.
+    /// Returns the schema of the batches of results.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }

@@ -28,7 +28,7 @@ const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 /// Zstandard can exceed it for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
-/// A columnar file format.
+/// A file format for columnar data, in which messages are read and answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Apache Parquet.
@@ -69,7 +69,7 @@ impl Format {
 pub struct FormatError(pub(crate) Message);
 
 impl FormatError {
-    /// Prefixes the error with a file name.
+    /// Adds the name of the file before the text of this error.
     #[must_use]
     pub fn with_file_name(self, name: &str) -> FormatError {
         FormatError(message!("`{name}`: {}", self.0))

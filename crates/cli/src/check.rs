@@ -136,7 +136,7 @@ impl Args {
     }
 }
 
-/// Numbers of findings in all checked files.
+/// Numbers of errors and warnings in all checked files, for the summary and the exit status.
 struct FindingCounts {
     errors: usize,
     warnings: usize,

@@ -30,7 +30,7 @@ enum IndexMode {
 }
 
 impl EngineArgs {
-    /// Returns the name of the engine.
+    /// Returns the name of the engine that the options select.
     pub fn engine_name(&self) -> &'static str {
         self.engine.name()
     }

@@ -30,7 +30,7 @@ pub struct Fixes {
     texts: HashMap<PathBuf, String>,
     /// The path and the old text of each changed file, by the file name that messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
-    /// Number of applied fixes.
+    /// Number of fixes that were applied.
     applied: usize,
 }
 

@@ -66,7 +66,7 @@ struct JudgedLine<'a> {
 
 /// The validators for a stream of payloads.
 pub enum StreamJudges {
-    /// One validator for every payload.
+    /// One validator checks every payload, because all payloads are of one kind.
     One(Judge),
     /// A validator for each payload kind (one `payload` statement); each payload names its kind.
     ByField {

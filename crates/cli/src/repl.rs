@@ -329,7 +329,7 @@ fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     Some(format!("{}{}", &text[..range.start], text[range.end..].trim_start_matches([' ', '\n'])))
 }
 
-/// Formats the compile errors of the rules.
+/// Formats the compile errors of the session's rules for the terminal.
 fn render_errors(error: &CompileError, term: &Term) -> String {
     let name = |_| localized(&message!("the rules")).into_owned();
     let renderer = Renderer {

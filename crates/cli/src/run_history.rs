@@ -152,7 +152,7 @@ impl RunHistory {
         self.count(rules.observe(self.store(), message));
     }
 
-    /// Records a message with its decision.
+    /// Records a message, with the decision about it, in the history of this run.
     pub fn record(&self, rules: &Rules, message: &Json, decision: &Decision) {
         self.count(rules.record(self.store(), message, decision));
     }

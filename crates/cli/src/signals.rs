@@ -49,7 +49,7 @@ mod unix {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
-    /// An input that supports `poll`.
+    /// An input, such as a file or pipe, for which the system call `poll` can wait.
     pub trait InputSource: Read + AsFd + Send {}
 
     impl<R: Read + AsFd + Send> InputSource for R {}

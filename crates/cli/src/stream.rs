@@ -73,7 +73,7 @@ pub type OpenInput<R> = (R, String, Option<u64>);
 
 /// The reason why a line of the input has no result.
 pub enum LineFailure {
-    /// The line is not a message.
+    /// The line is not a valid message, because its JSON is invalid or is not an object.
     Invalid(JsonError),
     /// A language model or a service has not answered. `code`, `message` and `help` describe the
     /// error for the user.

@@ -23,7 +23,7 @@ pub struct Summary {
     unmatched: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
-    /// Number of decisions that exceeded a limit.
+    /// Number of decisions that exceeded a limit, such as the maximum number of steps.
     exceeded: usize,
     /// Number of decisions in which a host function (of the embedding program) failed.
     failures: usize,

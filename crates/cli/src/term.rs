@@ -110,7 +110,7 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
 pub struct Out {
     inner: BufWriter<Box<dyn Write>>,
     closed: bool,
-    /// Whether standard output is a terminal.
+    /// Whether standard output is a terminal, where control characters must be escaped.
     terminal: bool,
 }
 

@@ -147,7 +147,7 @@ struct TestTally {
     failed: usize,
     /// Number of rules files that do not compile.
     not_compiling: usize,
-    /// Whether some rules file cannot be read.
+    /// Whether at least one rules file cannot be read.
     unreadable: bool,
     suites: Vec<(String, Vec<Case>)>,
 }

@@ -1,4 +1,4 @@
-//! `rulec why`: explains one decision.
+//! `rulec why`: explains to a user why the rules decide one message as they do.
 
 #[cfg(feature = "http")]
 mod server;

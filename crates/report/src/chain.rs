@@ -98,7 +98,7 @@ fn hash_line(head: &Hash, line: &[u8]) -> Hash {
 
 /// A line of a chained log, split into the hashed text, the number and the hash.
 struct LineParts<'l> {
-    /// The text that the hash covers.
+    /// The text of the line that the line's hash covers.
     hashed: &'l [u8],
     number: u64,
     hash: Hash,

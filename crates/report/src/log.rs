@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json};
 /// A parsed line of an input file that may contain both messages and logged decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParsedLine {
-    /// The line is a message.
+    /// The line is a message without a decision.
     Message(Json),
-    /// The line is a logged decision.
+    /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
 }
 

@@ -51,7 +51,7 @@ pub enum LogTarget {
     Writer(Box<dyn Write + Send>),
 }
 
-/// The settings of a decision log.
+/// The settings of a decision log, from the options of `rulec serve`.
 pub struct LogOptions {
     /// The file or the writer that gets the lines.
     pub target: LogTarget,
@@ -77,7 +77,7 @@ pub(crate) struct Record {
     pub rules_name: String,
     pub rules: LiveRules,
     pub decision: Decision,
-    /// The message as JSON text.
+    /// The decided message as JSON text.
     pub text: Vec<u8>,
     /// The name of the flow, if a classifier chose it.
     pub flow: Option<String>,

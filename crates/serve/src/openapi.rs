@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document of the service. Tests compare it with the service's HTTP routes, and
-//! with the file `openapi.json` in the repository.
+//! The OpenAPI 3.1 document of the service, from which programs can generate clients. Tests compare
+//! it with the service's HTTP routes, and with the file `openapi.json` in the repository.
 
 use crate::problem::KINDS;
 use crate::service::MAX_STEPS;
@@ -153,7 +153,7 @@ const OPERATIONS: &[Operation] = &[
     ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
 ];
 
-/// Returns the OpenAPI document.
+/// Returns the OpenAPI 3.1 document, which describes every HTTP operation of the service.
 pub(crate) fn document() -> Json {
     let mut paths = Map::new();
     for operation in OPERATIONS {

@@ -16,7 +16,7 @@ pub struct Problem {
     kind: Box<str>,
     /// A short description of the kind of error, the same for all errors of this kind.
     title: &'static str,
-    /// The HTTP status.
+    /// The HTTP status of the response that reports this error.
     status: u16,
     /// A description of the mistake in this request, with the remedy.
     detail: Box<str>,

@@ -1,6 +1,7 @@
-//! The rules in force. A *rule set* is the rules of one source, such as a file, under one name. A
-//! *version* is the content of a rule set between two changes. If a new version cannot be loaded,
-//! the last good version stays in force. The status of the rule set then holds the error.
+//! The rules by which the service decides, and which can change while it runs. A *rule set* is the
+//! rules of one source, such as a file, under one name. A *version* is the content of a rule set
+//! between two changes. If a new version cannot be loaded, the last good version stays in force.
+//! The status of the rule set then holds the error.
 
 mod file;
 mod history;
@@ -119,7 +120,7 @@ impl RuleSet {
         &self.name
     }
 
-    /// Returns the version in force.
+    /// Returns the version of the rules that is in force.
     pub(crate) fn active(&self) -> arc_swap::Guard<Arc<Version>> {
         self.active.load()
     }

@@ -51,7 +51,7 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// The settings of a service.
+/// The settings of a service, from the options of `rulec serve`.
 pub struct Options {
     /// The sources of the rules, each with the name of its rule set.
     pub rules: Vec<RuleSource>,
@@ -60,7 +60,7 @@ pub struct Options {
     pub trusted: Vec<VerifyingKey>,
     /// The address at which the service listens.
     pub address: Address,
-    /// The limits on sizes, numbers and times.
+    /// The limits on sizes, numbers and times of requests.
     pub limits: Limits,
     /// The token file; `None` if requests need no token.
     pub tokens: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub struct Options {
 pub enum Stop {
     /// Check whether the files of rules, tokens and certificates have changed.
     Reload,
-    /// Answer the open requests, then stop.
+    /// Stop accepting connections, answer the open requests, and then stop.
     Drain,
 }
 

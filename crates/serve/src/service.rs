@@ -69,7 +69,7 @@ impl Service {
         }
     }
 
-    /// Returns the limits of the service.
+    /// Returns the configured limits of the service.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -1,5 +1,5 @@
-//! Live traffic: the counts of the last minute, and a few of the latest messages. The memory is
-//! bounded, and a decision takes no lock for its counts.
+//! Live traffic, which the studio and `GET /v1/traffic` show: the counts of the last minute, and a
+//! few of the latest messages. The memory is bounded, and a decision takes no lock for its counts.
 
 use rulec::{Decision, Explanation, Language};
 use rulec_eval::trace::{Mark, TraceNode};
@@ -72,7 +72,7 @@ impl Window {
 /// The numbers of events of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// Number of events since the service started.
+    /// Number of events of this kind since the service started.
     total: u64,
     /// Number of events in each of the last [`SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
@@ -123,7 +123,7 @@ pub(crate) struct Sample {
     pub entry: String,
     chosen: Option<String>,
     pub generation: u64,
-    /// The message as JSON text.
+    /// The kept message as JSON text.
     pub text: Vec<u8>,
     /// The data from the explanation of the message, once for each language.
     explained: [OnceLock<Option<Explained>>; 2],
@@ -141,7 +141,7 @@ pub(crate) struct NearMiss {
     time: String,
     entry: String,
     chosen: Option<String>,
-    /// The route that was nearly chosen.
+    /// The name of the route that was nearly chosen.
     route: String,
     /// The conditions that failed, with the values that they read.
     because: Vec<String>,

@@ -29,7 +29,7 @@ enum TextOrigin {
     Disk(DiskLoader),
     /// The text of an uploaded rule set, which has one file.
     Uploaded(String),
-    /// The rules in force at a service.
+    /// The rules in force at a running service, which may change at any time.
     Live(Arc<dyn LiveRuleSet>),
 }
 
@@ -105,8 +105,8 @@ struct EditedLoader<'a> {
     project: &'a Project,
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
-    /// Stamps of the files that were read from disk. A stamp is taken before the file is read, so a
-    /// later change is always noticed.
+    /// Modification times and sizes (stamps) of the files that were read from disk. A stamp is
+    /// recorded before its file is read, so a later change is always noticed.
     stamps: RefCell<FileStamps>,
 }
 
@@ -224,7 +224,7 @@ impl Project {
         Some((metadata.modified().ok()?, metadata.len()))
     }
 
-    /// True if no file has changed since the stamps were taken.
+    /// True if no file has changed since its stamp (modification time and size) was recorded.
     fn is_current(&self, stamps: &FileStamps) -> bool {
         stamps.iter().all(|(file, stamp)| self.file_stamp(file) == *stamp)
     }

@@ -43,7 +43,7 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the number of compile errors.
+    /// Returns the number of compile errors in the rule set.
     pub fn error_count(&self) -> usize {
         self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::TempDir;
 
-/// Options with which a studio is opened.
+/// The options of `rulec studio`, with which a studio is opened.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Main files of the rule sets; at least one.

@@ -595,11 +595,11 @@ repair: string,
  */
 value: JsonValue,
 /**
- * Start of the value in the sent text, in UTF-16 units.
+ * Start of the violating value in the payload text that was sent, in UTF-16 units.
  */
 from: number | null,
 /**
- * End of the value in the sent text, in UTF-16 units.
+ * End of the violating value in the payload text that was sent, in UTF-16 units.
  */
 to: number | null,
 /**
@@ -1420,7 +1420,7 @@ export type DecisionTable = {
  */
 table: string,
 /**
- * Columns of the decision table. Fields that the most rows test come first.
+ * Columns of the decision table. Fields that the most rows have a condition on come first.
  */
 columns: Array<Column>,
 /**
@@ -1453,7 +1453,7 @@ export type Column = {
  */
 field: string,
 /**
- * Number of rows that test the field.
+ * Number of rows whose condition reads the field.
  */
 rows: number, };
 
@@ -1470,8 +1470,8 @@ key: string,
  */
 name: string,
 /**
- * One entry for each column: the row's condition on the column's field, or null if the row
- * does not test the field.
+ * One entry for each column: the row's condition on the column's field, or null if the row has
+ * no condition on this field.
  */
 cells: Array<string | null>,
 /**
@@ -1542,7 +1542,7 @@ rules: number,
  */
 key: string,
 /**
- * What to change.
+ * The change to make in the row.
  */
 change: RowChange, };
 
@@ -1580,11 +1580,11 @@ export type EditedRow = {
  */
 file: string,
 /**
- * Text before the change, for undoing it.
+ * Text of the file before the change, so that the page can undo the change.
  */
 before: string,
 /**
- * Text after the change.
+ * Text of the file after the change.
  */
 text: string, };
 
@@ -1605,7 +1605,7 @@ saved: string,
  */
 draft: string | null,
 /**
- * Fingerprint of the file on disk, to pass to [`Save`].
+ * Fingerprint of the file on disk. [`Save`] needs it to detect whether the file has changed.
  */
 stamp: string,
 /**
@@ -1718,7 +1718,7 @@ fixes: Array<Fix>, };
  */
 export type DiagnosticLabel = {
 /**
- * The secondary span.
+ * Location of the secondary span in its file.
  */
 place: SourceRange,
 /**

@@ -73,7 +73,7 @@ impl IpcSource {
     }
 }
 
-/// Reads the schema from the first message.
+/// Reads the schema from the first message of an Arrow stream.
 fn read_schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
     let first = EncapsulatedMessage::read(input)?;
     let Some(schema) = first.as_ref().and_then(|message| message.header().header_as_schema()) else {

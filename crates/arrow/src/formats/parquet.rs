@@ -46,7 +46,7 @@ const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
-    /// Number of rows in the file.
+    /// Number of readable rows in the file, to report the progress.
     rows: u64,
     /// Number of rows that were read so far.
     rows_read: u64,
@@ -104,9 +104,9 @@ impl ChunkReader for FilePrefix {
     }
 }
 
-/// Reader that the library gets for reading bytes from an offset. If a page header begins there,
-/// the first read checks the header before the library gets its bytes. For the end of the file,
-/// nothing is checked.
+/// Reader that the Parquet library gets for reading bytes from an offset. If a page header begins
+/// at the offset, the first read checks the header before the library gets its bytes. For the end
+/// of the file, nothing is checked.
 struct CheckedHeader {
     /// File and offset of the page header, until it is read; then `None`.
     head: Option<(File, u64)>,
@@ -297,8 +297,8 @@ mod tests {
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
     }
 
-    /// The library requests the bytes after a page header without using them. Valid files used to
-    /// be refused because of the content of those bytes.
+    /// The Parquet library requests the bytes after a page header without using them. Valid files
+    /// used to be refused because of the content of those bytes.
     #[test]
     fn unread_bytes_are_not_checked() {
         let mut file = tempfile::tempfile().expect("a file");

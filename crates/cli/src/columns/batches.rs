@@ -69,7 +69,7 @@ enum OutputBatch {
     Columns(RecordBatch),
 }
 
-/// The state of one worker thread.
+/// What one worker thread needs to compute results, and its counts.
 struct WorkerState<W> {
     /// Decides messages directly on columns; `None` if the worker must process each message.
     decider: Option<Decider>,
@@ -371,7 +371,7 @@ struct ProgressSource {
     progress: InputProgress,
     size: Option<u64>,
     name: String,
-    /// Number of rows read so far.
+    /// Number of rows read so far from the source.
     rows: u64,
 }
 

@@ -17,7 +17,7 @@ const TEXT_PADDING: usize = 10;
 const MAX_LABEL_COLUMNS: usize = 44;
 /// Distance between the nodes of a row, in pixels.
 const NODE_GAP: usize = 40;
-/// Distance between rows, in pixels.
+/// Vertical distance between rows of nodes in the SVG picture, in pixels.
 const ROW_GAP: usize = 56;
 
 struct PlacedNode {

@@ -53,7 +53,7 @@ struct Contents {
 }
 
 impl AnswerFile {
-    /// Reads a file of recorded answers.
+    /// Reads a file of recorded answers of a language model.
     pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
         let mut contents = Contents::default();
         let (bytes, name) = files::read_file(path)?;

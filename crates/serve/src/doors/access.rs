@@ -38,7 +38,7 @@ const MAX_EVALUATIONS: usize = 1_000;
 /// The prefix of the paths at which Envoy asks for authorization.
 pub(super) const ENVOY_PATH: &str = "/ext_authz";
 
-/// Returns the routes for Envoy.
+/// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
     Router::new()
         .route(ENVOY_PATH, any(check_request))
@@ -206,7 +206,7 @@ async fn evaluations(
 /// The HTTP request about which Envoy asks whether it may pass.
 pub(super) struct Check<'r> {
     pub method: &'r str,
-    /// The path after [`ENVOY_PATH`], with the query.
+    /// The path and query of the checked request, prefixed with [`ENVOY_PATH`].
     pub uri: &'r Uri,
     pub host: &'r str,
     pub headers: &'r HeaderMap,

@@ -21,7 +21,7 @@ const MAX_LOGINS: usize = 256;
 /// Time after which a login ends: 12 hours.
 const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// The logins of browsers, oldest first.
+/// The current logins of browsers in the studio, oldest first.
 #[derive(Default)]
 pub(crate) struct Logins(Mutex<VecDeque<Login>>);
 

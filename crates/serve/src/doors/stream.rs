@@ -154,9 +154,9 @@ struct LineSplitter {
     /// Whether the current line is longer than the limit. The rest of the line is then dropped.
     is_too_long: bool,
     next_line: u64,
-    /// Maximum number of lines in a block.
+    /// Maximum number of lines in a block. The lines of a block are answered together.
     block_size: usize,
-    /// Maximum number of bytes in a line.
+    /// Maximum number of bytes in a line. A longer line gets an error as its answer.
     limit: usize,
     deadline: Duration,
     is_done: bool,

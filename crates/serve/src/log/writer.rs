@@ -33,7 +33,7 @@ pub(super) struct Writer {
 #[derive(Clone, Copy)]
 enum Attempt {
     Write,
-    /// Starting a new file.
+    /// The attempt to start a new log file because the current one is full.
     Rotate,
 }
 

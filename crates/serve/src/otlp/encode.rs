@@ -181,7 +181,7 @@ struct Histogram {
     /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
     /// exceed the bound before it. The last bucket counts all longer durations.
     counts: [u64; BOUNDS.len() + 1],
-    /// Sum of the durations in seconds.
+    /// Sum of the durations of all requests in this histogram, in seconds.
     sum: f64,
 }
 

@@ -20,7 +20,7 @@ struct Kept {
 }
 
 enum Content {
-    /// A version that another version has replaced.
+    /// The version itself. Another version has replaced it, without an edit.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
     /// version itself, so the version cannot be kept.

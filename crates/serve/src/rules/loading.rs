@@ -12,12 +12,12 @@ use tokio::task::AbortHandle;
 /// The files of a rule set that are needed to compile its texts again after an edit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceFiles {
-    /// The name of the main file.
+    /// The name of the main file, which imports the other files.
     pub main: String,
     /// Loads the word lists that the rules keep in files of their own. `None` if the rules can have
     /// none.
     pub disk: Option<DiskLoader>,
-    /// Whether only signed artifacts are accepted.
+    /// Whether the service accepts only artifacts (compiled rules) that a trusted key has signed.
     pub signed_only: bool,
 }
 
@@ -30,15 +30,15 @@ pub enum StartError {
     Rules(PathBuf, Box<WatchError>),
     /// The rules of a source do not compile.
     Compile(PathBuf, Box<CompileError>),
-    /// Two sources have the same name.
+    /// Two sources of rules have the same name, so that requests could not select one of them.
     SameName(String),
     /// The rules at an address cannot be fetched: the address, and the reason.
     Address(String, Message),
-    /// The service cannot listen at an address.
+    /// The service cannot listen at its address, for example because the address is in use.
     Listen(String, std::io::Error),
     /// A file that the service needs cannot be used: the file, and the reason.
     File(PathBuf, Message),
-    /// The options contradict each other.
+    /// The options of the service contradict each other.
     Options(Message),
 }
 
@@ -113,7 +113,7 @@ impl Loaders<'_> {
         self.trusted.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
     }
 
-    /// True if only signed artifacts are accepted.
+    /// True if only artifacts (compiled rules) that a trusted key has signed are accepted.
     pub fn signed_only(&self) -> bool {
         !self.trusted.is_empty()
     }

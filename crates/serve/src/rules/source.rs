@@ -26,12 +26,12 @@ pub struct RuleSource {
 pub enum Place {
     /// A file with rules, or an artifact (a file of compiled rules).
     File {
-        /// The path of the file.
+        /// The path of the file that contains the rules.
         path: PathBuf,
         /// The folder that imports must stay inside; `None` for the folder of the file.
         root: Option<PathBuf>,
     },
-    /// An HTTP address.
+    /// An HTTP address from which the rules are fetched.
     #[cfg(feature = "remote")]
     Address(RemoteSource),
 }

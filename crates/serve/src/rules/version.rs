@@ -18,9 +18,9 @@ pub(crate) struct Version {
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
-    /// Whether the rules read recorded messages.
+    /// Whether the rules read earlier messages, which the service must then record.
     has_history: bool,
-    /// Whether some decisions need [`Derived`] data.
+    /// Whether some decisions need [`Derived`] data, which must then be computed first.
     needs_derived: bool,
     derived: OnceLock<Derived>,
     /// Held while a thread computes the derived data, so that concurrent requests compute them only
@@ -31,7 +31,7 @@ pub(crate) struct Version {
 /// Data that takes long to compute from the rules.
 struct Derived {
     rules: Rules,
-    /// The generation (version number) of `rules`.
+    /// The generation (version number of the rule set) to which `rules` belongs.
     generation: u64,
     matcher: Option<FlowMatcher>,
     hash: OnceLock<String>,
@@ -80,7 +80,7 @@ impl Version {
         self.since
     }
 
-    /// True if the rules read recorded messages.
+    /// True if the rules read earlier messages, which the service must then record.
     pub fn has_history(&self) -> bool {
         self.has_history
     }

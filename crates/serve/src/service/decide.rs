@@ -21,7 +21,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A request for one decision.
+/// A request to decide one message.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest<'m> {
@@ -31,7 +31,7 @@ pub struct DecideRequest<'m> {
     /// The entry (table, choice, router or flow set) that decides. `None` for the default entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// The message, as JSON text.
+    /// The message to decide, as JSON text.
     #[serde(borrow)]
     pub message: &'m RawValue,
     /// Whether the answer contains an explanation of the decision.
@@ -54,7 +54,7 @@ pub struct DecideRequest<'m> {
 }
 
 impl<'m> DecideRequest<'m> {
-    /// Creates a request without options.
+    /// Creates a request to decide `message` with the default entry and without optional parts.
     pub fn new(message: &'m RawValue) -> DecideRequest<'m> {
         DecideRequest {
             rules: None,
@@ -93,7 +93,7 @@ pub struct Decided {
     pub route: Option<String>,
     /// The answer as JSON text: the decision, and the further parts that the request asks for.
     pub body: Vec<u8>,
-    /// The rule set that decided.
+    /// The rule set by which the message was decided.
     pub set: Arc<RuleSet>,
     /// The receipt for the line in the decision log.
     pub(crate) receipt: Receipt,
@@ -160,7 +160,7 @@ pub(super) struct Decider<'a> {
 pub(super) struct Answered {
     pub decision: Decision,
     pub route: Option<String>,
-    /// Whether a classifier chose the route.
+    /// Whether an intent classifier chose the route, because no keyword pattern matched.
     pub by_classifier: bool,
     pub receipt: Receipt,
 }

@@ -23,7 +23,7 @@ struct TrafficAnswer {
     rules: Vec<SetTraffic>,
 }
 
-/// The live traffic of one rule set.
+/// The live traffic of one rule set: the numbers of its decisions in the last minute.
 #[derive(Serialize)]
 struct SetTraffic {
     name: String,

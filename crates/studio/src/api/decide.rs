@@ -248,9 +248,9 @@ pub struct Violation {
     /// The value at `path`, as JSON; null if there is no value.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub value: Json,
-    /// Start of the value in the sent text, in UTF-16 units.
+    /// Start of the violating value in the payload text that was sent, in UTF-16 units.
     pub from: Option<usize>,
-    /// End of the value in the sent text, in UTF-16 units.
+    /// End of the violating value in the payload text that was sent, in UTF-16 units.
     pub to: Option<usize>,
     /// Explanation of the violation by the conditions of the rule, as lines of text.
     pub why: Option<String>,

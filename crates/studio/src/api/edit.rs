@@ -14,7 +14,7 @@ pub struct FileText {
     pub saved: String,
     /// Unsaved text of the file in the editor; null if equal to the text on disk.
     pub draft: Option<String>,
-    /// Fingerprint of the file on disk, to pass to [`Save`].
+    /// Fingerprint of the file on disk. [`Save`] needs it to detect whether the file has changed.
     pub stamp: String,
     /// Whether the file can be saved.
     pub writable: bool,
@@ -86,7 +86,7 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiagnosticLabel {
-    /// The secondary span.
+    /// Location of the secondary span in its file.
     pub place: super::SourceRange,
     /// Text that explains the secondary span.
     pub text: String,

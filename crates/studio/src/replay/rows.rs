@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of rows in a response.
+/// Maximum number of replay rows in one response.
 const MAX_ROWS: usize = 200;
 /// Maximum number of characters in the preview of a row.
 const MAX_PREVIEW_CHARS: usize = 240;

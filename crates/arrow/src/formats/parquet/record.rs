@@ -21,7 +21,7 @@ const NUM_VALUES_ID: i16 = 1;
 /// checks these sizes before the Parquet library reads the record.
 pub struct SkippedRecord<R> {
     input: R,
-    /// Bytes of the record.
+    /// The bytes of the record, for the Parquet library.
     pub bytes: Vec<u8>,
     /// Compressed size of a page in bytes, if the record is a page header.
     pub compressed: i64,

@@ -13,7 +13,7 @@ pub(super) fn given(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Decides the message in a gRPC request.
+/// Decides the message in a gRPC request, with the options of the request.
 pub(super) async fn decide(
     app: &Arc<App>,
     admitted: &Admitted,
