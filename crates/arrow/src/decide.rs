@@ -227,7 +227,8 @@ fn decide_row(
     decide_as_tree(session, message, row)
 }
 
-/// Tests all routes on a row, and returns the names of the routes that match.
+/// Evaluates the conditions of all routes for a row, and returns the names of the routes that
+/// match.
 fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,

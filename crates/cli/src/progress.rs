@@ -1,4 +1,5 @@
-//! A progress bar on standard error, for long inputs.
+//! A progress bar on standard error, which shows for long inputs how much of the input is
+//! processed.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};

@@ -72,6 +72,8 @@ impl Default for RunStore {
     }
 }
 
+/// Checks that the rules keep a history, because `--history` has no effect without one.
+///
 /// # Errors
 /// If the rules keep no history.
 fn require_history(rules: &Rules) -> Result<(), CliError> {

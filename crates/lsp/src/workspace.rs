@@ -225,7 +225,8 @@ impl Workspace {
         main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
-    /// Calls a function with a loader of the files of an analysis.
+    /// Calls `use_loader` with a loader that reads files as the analysis does: open documents, or
+    /// files on disk.
     pub fn with_loader<T>(
         &self,
         analyzed_file: &AnalyzedFile,

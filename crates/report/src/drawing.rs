@@ -19,7 +19,7 @@ pub enum Shape {
     Start,
     /// Outline of a node that shows a condition.
     Question,
-    /// Outline of a possible outcome of a decision.
+    /// Outline of a node that shows a possible outcome of a decision.
     Outcome,
 }
 

@@ -133,7 +133,7 @@ enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
     /// A complete JSON line, such as a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
-    /// The spill file has lines, which the thread must move to the log.
+    /// The spill file has lines, which the log's thread must move to the log.
     Spilled,
     Close,
 }

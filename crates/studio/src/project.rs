@@ -82,8 +82,8 @@ struct ProjectState {
     draft_snapshot: Option<CachedSnapshot>,
 }
 
-/// A cached analysis (snapshot), with the stamps of the files that it read from disk. If a stamp
-/// has changed, the snapshot is out of date.
+/// A cached analysis (snapshot), with the modification time and size of each file that it read from
+/// disk. If one of them has changed, the snapshot is out of date.
 type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
 
 /// Modification time and size of each file, to detect changes without reading the file. `None` if
