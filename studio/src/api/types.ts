@@ -137,7 +137,7 @@ export type EntryInfo = {
  */
 name: string,
 /**
- * Kind of the entry.
+ * Kind of the entry, such as a table of routes or a workflow.
  */
 kind: EntryKind,
 /**
@@ -459,7 +459,7 @@ version: Version,
  */
 entry: string,
 /**
- * The message, as JSON text.
+ * The message whose near misses are requested, as JSON text.
  */
 message: string,
 /**
@@ -776,7 +776,7 @@ version: Version,
  */
 entry: string,
 /**
- * The message, as JSON text.
+ * The message for which a test is made, as JSON text.
  */
 message: string,
 /**
@@ -841,7 +841,7 @@ entry: string | null,
 against: Version | null, };
 
 /**
- * Response to [`StartReplay`].
+ * Response to [`StartReplay`]: the replay was started, and is running.
  */
 export type Started = {
 /**
@@ -951,7 +951,7 @@ elapsed_ms: number, };
  */
 export type LineMistake = {
 /**
- * Number of the line, from 1.
+ * Number of the line in the replayed file, from 1.
  */
 line: number,
 /**
@@ -1104,7 +1104,7 @@ limit: number, };
 export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
 
 /**
- * Response to [`AskRows`].
+ * Response to [`AskRows`]: the requested rows, and the number of all matching rows.
  */
 export type Rows = {
 /**
@@ -1926,7 +1926,7 @@ code: string,
 text: string, };
 
 /**
- * Request to format a text.
+ * Request to format the text of a rules file. The server stores nothing.
  */
 export type Format = {
 /**
@@ -1935,7 +1935,7 @@ export type Format = {
 text: string, };
 
 /**
- * Response to [`Format`].
+ * Response to [`Format`]: the formatted text, if the text could be formatted.
  */
 export type Formatted = {
 /**
@@ -1965,7 +1965,7 @@ text: string,
 stamp: string, };
 
 /**
- * Response to [`Save`].
+ * Response to [`Save`]: whether the text was written to the file.
  */
 export type Saved = { "kind": "saved",
 /**
@@ -1990,7 +1990,7 @@ diff: Array<DiffLine>, };
  */
 export type CodePage = {
 /**
- * The diagnostic code.
+ * The diagnostic code that the page explains, such as `E0203`.
  */
 code: string,
 /**
@@ -1999,7 +1999,7 @@ code: string,
 text: string, };
 
 /**
- * Request for a report.
+ * Request for a report about one version of the rules.
  */
 export type AskReport = {
 /**
@@ -2012,7 +2012,7 @@ version: Version,
 replay: number | null, };
 
 /**
- * All data of a report.
+ * All data of a report, which are embedded in its HTML file.
  */
 export type Report = {
 /**

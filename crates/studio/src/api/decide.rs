@@ -145,7 +145,7 @@ pub struct AskNear {
     pub version: Version,
     /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON text.
+    /// The message whose near misses are requested, as JSON text.
     pub message: String,
     /// Name of the statement that the changed message should select, also as a test writes it
     /// after `expect`; null requests the nearest statements.
@@ -383,7 +383,7 @@ pub struct MakeTest {
     pub version: Version,
     /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON text.
+    /// The message for which a test is made, as JSON text.
     pub message: String,
     /// Name of the test; null lets the server choose a name.
     #[serde(default)]

@@ -227,7 +227,7 @@ pub struct Hover {
     pub text: String,
 }
 
-/// Request to format a text.
+/// Request to format the text of a rules file. The server stores nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Format {
@@ -235,7 +235,7 @@ pub struct Format {
     pub text: String,
 }
 
-/// Response to [`Format`].
+/// Response to [`Format`]: the formatted text, if the text could be formatted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Formatted {
@@ -257,7 +257,7 @@ pub struct Save {
     pub stamp: String,
 }
 
-/// Response to [`Save`].
+/// Response to [`Save`]: whether the text was written to the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -282,7 +282,7 @@ pub enum Saved {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CodePage {
-    /// The diagnostic code.
+    /// The diagnostic code that the page explains, such as `E0203`.
     pub code: String,
     /// The documentation page, as Markdown.
     pub text: String,

@@ -262,14 +262,14 @@ pub struct EditRow {
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RowChange {
-    /// Replaces the conditions on one field.
+    /// Replaces the row's conditions on one field.
     Cell {
         /// Path of the field, which names the column.
         field: String,
         /// The conditions, with or without the field; an empty text removes them.
         text: String,
     },
-    /// Replaces the target.
+    /// Replaces the target of the row's route.
     Target {
         /// A handler, optionally with arguments, or `goto TABLE`.
         text: String,
