@@ -35,7 +35,7 @@ pub(crate) struct AnswerBuilder {
 struct LazyColumn {
     role: ColumnRole,
     builder: ColumnBuilder,
-    /// Number of rows already in the builder.
+    /// Number of rows that the builder already contains, including nulls.
     rows: usize,
 }
 
@@ -119,7 +119,7 @@ impl AnswerBuilder {
         AnswerBuilder { language, ..self }
     }
 
-    /// Creates a builder for the results of checking payloads.
+    /// Creates a builder for the results of payload checks, with one row per checked payload.
     pub fn for_payloads() -> AnswerBuilder {
         let violations = || AnswerType::text_records(&["rule", "path", "message", "repair"]);
         let columns = vec![
@@ -254,7 +254,7 @@ impl AnswerBuilder {
     }
 }
 
-/// The part of a decision that an answer column contains.
+/// The attribute of a decision that an answer column contains.
 #[derive(Clone, Copy)]
 enum ColumnRole {
     Entry,
@@ -265,8 +265,8 @@ enum ColumnRole {
     Requires,
     Path,
     Matched,
-    /// Any part without its own variant; contains the name of its column, such as `failures`. Such
-    /// a part is empty in most decisions, or in all decisions by routes.
+    /// Any attribute without its own variant. The text is the name of its column, such as
+    /// `failures`. Such an attribute is empty in most decisions, or in all decisions by routes.
     Other(&'static str),
 }
 
@@ -300,8 +300,8 @@ impl ColumnRole {
     }
 }
 
-/// True if a decision has no missing arguments, violations, exceeded limits or failures. Most
-/// decisions have none of these parts.
+/// True if a decision has no missing arguments, violations, exceeded limits or failures. This holds
+/// for most decisions.
 fn is_plain_decision(decision: &Decision) -> bool {
     decision.missing_args().next().is_none()
         && decision.breaches().is_empty()
@@ -309,8 +309,8 @@ fn is_plain_decision(decision: &Decision) -> bool {
         && decision.failures().is_empty()
 }
 
-/// Returns the part of a decision that belongs to the column `name`, such as `failures`, as a JSON
-/// list. `None` if the part is empty.
+/// Returns the attribute of a decision that belongs to the column `name`, such as `failures`, as a
+/// JSON list. `None` if the attribute is empty.
 fn rare_part(name: &str, decision: &Decision) -> Option<Json> {
     let list = match name {
         "missing_args" => json!(decision.missing_args().collect::<Vec<_>>()),

@@ -24,7 +24,7 @@ pub struct BindError {
 }
 
 impl BindError {
-    /// Returns all problems, one sentence each.
+    /// Returns all problems of the columns, one sentence for each column.
     pub fn problems(&self) -> &[Message] {
         &self.problems
     }
@@ -35,7 +35,7 @@ impl BindError {
     }
 }
 
-/// The reason why batches cannot be decided.
+/// The reason why the rules cannot decide record batches.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -63,7 +63,7 @@ impl ColumnsError {
     }
 }
 
-/// Options for reading columns.
+/// Options of [`Decider`](crate::Decider) for reading the columns of batches and for its answers.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     json: BTreeSet<String>,
@@ -74,8 +74,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the texts of a column as JSON values. Columns of the extension type `arrow.json` need
-    /// no such option.
+    /// Parses the texts of the column `column` as JSON values. Columns of the Arrow extension type
+    /// `arrow.json` need no such option.
     #[must_use]
     pub fn json(mut self, column: impl Into<String>) -> Options {
         self.json.insert(column.into());
@@ -117,7 +117,7 @@ impl Options {
     }
 }
 
-/// The columns of a schema, bound to the message fields that they fill.
+/// The columns of a schema, each bound to the message field whose value it contains.
 #[derive(Clone, Debug)]
 pub(crate) struct Binding {
     schema: SchemaRef,

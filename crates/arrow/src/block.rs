@@ -18,7 +18,7 @@ pub(crate) struct RowBlock<'v> {
 }
 
 impl<'v> RowBlock<'v> {
-    /// Creates a block without rows.
+    /// Creates an empty block, which must be reset before it can hold rows.
     pub fn new() -> RowBlock<'v> {
         RowBlock { values: Vec::new(), slots_per_row: 0, tree_rows: 0 }
     }
@@ -58,7 +58,7 @@ impl<'v> RowBlock<'v> {
 /// The values of one slot (a message field) in all rows of a block.
 pub(crate) struct Cells<'c, 'v> {
     values: &'c mut [Value<'v>],
-    /// Number of slots per row.
+    /// Number of slots (message fields that the rules read) in each row.
     width: usize,
     slot: usize,
     /// Bit mask of the rows that have a value.

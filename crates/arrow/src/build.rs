@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// the extension type `arrow.json` does not apply to dictionaries.
 pub(crate) const JSON_TEXTS_KEY: &str = "rulec.json";
 
-/// Type of an answer column.
+/// Type of an answer column. It determines the column's Arrow type and the builder of the column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnswerType {
     Bool,
@@ -28,7 +28,7 @@ pub(crate) enum AnswerType {
     /// Decimal numbers with this number of digits after the point.
     Decimal(u8),
     Text,
-    /// JSON text, for values of several types.
+    /// JSON text, for columns whose values have several types.
     Json,
     /// Text that is stored as a dictionary: each value is one of a few texts that are known in
     /// advance.
@@ -42,7 +42,7 @@ pub(crate) enum AnswerType {
 pub(crate) struct DictionaryTexts {
     texts: Vec<String>,
     keys: HashMap<String, i32>,
-    /// Whether the texts contain JSON values.
+    /// True if each text is one serialized JSON value; false if each text is plain text.
     pub json: bool,
 }
 
@@ -75,14 +75,15 @@ impl AnswerType {
         AnswerType::List(Box::new(item))
     }
 
-    /// Returns the type of a list of records with text fields.
+    /// Returns the type of a list of records. `fields` are the names of a record's fields, which
+    /// are all texts.
     pub fn text_records(fields: &[&str]) -> AnswerType {
         AnswerType::list(AnswerType::Record(
             fields.iter().map(|name| ((*name).to_owned(), AnswerType::Text)).collect(),
         ))
     }
 
-    /// Returns an Arrow field of this type.
+    /// Returns a nullable Arrow field with the name `name` and this type.
     pub fn to_field(&self, name: &str) -> Field {
         let field = Field::new(name, self.data_type(), true);
         match self {
@@ -199,7 +200,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends a value; a value of another type becomes null.
+    /// Appends a JSON value to the column. A value that does not have the column's type becomes
+    /// null.
     pub fn push(&mut self, value: Option<&Json>) {
         let value = value.filter(|value| !value.is_null());
         match self {
@@ -237,7 +239,7 @@ impl ColumnBuilder {
         }
     }
 
-    /// Appends `count` nulls.
+    /// Appends `count` nulls to the column.
     pub fn push_nulls(&mut self, count: usize) {
         match self {
             ColumnBuilder::Bool(builder) => builder.append_nulls(count),

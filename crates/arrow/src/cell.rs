@@ -25,7 +25,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use std::ops::Range;
 use time::OffsetDateTime;
 
-/// The value of a cell.
+/// The value of one cell of an Arrow column. Texts, lists and objects are borrowed from the column.
 #[derive(Clone, Copy)]
 pub(crate) enum CellValue<'b> {
     /// No value: null, a non-finite number, or a time that has no text form.
@@ -39,10 +39,10 @@ pub(crate) enum CellValue<'b> {
     /// digits as an integer, and the number of digits after the point.
     Digits(i128, i8),
     Str(&'b str),
-    /// A text that contains JSON.
+    /// A text that is one serialized JSON value.
     Json(&'b str),
     Time(OffsetDateTime),
-    /// A day, counted from 1970-01-01.
+    /// A date, as the number of days since 1970-01-01.
     Day(i64),
     /// A list: the column of the items, and the range of the list's items in this column.
     List(&'b TypedColumn<'b>, usize, usize),
@@ -55,9 +55,9 @@ pub(crate) enum CellValue<'b> {
 /// How to interpret the texts of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TextFormat {
-    /// Plain text.
+    /// Each text is a plain string value.
     Text,
-    /// Each text is one JSON value.
+    /// Each text is a serialized JSON value, which is parsed.
     Json,
     /// Untyped cells, such as CSV cells. A cell that parses as JSON is read as the JSON value, any
     /// other cell as text.
@@ -123,13 +123,14 @@ impl<'b> TypedColumn<'b> {
         TypedColumn { nulls: array.nulls(), values: ColumnValues::new(array, text_format) }
     }
 
-    /// Creates a reader of columns that form one object.
+    /// Creates a reader of several columns that form one object. Each column comes with the name of
+    /// its field in the object.
     pub fn group(columns: Vec<(&'b str, TypedColumn<'b>)>) -> TypedColumn<'b> {
         TypedColumn { nulls: None, values: ColumnValues::Group(columns) }
     }
 
-    /// Changes the readers of this column and of the columns inside it: at the given paths, decimal
-    /// numbers keep all their digits.
+    /// Makes decimal numbers at the paths `places` keep all their digits, in this column and in the
+    /// columns inside it. Numbers elsewhere may be rounded to floats.
     pub fn keep_digits(&mut self, places: &DecimalPaths) {
         match &mut self.values {
             ColumnValues::Decimal(_, _, is_exact) => *is_exact = places.has_number(),
@@ -418,7 +419,8 @@ fn unsigned_cell(value: u64) -> CellValue<'static> {
     i64::try_from(value).map_or(CellValue::Wide(value), CellValue::Int)
 }
 
-/// Converts a float; JSON has no non-finite numbers, so they become null.
+/// Converts a float to a cell value. A non-finite number becomes null, because JSON cannot
+/// represent it.
 fn float_cell(value: f64) -> CellValue<'static> {
     if value.is_finite() { CellValue::Float(value) } else { CellValue::Null }
 }

@@ -1,4 +1,5 @@
-//! Decides the rows of record batches, or checks them as payloads.
+//! Decides the rows of Arrow record batches, or checks the rows as payloads. Callers with columnar
+//! data, such as Parquet files, thus need no JSON messages.
 
 use crate::answers::AnswerBuilder;
 use crate::bind::{Binding, ColumnsError, Options};
@@ -67,7 +68,7 @@ impl Decider {
         Ok(Decider { rules, entry, binding, options, session, answers })
     }
 
-    /// Returns the schema of the answers.
+    /// Returns the schema of the batches of answers.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
@@ -83,7 +84,8 @@ impl Decider {
         self.binding.read_columns()
     }
 
-    /// Returns a decider for another thread. Both share the mapping from columns to message fields.
+    /// Returns a decider for another thread. The two deciders share the mapping from columns to
+    /// message fields.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
         let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
@@ -225,7 +227,8 @@ fn decide_row(
     decide_as_tree(session, message, row)
 }
 
-/// Tests all routes on a row, and returns the names of the routes that match.
+/// Evaluates the conditions of all routes for a row, and returns the names of the routes that
+/// match.
 fn matching_routes<'r>(
     session: &mut Session,
     rules: &'r Rules,
@@ -262,12 +265,13 @@ impl PayloadJudge {
         PayloadJudge { judge, messages: Messages::new(schema, options), answers }
     }
 
-    /// Returns the schema of the results.
+    /// Returns the schema of the batches of results.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }
 
-    /// Checks every row of a batch.
+    /// Checks every row of a batch as a payload. Row `n` of the results belongs to row `n` of the
+    /// batch.
     ///
     /// # Errors
     /// Returns an error if the batch's columns differ from the bound schema.
@@ -326,8 +330,9 @@ pub struct AnswerColumns {
 }
 
 impl AnswerColumns {
-    /// Creates a builder for answers of `entry` (a table, choice or router). `matched` adds a
-    /// column with all matching routes; `explained` adds a column with explanations.
+    /// Creates a builder for answers of `entry` (a table, choice or router). If `matched` is true,
+    /// a column contains all matching routes. If `explained` is true, a column contains
+    /// explanations.
     pub fn for_entry(rules: &Rules, entry: Entry<'_>, matched: bool, explained: bool) -> AnswerColumns {
         AnswerColumns {
             answers: AnswerBuilder::for_entry(rules, entry, matched).with_explanations(explained),
@@ -339,7 +344,7 @@ impl AnswerColumns {
         AnswerColumns { answers: AnswerBuilder::for_payloads() }
     }
 
-    /// Returns the schema of the answers.
+    /// Returns the schema of the answer columns.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.answers.schema())
     }

@@ -28,7 +28,7 @@ const MAX_UNCHECKED_BYTES: i64 = 256 << 20;
 /// Zstandard can exceed it for constant data.
 const MAX_COMPRESSION_RATIO: i64 = 255;
 
-/// A columnar file format.
+/// A file format for columnar data, in which messages are read and answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Apache Parquet.
@@ -40,7 +40,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// All formats.
+    /// All columnar file formats that this crate reads and writes.
     pub const ALL: [Format; 3] = [Format::Parquet, Format::Arrow, Format::Csv];
 
     /// Returns the name of the format, which is also its file extension.
@@ -63,13 +63,13 @@ impl Format {
     }
 }
 
-/// Error of reading or writing columns.
+/// Error from reading or writing a file or stream of a columnar format.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", self.to_message())]
 pub struct FormatError(pub(crate) Message);
 
 impl FormatError {
-    /// Prefixes the error with a file name.
+    /// Adds the name of the file before the text of this error.
     #[must_use]
     pub fn with_file_name(self, name: &str) -> FormatError {
         FormatError(message!("`{name}`: {}", self.0))
@@ -91,7 +91,7 @@ impl From<io::Error> for FormatError {
     }
 }
 
-/// A stream of batches of one schema.
+/// An input from which record batches are read, such as a file. All batches have the same schema.
 pub trait Source: Send {
     /// Returns the schema that all batches of the stream have.
     fn schema(&self) -> SchemaRef;
@@ -123,7 +123,7 @@ pub trait Source: Send {
 
 /// A writer of answers, such as a file; see [`create_sink`].
 pub trait Sink {
-    /// Writes a batch.
+    /// Writes all rows of a batch.
     ///
     /// # Errors
     /// Returns an error if the batch cannot be written.
@@ -137,7 +137,7 @@ pub trait Sink {
     fn finish(&mut self) -> Result<(), FormatError>;
 }
 
-/// Opens a columnar file.
+/// Opens a file of the format `format` for reading.
 ///
 /// # Errors
 /// Returns an error if the file does not have the format.
@@ -194,7 +194,7 @@ fn catch_panic<T, E: std::fmt::Display>(read: impl FnOnce() -> Result<T, E>) -> 
     result.map_err(|error| Message::verbatim(error.to_string()))
 }
 
-/// An input that counts the bytes that were read from it.
+/// An input that counts the bytes that were read from it, to report how much of the input is read.
 struct CountingReader {
     input: Box<dyn Read + Send>,
     bytes_read: u64,

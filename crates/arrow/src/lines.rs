@@ -10,7 +10,8 @@ use std::io::{self, Write};
 /// Names of the columns whose nulls are written as `null`. Nulls of other columns are left out.
 const COLUMNS_WRITTEN_AS_NULL: [&str; 5] = ["chosen", "target", "flow", "name", "pattern"];
 
-/// Writes answers as JSON lines; `first` is the number of the first line.
+/// Writes answers as JSON lines. `first` is the line number that the first answer gets in its field
+/// `line`.
 ///
 /// # Errors
 /// Returns an error if writing fails.
@@ -49,7 +50,7 @@ fn decimal_places(column: &Field) -> DecimalPaths {
     places
 }
 
-/// The answer of one row.
+/// The answer in one row of the answer columns, which is serialized as one JSON line.
 struct AnswerLine<'a> {
     columns: &'a [(&'a str, TypedColumn<'a>)],
     row: usize,

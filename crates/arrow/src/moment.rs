@@ -32,7 +32,8 @@ impl Zone {
         }
     }
 
-    /// Converts a timestamp, a number of units since 1970; `None` outside the years 0 to 9999.
+    /// Converts a timestamp to a datetime in this zone. `count` is the number of time units `unit`
+    /// since 1970-01-01 in UTC. `None` outside the years 0 to 9999.
     pub fn to_datetime(&self, count: i64, unit: TimeUnit) -> Option<OffsetDateTime> {
         let nanoseconds = i128::from(count)
             * match unit {

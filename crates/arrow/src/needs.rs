@@ -10,7 +10,8 @@ use rulec_vm::input::{InputPlan, PathId};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-/// The fields that the entry of a session needs.
+/// The fields that the entry of a session needs. The entry is the table, choice or router that
+/// decides.
 pub(crate) struct Needs<'s> {
     session: &'s Session,
     plan: &'s InputPlan,

@@ -19,7 +19,7 @@ use std::ops::Range;
 pub(crate) struct ColumnFill<'b> {
     column_slots: Vec<ColumnSlot<'b>>,
     slots_per_row: usize,
-    /// Number of rows in the batch.
+    /// Number of rows in the batch whose columns fill the slots.
     rows: usize,
     /// Rows that have all fields that the declared input requires; `None` if every row has all
     /// these fields.

@@ -1,4 +1,4 @@
-//! `rulec build`: writes compiled rules to a file.
+//! `rulec build`: writes compiled rules to a single file, which loads faster than source text.
 
 use super::files::{self, RulesArgs};
 use super::keys::KeyLocation;

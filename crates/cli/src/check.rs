@@ -85,8 +85,9 @@ fn parse_warning_code(text: &str) -> Result<Code, String> {
 
 const MAX_SHOWN_FINDINGS: usize = 100;
 
-/// Counts down how many errors and how many warnings of one file may still be shown. Errors alone
-/// may fill [`MAX_SHOWN_FINDINGS`] places; warnings get the places that the errors leave free.
+/// Counts how many errors and warnings of one file may still be shown. At most
+/// [`MAX_SHOWN_FINDINGS`] findings are shown: first the errors, and then warnings up to the same
+/// total.
 struct FindingQuota {
     errors: usize,
     warnings: usize,
@@ -135,7 +136,7 @@ impl Args {
     }
 }
 
-/// Numbers of findings in all checked files.
+/// Numbers of errors and warnings in all checked files, for the summary and the exit status.
 struct FindingCounts {
     errors: usize,
     warnings: usize,
@@ -203,8 +204,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     })
 }
 
-/// Returns the findings, except those with a code that the settings allow. A denied warning is
-/// marked as denied. A finding in a file that several files import is returned once.
+/// Returns the findings of all files, except findings with a code that the settings allow. A denied
+/// warning is marked as denied. A finding in a file that several files import is returned once.
 fn reported_findings<'a>(
     analysed: &'a [(&'a Compiled, Settings, Vec<Finding>)],
 ) -> Vec<ReportedDiagnostic<'a>> {
@@ -250,7 +251,7 @@ fn by_severity<'a>(findings: &[ReportedDiagnostic<'a>]) -> Vec<ReportedDiagnosti
     sorted
 }
 
-/// Prints findings in the format for people, up to a maximum number per file.
+/// Prints findings with the source text underlined, up to a maximum number per file.
 fn print_findings(findings: &[ReportedDiagnostic<'_>], term: &Term, out: &mut Out) -> Result<(), CliError> {
     let color = term.is_stdout_colored();
     for file_findings in findings.chunk_by(|one, next| std::ptr::eq(one.compiled, next.compiled)) {

@@ -1,6 +1,6 @@
 //! Formats and options of `rulec run` over columnar files. Input and output may be Parquet, Arrow,
 //! CSV or JSON lines. Results that need more than a plain decision (explanations, intent flows,
-//! payloads) come from the same workers as for JSON lines.
+//! payloads) are computed from JSON messages, with the same code as for JSON lines.
 
 #[cfg(not(feature = "columns"))]
 use super::CliError;
@@ -32,8 +32,8 @@ const FORMAT_NAMES: [&str; 4] = [LINES_FORMAT, "parquet", "arrow", "csv"];
 const LINES_FORMAT: &str = "lines";
 
 impl ColumnArgs {
-    /// True if the input or the output is columnar, or if the output is a file. Then the code of
-    /// this module processes the run.
+    /// True if the input or the output is columnar, or if the output is a file. The module
+    /// `batches` then processes the run.
     pub fn are_requested(&self, stream: &StreamArgs) -> bool {
         let is_columns = |format: &str| format != LINES_FORMAT;
         is_columns(&self.input_format(stream.input_path()))

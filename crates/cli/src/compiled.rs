@@ -19,7 +19,7 @@ use std::sync::{Mutex, PoisonError};
 
 #[derive(Clone, Debug)]
 pub struct CompileTarget {
-    /// The path of the rules file, as the user would write it.
+    /// The path of the rules file, as messages show it.
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Compiled {
     /// If the rules were loaded from another system's JSON document: the document. Otherwise
     /// `None`.
     document: Option<Document>,
-    /// The files that the compiler read or looked for on disk: rule files and word lists.
+    /// The files on disk that the compiler read, or found missing: rule files and word lists.
     pub files: Vec<PathBuf>,
 }
 
@@ -82,7 +82,7 @@ impl Loader for StdinLoader {
     }
 }
 
-/// Loader for files on disk that records which files it looks for.
+/// Loader for files on disk that records the paths of all requested files.
 struct RecordingLoader {
     disk: DiskLoader,
     files: Mutex<Vec<PathBuf>>,
@@ -115,23 +115,24 @@ impl Loader for EditedFilesLoader<'_> {
 }
 
 impl CompileTarget {
-    /// True if the rules come from standard input.
+    /// True if the rules are read from standard input.
     pub fn is_stdin(&self) -> bool {
         self.path == Path::new(STDIN_ARG)
     }
 
-    /// Returns the path of the rules file for messages; `<stdin>` for standard input.
+    /// Returns the name of the rules file for messages: its path, or `<stdin>` for standard input.
     pub fn display_name(&self) -> String {
         if self.is_stdin() { STDIN.to_owned() } else { self.path.display().to_string() }
     }
 
-    /// Compiles the file, or loads it if it is already compiled. Calls of host functions compile
-    /// although this program provides no such functions.
+    /// Compiles the rules file, or loads it if it is already compiled. Declared host functions
+    /// (functions of an embedding program) may be missing, because this program provides none.
     pub fn compile(self) -> Result<Compiled, CliError> {
         self.compile_verified(None)
     }
 
-    /// Compiles the file. With a key, accepts only compiled rules that are signed with the key.
+    /// Compiles or loads the rules file. If a key is given, accepts only compiled rules that are
+    /// signed with this key.
     pub fn compile_verified(self, key: Option<VerifyingKey>) -> Result<Compiled, CliError> {
         let mut compiler = Compiler::new().allow_missing_functions();
         if let Some(root) = &self.root {
@@ -197,8 +198,8 @@ impl CompileTarget {
         Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })
     }
 
-    /// Compiles the file, with edited texts in place of some files on disk. `texts` maps canonical
-    /// paths to edited texts.
+    /// Compiles the rules file again after edits. `texts` maps canonical paths to edited texts,
+    /// which replace the texts on disk.
     pub fn compile_edited(&self, texts: &HashMap<PathBuf, String>) -> Compiled {
         // Only rules are edited, never a JSON document, so a document is loaded again unchanged.
         if self.is_document()
@@ -226,8 +227,9 @@ impl CompileTarget {
         Compiled { target: self.clone(), result, is_artifact: false, document: None, files: Vec::new() }
     }
 
-    /// Compiles standard input as if it were a file in the root folder, or in the current folder if
-    /// there is no root. The bool is true for compiled rules.
+    /// Compiles the rules from standard input as if they were a file in the root folder. Without a
+    /// root, the current folder takes its place. The returned bool is true if the input was an
+    /// artifact (compiled rules).
     fn compile_stdin(&self, compiler: &Compiler) -> Result<(Result<Rules, CompileError>, bool), CliError> {
         let bytes = stdio::read_stdin(MAX_ARTIFACT_BYTES)?;
         if artifact::is_artifact(&bytes) {
@@ -255,8 +257,8 @@ impl Compiled {
         self.document.as_ref()
     }
 
-    /// Analyses the rules. Returns no findings if the rules did not compile. Also returns none for
-    /// an artifact, because it lacks the comments that suppress findings.
+    /// Analyses how the rules interact. Returns no findings if the rules did not compile. Also
+    /// returns none for an artifact, because it lacks the comments that suppress findings.
     pub fn analyse(&self, options: AnalysisOptions) -> Vec<Finding> {
         match &self.result {
             // Rules from a JSON document are not analysed here; the warnings about the document's
@@ -266,7 +268,7 @@ impl Compiled {
         }
     }
 
-    /// True if the file contained compiled rules.
+    /// True if the file contained an artifact (compiled rules), not source text.
     #[cfg(feature = "studio")]
     pub fn is_artifact(&self) -> bool {
         self.is_artifact
@@ -284,7 +286,8 @@ impl Compiled {
         are_unreadable(self.sources(), self.diagnostics())
     }
 
-    /// Returns a file's name as the user would write it. Source names are relative to the root.
+    /// Returns the name of a source file for messages: its path, as it would be written on the
+    /// command line. Source names are relative to the root.
     pub fn file_name(&self, file: FileId) -> String {
         let folder = match &self.target.root {
             Some(root) => root.as_path(),
@@ -299,7 +302,8 @@ impl Compiled {
     }
 }
 
-/// True if rules could not even be read: the file is missing, or no artifact that can be used.
+/// True if no rules could be read at all, because the file is missing, or is a damaged or
+/// unsuitable artifact.
 pub fn are_unreadable(sources: &SourceMap, diagnostics: &[Diagnostic]) -> bool {
     sources.iter().next().is_none()
         && diagnostics.iter().any(|diagnostic| {

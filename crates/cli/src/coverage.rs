@@ -1,4 +1,5 @@
-//! Coverage reports as text, lcov records and HTML. File names are as the user would write them.
+//! Writes coverage (which routes and conditions were reached) as text, lcov records and HTML, for
+//! the subcommands `test` and `doctor`.
 
 use super::compiled::Compiled;
 use super::escape::escape_xml;
@@ -19,10 +20,10 @@ pub struct CoverageMinimum {
     percent: f64,
 }
 
-/// The kinds of items that coverage counts.
+/// The kinds of items, such as routes and conditions, that coverage counts.
 const KINDS: [&str; 8] = ["route", "branch", "case", "pattern", "flow", "default", "rule", "condition"];
 
-/// Parses a minimum such as `90` or `route=100`.
+/// Parses a coverage minimum in percent, such as `90` for all kinds or `route=100` for one kind.
 pub fn parse_minimum(text: &str) -> Result<CoverageMinimum, String> {
     let (kind, number) = text.split_once('=').map_or((None, text), |(kind, number)| (Some(kind), number));
     let kind = kind.map(|kind| kind.strip_suffix('s').unwrap_or(kind));
@@ -189,7 +190,8 @@ pub fn format_lcov(compiled: &Compiled, coverage: &Coverage<'_>) -> String {
     out
 }
 
-/// The style sheet of the page: green is covered, yellow is partly covered, red is not covered.
+/// The style sheet of the HTML coverage report: green is covered, yellow is partly covered, red is
+/// not covered.
 const STYLE_SHEET: &str = "<style>
 body { font: 14px/1.5 system-ui, sans-serif; margin: 2em; }
 pre { font: 13px/1.5 ui-monospace, monospace; border: 1px solid #ccc; padding: 0.5em 0; overflow-x: auto; }
@@ -199,7 +201,7 @@ table { border-collapse: collapse; } td, th { padding: 0.1em 1em 0.1em 0; text-a
 </style>
 ";
 
-/// Returns the beginning of the HTML page, up to the first file.
+/// Returns the beginning of the HTML coverage report, up to the first file.
 fn html_head() -> String {
     let (title, code) = (message!("Coverage of the rules"), language().code());
     let title = localized(&title);
@@ -224,7 +226,7 @@ fn html_head() -> String {
     )
 }
 
-/// Formats the coverage of several files as a self-contained HTML page.
+/// Formats the coverage of several rules files as one HTML page without external parts.
 pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
     let mut out = html_head();
     for (compiled, coverage, findings) in files {

@@ -227,7 +227,7 @@ fn write_change(change: &Change, color: bool, out: &mut Out) -> Result<(), CliEr
     Ok(())
 }
 
-/// Formats a decision briefly: the chosen route and its target.
+/// Formats a decision in a few words: the chosen route and its target.
 fn format_decision(decision: &Json) -> String {
     let text = |key: &str| decision.get(key).and_then(Json::as_str).filter(|text| !text.is_empty());
     let Some(chosen) = text("chosen").or(text("branch")).or(text("name")) else {
@@ -255,9 +255,9 @@ fn format_decision(decision: &Json) -> String {
 }
 
 /// Decides every message of a file with two versions of the rules, and collects the differences.
-/// `entries` holds the entry of the old version, then the entry of the new version. With
-/// `has_history`, a message can be marked to be recorded only. `mask_private` masks the private
-/// values of an example message.
+/// `entries` holds the entry of the old version, then the entry of the new version. If
+/// `has_history` is true, messages can be marked to be recorded without a decision. `mask_private`
+/// masks the private values of an example message.
 fn replay_messages(
     entries: [Entry<'_>; 2],
     has_history: bool,
@@ -323,8 +323,8 @@ fn replay_messages(
     Ok(replay)
 }
 
-/// Decides a message with the history, and records it. If there is no history, or the message
-/// cannot be recorded, only decides it.
+/// Decides a message with the recorded earlier messages, and records it. If the rules have no
+/// history, or the message cannot be recorded, only decides it.
 fn replay_message(session: &mut Session, message: &Json) -> Decision {
     session.decide_and_record(message).unwrap_or_else(|_| {
         // The fallback is never needed, because a store in memory does not fail.

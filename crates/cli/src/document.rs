@@ -25,7 +25,8 @@ pub fn system_parser() -> impl TypedValueParser<Value = System> {
 }
 
 impl Document {
-    /// Loads the rules of a document. Without a system, the document is recognized by its shape.
+    /// Loads the rules from a JSON document of another system. If `system` is `None`, the document
+    /// is recognized by its shape.
     pub fn load(
         bytes: &[u8],
         name: String,
@@ -61,8 +62,8 @@ impl Document {
     }
 }
 
-/// Returns the result of [`load`] for a document that cannot be loaded: no rules, and the
-/// diagnostic.
+/// Returns the values that [`Document::load`] returns if a document cannot be loaded: an error
+/// instead of rules, and a document with the diagnostic.
 fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileError>, Document) {
     let document = Document { sources, diagnostics: vec![diagnostic.clone()], context: None };
     (Err(CompileError::from(diagnostic)), document)
@@ -78,8 +79,8 @@ fn unrecognized_error(file: FileId) -> Diagnostic {
     ))
 }
 
-/// Returns the diagnostic for a document that cannot be loaded at all. `len` is the length of the
-/// document in bytes, which the diagnostic's span must not exceed.
+/// Returns the diagnostic for a document that cannot be converted to rules. `len` is the length of
+/// the document in bytes, which the diagnostic's span must not exceed.
 fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnostic {
     let (message, range) = match error {
         ImportError::Untranslatable(refusal) => (refusal.message().clone(), refusal.range()),
@@ -92,8 +93,8 @@ fn import_diagnostic(error: &ImportError, len: usize, file: FileId) -> Diagnosti
     Diagnostic::new(Code::DocumentRefused, span, message)
 }
 
-/// Returns a warning for each item that was skipped, for each change of an adapted item, and the
-/// warnings about the items.
+/// Returns the warnings of an import: a warning for each skipped item, for each change of an
+/// adapted item, and the warnings about single items.
 fn report_diagnostics(report: &Report, file: FileId) -> Vec<Diagnostic> {
     let span = |item: &ReportItem| {
         let range = item.range.clone().unwrap_or(0..0);

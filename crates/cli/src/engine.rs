@@ -1,4 +1,5 @@
-//! Options to select an engine and indexing by name, for comparisons and for debugging.
+//! Command-line options that select an engine and the use of indexes. They serve to compare engines
+//! and to find errors in them, because every selection gives the same results.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -29,7 +30,7 @@ enum IndexMode {
 }
 
 impl EngineArgs {
-    /// Returns the name of the engine.
+    /// Returns the name of the engine that the options select.
     pub fn engine_name(&self) -> &'static str {
         self.engine.name()
     }

@@ -1,5 +1,5 @@
-//! Escaping for XML and HTML: CI reports, drawings and coverage pages contain text from authors.
-//! Also for texts of a foreign service, which a terminal prints.
+//! Escapes texts that others wrote before they are printed. CI reports, drawings and coverage pages
+//! (XML and HTML) contain texts from authors. A terminal shows texts from services.
 
 /// Escapes a text for use in XML and HTML elements and attributes. Replaces characters that XML
 /// does not allow by U+FFFD.

@@ -64,8 +64,8 @@ fn parse_code(text: &str) -> Option<Code> {
     })
 }
 
-/// Returns a short description of an operator, a function or another word of the language. The last
-/// line names the page with the details. `None` for other words.
+/// Returns a short description of an operator, a function or a keyword of the rule language. The
+/// last line names the page with the details. `None` for other words.
 fn word_lines(text: &str) -> Option<Vec<Message>> {
     let word = text.trim().trim_matches('`').trim_end_matches("()");
     if let Some(row) = operators::TABLE.iter().find(|row| row.spelling == word) {

@@ -1,4 +1,5 @@
-//! Finds, reads and writes the files of a subcommand, and reports files that do not compile.
+//! Finds, reads and writes the files that the arguments of a subcommand name, and reports rule
+//! files that do not compile.
 
 use super::compiled::{CompileTarget, Compiled, STDIN};
 use super::document;
@@ -24,8 +25,8 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 /// Compiles the named files and all `*.rules` files below the named folders. Imports must stay
-/// inside `root`; `None` means the named folder or the folder of the named file. The bool of a file
-/// is true if another file of the same named folder imports it.
+/// inside `root`; `None` means the named folder, or the folder of the named file. The bool that
+/// comes with a file is true if another file of the same named folder imports this file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
     compile_files_as(paths, root, None)
 }
@@ -161,7 +162,7 @@ pub fn unwritable_error(path: &Path, error: &io::Error) -> CliError {
     })
 }
 
-/// Writes a file atomically: completely or not at all.
+/// Replaces a file atomically: a reader sees either the old content or all of `bytes`.
 pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     match rulec_report::files::replace_file(path, bytes) {
         // The path is a pipe whose reader has closed it early, which is not an error.
@@ -229,12 +230,13 @@ fn load_error(name: &str, error: &LoadError) -> CliError {
     })
 }
 
-/// Opens a named regular file; also returns its size in bytes.
+/// Opens a regular file that the user named. Returns the file and its size in bytes.
 fn open_file(path: &Path) -> Result<(File, u64), CliError> {
     open_regular(path).map_err(|error| load_error(&path.display().to_string(), &error))
 }
 
-/// Reads a file or standard input completely; also returns its name for messages.
+/// Reads a whole file, or all of standard input for `-`. Returns the bytes, and the name of the
+/// file for messages.
 pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     // One byte over the limit is read too, so that the JSON parser rejects the text as too long.
     let limit = json::MAX_BYTES as u64;
@@ -250,9 +252,10 @@ pub fn read_file(path: &Path) -> Result<(Vec<u8>, String), CliError> {
     Ok((bytes, name))
 }
 
-/// Reads a JSON object from a file or from standard input. A byte order mark is allowed. `places`
-/// are the paths of the fields that the rules read as decimals. Numbers there keep all their
-/// digits. `to_error` converts the name of the input and a JSON error to an error of the program.
+/// Reads a JSON object from a file, or from standard input for `-`. A byte order mark is allowed.
+/// `places` are the paths of the fields that the rules read as decimals, where numbers keep all
+/// their digits. `to_error` converts a JSON error to an error of the program, which names the
+/// input.
 pub fn read_json_object(
     path: &Path,
     places: &DecimalPaths,
@@ -264,8 +267,8 @@ pub fn read_json_object(
 }
 
 /// Parses the JSON object given with `--input`; `-` reads standard input. `places` are the paths of
-/// the fields that the rules read as decimals. Numbers there keep all their digits. `to_error`
-/// converts the name of the input and a JSON error to an error of the program.
+/// the fields that the rules read as decimals, where numbers keep all their digits. `to_error`
+/// converts a JSON error to an error of the program, which names the input.
 pub fn parse_input_object(
     text: &str,
     places: &DecimalPaths,
@@ -328,13 +331,13 @@ impl RulesArgs {
         RulesArgs { path: path.to_path_buf(), ..self.clone() }
     }
 
-    /// True if the rules come from standard input.
+    /// True if the rules are read from standard input.
     pub fn is_stdin(&self) -> bool {
         self.to_target().is_stdin()
     }
 
-    /// Compiles the file. Errors are printed on standard error, because standard output is for
-    /// results.
+    /// Compiles the rules file. Errors are printed on standard error, because standard output is
+    /// only for results.
     pub fn load(&self, term: &Term) -> Result<Rules, CliError> {
         Ok(self.load_with_context(term)?.0)
     }

@@ -23,13 +23,14 @@ type Edit = (Range<usize>, String);
 /// Replacements in several files, by the canonical path of the file.
 type FileEdits = BTreeMap<PathBuf, Vec<Edit>>;
 
-/// The applied fixes: new texts of files, not yet written to disk.
+/// The fixes of `check --fix` that were applied in memory: new texts of files, which are not yet on
+/// disk.
 pub struct Fixes {
     /// The new texts of files, by the canonical path of the file.
     texts: HashMap<PathBuf, String>,
-    /// The path and old text of each changed file, by its displayed name.
+    /// The path and the old text of each changed file, by the file name that messages show.
     original_files: BTreeMap<String, (PathBuf, String)>,
-    /// Number of applied fixes.
+    /// Number of fixes that were applied.
     applied: usize,
 }
 
@@ -61,7 +62,7 @@ impl Fixes {
     }
 
     /// Applies all fixes in `repairs` together if this adds no errors. Otherwise applies the first
-    /// single fix that adds no errors. Returns whether any fix was applied. `originals` has the
+    /// single fix that adds no errors. Returns true if any fix was applied. `originals` has the
     /// displayed name and the original text of each file, by canonical path.
     fn apply_fixes(
         &mut self,
@@ -115,7 +116,7 @@ impl Fixes {
         true
     }
 
-    /// Prints the changes as a patch.
+    /// Prints the applied fixes as a patch, which `patch` or a reviewer can read.
     pub fn print_patch(&self, out: &mut Out) -> Result<(), CliError> {
         self.original_files
             .iter()
@@ -155,8 +156,8 @@ fn original_texts(compiled: &[(Compiled, bool)]) -> HashMap<PathBuf, (String, St
     originals
 }
 
-/// Returns the machine-applicable fixes, one element per diagnostic. Only fixes of named files are
-/// returned.
+/// Returns the machine-applicable fixes of all diagnostics, one element per fixed diagnostic. Fixes
+/// in files that the user has not named are left out.
 fn collect_fixes(compiled: &[(Compiled, bool)], named_paths: &HashSet<PathBuf>) -> Vec<FileEdits> {
     let mut repairs: Vec<FileEdits> = Vec::new();
     for (compiled, _) in compiled {
@@ -203,8 +204,8 @@ fn pad_replacement(text: &str, range: Range<usize>, replacement: &str) -> String
     format!("{}{replacement}{}", if space_before { " " } else { "" }, if space_after { " " } else { "" })
 }
 
-/// Adds the edits of a fix to `combined`, unless one of them overlaps or touches an edit in
-/// `combined`. Returns whether the edits were added.
+/// Adds the edits of the fix `repair` to `combined`, unless one of them overlaps or touches an edit
+/// that is already there. Returns true if the edits were added.
 fn add_edits(combined: &mut FileEdits, repair: &FileEdits) -> bool {
     let touches = |a: &Range<usize>, b: &Range<usize>| a.start <= b.end && b.start <= a.end;
     let is_separate = repair.iter().all(|(path, edits)| {

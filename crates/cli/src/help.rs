@@ -1,5 +1,6 @@
-//! The help pages in Chinese. clap writes headings, defaults and possible values in English, so
-//! this module replaces its template, and writes these parts into the texts of the arguments.
+//! The help pages in Chinese. clap can write headings, defaults and possible values only in
+//! English. So this module replaces clap's template, and adds these parts to the texts of the
+//! arguments.
 
 use super::language::language;
 use clap::{Arg, Command};
@@ -8,12 +9,12 @@ use rulec_base::text::display_width;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-/// The Chinese texts of the help pages, by the English text.
+/// The Chinese texts of the help pages, by the English text that each translates.
 static CHINESE_TEXTS: LazyLock<HashMap<String, String>> =
     // A test ensures that the catalogue is valid, so the default never occurs.
     LazyLock::new(|| serde_json::from_str(include_str!("help/zh.json")).unwrap_or_default());
 
-/// Returns the command line with its help pages in the language of this run.
+/// Returns the definition of the command line, with its help pages in the language of this run.
 pub fn localized_command(command: Command) -> Command {
     match language() {
         Language::English => command,
@@ -21,7 +22,7 @@ pub fn localized_command(command: Command) -> Command {
     }
 }
 
-/// Returns the command line with its help pages in Chinese.
+/// Returns the definition of the command line, with its help pages in Chinese.
 fn to_chinese(mut command: Command) -> Command {
     // `build` adds clap's own arguments and commands, such as `--help`, so that they are translated
     // too.

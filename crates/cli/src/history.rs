@@ -1,6 +1,6 @@
-//! Implements `rulec history`: shows, checks and compacts the history in a folder that `rulec run
-//! --history DIR` has recorded. An optional feature, because it compiles SQLite, which is written
-//! in C.
+//! Implements `rulec history`: shows, checks and compacts a history, which is a folder of messages
+//! that `rulec run --history DIR` has recorded. The history is an optional feature, because it
+//! compiles SQLite, which is written in C.
 
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -68,7 +68,7 @@ mod without {
     use super::{Args, CliError, HistoryCommand, Out, Status, Term};
     use rulec_base::message;
 
-    /// Returns the error for `rulec history` in a program without this feature.
+    /// Returns the error for `rulec history` in a program that was built without histories on disk.
     pub fn not_built() -> CliError {
         CliError::usage(message!(
             "this program was built without histories on disk: `cargo build -p rulec-cli --features history`"
@@ -104,7 +104,8 @@ mod with {
         CliError::error(Message::verbatim(error.0.clone()))
     }
 
-    /// Opens the history in a folder. Creates the folder if it does not exist.
+    /// Opens the history in a folder. Creates the folder, with an empty history, if it does not
+    /// exist.
     pub fn open(folder: &Path) -> Result<DurableStore, CliError> {
         if folder.is_file() {
             return Err(CliError::usage(message!(
@@ -180,7 +181,8 @@ mod with {
         Ok(Status::Success)
     }
 
-    /// Converts a recorded message to the JSON object that is printed, with the key first.
+    /// Converts a recorded message to the JSON object that `rulec history show` prints, with the
+    /// key first.
     fn shown(kept: Kept) -> Json {
         let key = match kept.key.strip_prefix('"') {
             Some(text) => json!(text),

@@ -87,7 +87,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Prints the report on the items, as JSON or as notes.
+/// Prints the report of an import: what happened to each item of the document. Prints it as JSON if
+/// `as_json` is true, otherwise as notes.
 fn report(report: &Report, as_json: bool, term: &Term) {
     if as_json {
         // Serializing texts and numbers cannot fail.

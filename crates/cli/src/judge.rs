@@ -66,7 +66,7 @@ struct JudgedLine<'a> {
 
 /// The validators for a stream of payloads.
 pub enum StreamJudges {
-    /// One validator for every payload.
+    /// One validator checks every payload, because all payloads are of one kind.
     One(Judge),
     /// A validator for each payload kind (one `payload` statement); each payload names its kind.
     ByField {
@@ -108,7 +108,8 @@ impl StreamJudges {
         }
     }
 
-    /// Returns the validator of a payload. A payload that names no kind of the rules is rejected.
+    /// Returns the validator for a payload. A payload that names no payload kind of the rules is
+    /// rejected.
     fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
@@ -120,18 +121,19 @@ impl StreamJudges {
     }
 }
 
-/// The field of a line that holds the payload, if the line also has the values of inputs.
+/// The field of a line that contains the payload, in streams whose lines also contain input values.
 const PAYLOAD_FIELD: &str = "payload";
 
-/// Splits a line into its payload and the message that a history records: the other fields. `None`
-/// if the line has no payload of its own.
+/// Splits a line into its payload and its other fields, which a history records as a message.
+/// `None` if the line has no field `payload` with an object.
 pub fn split_payload(line: &Json) -> Option<(Json, Json)> {
     let mut message = line.as_object()?.clone();
     let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
     Some((payload, Json::Object(message)))
 }
 
-/// Returns the judge with the values of the inputs that the rules declare, and with the history.
+/// Returns the validator with the input values that the rules declare, taken from `message`, and
+/// with the recorded messages `past`.
 pub fn with_message(judge: Judge, rules: &Rules, message: &Json, past: Past) -> Result<Judge, JudgeError> {
     let declared = rules.program().input.as_ref();
     let no_fields = Map::new();
@@ -187,8 +189,7 @@ pub fn run(
 }
 
 /// Validates payloads if the input or the output is columnar (a Parquet, Arrow or CSV file).
-/// Returns the workers, which contain the counts of their results, and the number of rejected
-/// lines.
+/// Returns the workers, which have counted their results, and the number of rejected lines.
 #[cfg(feature = "columns")]
 fn judge_columns<W: Worker>(
     worker: impl Fn() -> W,

@@ -19,8 +19,8 @@ pub enum Lang {
     Zh,
 }
 
-/// Sets the language of this run from the arguments or the environment. The language is set before
-/// the arguments are parsed, because errors in the arguments are also localized.
+/// Sets the language of this run from `--lang` or the environment. Must be called before the
+/// arguments are parsed, because errors in the arguments are localized too.
 pub fn select_language(args: &[OsString]) {
     let mut lang_name = None;
     let mut args = args.iter().map(|arg| arg.to_string_lossy()).take_while(|arg| arg != "--");
@@ -66,7 +66,7 @@ pub fn language() -> Language {
     selected_language().unwrap_or_default()
 }
 
-/// Returns a diagnostic localized for this run.
+/// Translates a diagnostic to the language of this run.
 pub fn localized_diagnostic(diagnostic: &Diagnostic) -> Cow<'_, Diagnostic> {
     match language() {
         Language::English => Cow::Borrowed(diagnostic),
@@ -79,7 +79,7 @@ pub fn singular_or_plural(count: usize, singular: Message, plural: Message) -> M
     if count == 1 { singular } else { plural }
 }
 
-/// Returns a message localized for this run.
+/// Translates a message to the language of this run.
 pub fn localized(message: &Message) -> Cow<'_, str> {
     message.localized(language())
 }

@@ -1,5 +1,5 @@
-//! The command line program. Of all crates, only this one prints and handles terminals. The
-//! subcommands are thin: the library returns the data that they print.
+//! The command line program `rulec`. Of all crates, only this one prints and handles terminals. The
+//! subcommands contain little logic: libraries return the data, and the subcommands print it.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! Reads lines of any bytes and any length, with bounded memory.
+//! Reads the lines of an input stream with bounded memory. A line may contain any bytes, and may be
+//! of any length.
 
 use super::CliError;
 use super::signals::{StoppedBySignal, caught_signal};
@@ -17,7 +18,7 @@ pub struct LineReader<R> {
     lines_read: u64,
     bytes: u64,
     limit: usize,
-    /// Maximum number of lines of a chunk.
+    /// Maximum number of lines in a [`LineChunk`].
     chunk_limit: usize,
 }
 
@@ -25,9 +26,9 @@ pub struct LineReader<R> {
 #[derive(Default)]
 pub struct LineChunk {
     bytes: Vec<u8>,
-    /// Byte range of each line; `None` for a line over the size limit.
+    /// Byte range of each line in `bytes`; `None` for a line over the size limit.
     lines: Vec<Option<Range<usize>>>,
-    /// Line number of the first line.
+    /// Number of the chunk's first line in the input, from 1.
     first: u64,
 }
 
@@ -54,8 +55,9 @@ impl LineChunk {
         }
     }
 
-    /// Returns the format of the input if it has no lines of JSON. The first bytes or the name
-    /// determine the format. `None` for later batches, and for all other inputs.
+    /// Returns a description of the input's format if it is not JSON lines, such as a zip archive.
+    /// The first bytes or the file name show the format. `None` for later batches, and for all
+    /// other inputs.
     pub fn other_format(&self, name: &str) -> Option<Message> {
         const MAGIC: &[(&[u8], Message)] = &[
             (b"PK\x03\x04", message!("a zip archive, such as an Excel or Word file")),
@@ -80,9 +82,9 @@ impl LineChunk {
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
     }
 
-    /// Records a line, whose bytes begin at `start` and end where the bytes of this batch end. Of a
-    /// line that is `too_long`, only the number is kept. If the line is the `first_of_input`, a
-    /// byte order mark at its start is left out.
+    /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this
+    /// batch end. For a line that is `too_long`, only its number is kept. For the `first_of_input`,
+    /// a byte order mark at the start is left out.
     fn push_line(&mut self, start: usize, first_of_input: bool, too_long: bool) {
         if too_long {
             self.bytes.truncate(start);
@@ -98,7 +100,8 @@ impl LineChunk {
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads lines from `reader`. `name` is used in errors.
+    /// Creates a reader of the lines of `reader`. `name` is the name of the input in error
+    /// messages.
     pub fn new(name: impl Into<String>, reader: R) -> Self {
         LineReader {
             reader: BufReader::with_capacity(64 << 10, reader),
@@ -110,7 +113,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Limits the number of lines of a chunk.
+    /// Sets the maximum number of lines in a [`LineChunk`].
     pub fn with_chunks_of(self, lines: usize) -> Self {
         LineReader { chunk_limit: lines, ..self }
     }

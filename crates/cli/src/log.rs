@@ -53,7 +53,7 @@ struct VerifyArgs {
     verify: Option<KeyLocation>,
 }
 
-/// Maximum number of wrong lines that are printed.
+/// Maximum number of wrong lines that are printed for a log.
 const MAX_SHOWN: usize = 20;
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -102,7 +102,8 @@ fn find_logs(paths: &[PathBuf]) -> Result<Vec<Vec<PathBuf>>, CliError> {
     Ok(logs)
 }
 
-/// Checks the files of one log, and prints its wrong lines. Returns the number of wrong lines.
+/// Verifies the files of one decision log, and prints its wrong lines. Returns the number of wrong
+/// lines.
 fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) -> Result<usize, CliError> {
     let mut faults = 0;
     for path in log {
@@ -135,7 +136,8 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
     Ok(faults)
 }
 
-/// True if a line is at least the beginning of a line with a hash. A damaged line of a log counts.
+/// True if a line may be a damaged line of a log with a hash chain. Such a line contains the key
+/// `hash`, or is not a complete JSON object.
 fn has_hash(line: &[u8]) -> bool {
     !line.starts_with(b"{")
         || !line.trim_ascii_end().ends_with(b"}")

@@ -77,7 +77,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
 }
 
 /// Returns a subcommand as if it were a program of its own, such as `rulec-check`, because manual
-/// pages have such names.
+/// pages are named in this way.
 fn as_program(verb: &Command, name: &str) -> Command {
     let name: &'static str = String::leak(name.to_owned());
     verb.clone().name(name).bin_name(name.replacen('-', " ", 1)).version(env!("CARGO_PKG_VERSION"))

@@ -44,9 +44,9 @@ pub fn ask_model(
     Ok(())
 }
 
-/// Returns the matcher of intent flows (flows chosen by meaning), which is used if no keyword
-/// pattern matches. `None` if there are no intent flows, or if the classifier cannot be trained and
-/// no language model is asked.
+/// Returns the matcher that selects an intent flow (a flow chosen by meaning) if no keyword pattern
+/// matches. `None` if there are no intent flows. Also `None` if the classifier cannot be trained
+/// and no language model is asked.
 pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, asks_model: bool, term: &Term) -> Option<FlowMatcher> {
     if !has_intent_flows(rules, entry) {
         return None;
@@ -72,7 +72,8 @@ pub fn intent_matcher(rules: &Rules, entry: Entry<'_>, asks_model: bool, term: &
     }
 }
 
-/// Returns the failure of a model that answered with a text instead of a branch.
+/// Returns the failure message for a language model that answered with `text` instead of choosing a
+/// branch.
 pub fn no_call_message(text: Option<&str>) -> Message {
     let quoted = text.map(|text| Message::verbatim(format!(": `{text}`"))).unwrap_or_default();
     message!("the model called no tool{}", quoted)

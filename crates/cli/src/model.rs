@@ -1,5 +1,5 @@
-//! The answers of a language model for `rulec run`: from an endpoint, or from a file of recorded
-//! answers.
+//! The answers of a language model, which `rulec run` takes from an endpoint or from a file of
+//! recorded answers.
 
 #[cfg(feature = "http")]
 pub mod endpoint;
@@ -40,11 +40,10 @@ pub struct ModelArgs {
     replay_answers: Option<PathBuf>,
 }
 
-/// The answer of a language model to a request to pick an id.
+/// The answer of a language model to a request to select one of several ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelAnswer {
-    /// The id that the model picked, which may be an unknown id. `None` if the model called no
-    /// tool.
+    /// The id that the model selected, which may be unknown. `None` if the model called no tool.
     pub id: Option<String>,
     /// The reason for the choice, which the model wrote for the user.
     pub reason: Option<String>,
@@ -57,8 +56,8 @@ pub enum NoAnswer {
     /// The model could not be reached, or its answer cannot be used.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a call can fail"))]
     Failed(Message),
-    /// The answer is not recorded, or cannot be recorded: the message and a remedy. The message of
-    /// the line is then not decided.
+    /// The answer is not recorded, or cannot be recorded. The message on this line of the input is
+    /// then not decided.
     Unavailable { message: Message, help: Message },
 }
 
@@ -130,7 +129,7 @@ impl Model {
     }
 }
 
-/// Returns the error for a program that was built without an HTTP client.
+/// Returns the error message of a program that was built without an HTTP client.
 pub fn without_http() -> Message {
     message!(
         "this program was built without HTTP calls: build it with `cargo build --release -p rulec-cli --features http`"

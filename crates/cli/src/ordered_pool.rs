@@ -18,8 +18,8 @@ const JOBS_PER_WORKER: usize = 2;
 /// A job, and the channel to which a worker sends the job's result.
 type Job<J, A> = (J, SyncSender<A>);
 
-/// A channel that will receive the result of one job. An `Err` has the error of the reader, which
-/// can read no further job.
+/// A channel that will receive the result of one job. An `Err` is the error with which reading the
+/// jobs ended.
 type PendingResult<A> = Result<Receiver<A>, CliError>;
 
 /// The results of the jobs, in the order in which the jobs were read.
@@ -76,9 +76,9 @@ pub fn run_ordered<J: Send, A: Send, W: Send, R>(
     })
 }
 
-/// Reads jobs and hands them to the workers, until no jobs are left or the consumer stops. The
-/// consumer gets the channel of each result before a worker gets the job. The results therefore
-/// keep the order of the jobs.
+/// Reads jobs and sends them to the workers, until no jobs are left or the consumer stops. The
+/// consumer gets the channel of a result before a worker gets the job, so the results keep the
+/// order of the jobs.
 fn distribute_jobs<J, A>(
     mut next_job: impl FnMut() -> Result<Option<J>, CliError>,
     pending_sender: SyncSender<PendingResult<A>>,

@@ -1,5 +1,6 @@
-//! Internal errors of the program. A panic ends only the line or subcommand in which it happens,
-//! and is reported as a message. With `RUST_BACKTRACE` set, Rust also prints the panic.
+//! Handles panics, which are internal errors of the program. A panic ends only the line or
+//! subcommand in which it happens, and is reported as a message. With `RUST_BACKTRACE` set, Rust
+//! also prints it.
 
 use rulec::Message;
 use rulec_base::message;

@@ -43,7 +43,7 @@ struct TableReport<'a> {
     index_cost: f64,
     linear_cost: f64,
     routes: Vec<RouteReport<'a>>,
-    /// Set for a table of payload rules: the name of the `payload` statement.
+    /// The name of the `payload` statement, if this is a table of payload rules; otherwise `None`.
     #[serde(skip)]
     payload: Option<&'a str>,
 }

@@ -1,4 +1,5 @@
-//! A progress bar on standard error, for long inputs.
+//! A progress bar on standard error, which shows for long inputs how much of the input is
+//! processed.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal};
@@ -29,7 +30,7 @@ impl InputProgress {
         }
     }
 
-    /// Moves the bar to the given number of bytes read so far.
+    /// Moves the progress bar to `bytes`, the number of bytes of the input that were read so far.
     pub fn set_position(&mut self, bytes: u64) {
         if !self.enabled || (self.size.is_none() && bytes < MIN_INPUT_BYTES) {
             return;
@@ -49,7 +50,7 @@ impl InputProgress {
     }
 }
 
-/// Removes the bar when the work is done.
+/// Removes the progress bar from the terminal when the work is done.
 impl Drop for InputProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {

@@ -44,8 +44,8 @@ enum Format {
     Json,
 }
 
-/// The prompt section and the tool definition with which a language model chooses a flow, or a
-/// branch of one choice.
+/// The prompt section and the tool definition by which a language model chooses a flow, or a branch
+/// of one choice.
 #[derive(Serialize)]
 struct ModelPrompt {
     /// Name of the choice; `None` if the model chooses a flow.
@@ -112,9 +112,9 @@ fn combine_prompts(flows: Option<ModelPrompt>, choices: &[ModelPrompt]) -> Json 
     combined
 }
 
-/// Returns the prompt section and tool definition for the intent flows. The outer error means that
-/// there is no flow or that the classifier cannot be trained. The inner error means that all flows
-/// have keyword patterns.
+/// Returns the prompt section and the tool definition for the intent flows. The outer error means
+/// that there is no flow, or that the classifier cannot be trained. The inner error means that all
+/// flows have keyword patterns.
 fn flow_prompt(rules: &Rules) -> Result<Result<ModelPrompt, CliError>, MatcherError> {
     let flows = FlowMatcher::new(rules)?;
     Ok(match flows.intents().is_empty() {

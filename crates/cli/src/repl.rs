@@ -48,8 +48,8 @@ const HELP_TEXT: Message = message!(
     evaluate a condition; commands: `:entry NAME`, `:show`, `:save FILE`, `:quit`"
 );
 
-/// State of a session. The entry (table, choice or router) decides each message; imports of the
-/// rules are read from disk.
+/// State of an interactive session. The current entry (table, choice or router) decides each
+/// message that the user types. Imports of the rules are read from disk.
 struct ReplSession {
     text: String,
     files: DiskLoader,
@@ -57,7 +57,7 @@ struct ReplSession {
     entry: Option<String>,
     show_private: bool,
     message: Json,
-    /// The lines of an incomplete statement or message.
+    /// The lines of a statement or message that is not complete yet.
     pending_lines: String,
 }
 
@@ -310,8 +310,8 @@ fn is_unfinished(text: &str) -> bool {
     open_brackets > 0 || ends_in_arrow || needs_arrow && !has_arrow
 }
 
-/// Returns `text` without its statement that has the same kind and name as `statement`. `None` if
-/// there is no such statement.
+/// Returns the rules `text` without the statement of the same kind and name as `statement`. `None`
+/// if there is no such statement.
 fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     use rulec_base::parallel::Threads;
     use rulec_syntax::parse::parse;
@@ -329,7 +329,7 @@ fn without_replaced_statement(text: &str, statement: &str) -> Option<String> {
     Some(format!("{}{}", &text[..range.start], text[range.end..].trim_start_matches([' ', '\n'])))
 }
 
-/// Formats the compile errors of the rules.
+/// Formats the compile errors of the session's rules for the terminal.
 fn render_errors(error: &CompileError, term: &Term) -> String {
     let name = |_| localized(&message!("the rules")).into_owned();
     let renderer = Renderer {

@@ -1,4 +1,5 @@
-//! Diagnostics for people, for programs and for CI. All formats report the same locations.
+//! Writes diagnostics in the formats of `rulec check`: for people, for programs and for CI. All
+//! formats report the same locations.
 
 pub mod junit;
 mod sarif;
@@ -31,8 +32,8 @@ pub enum Format {
     Junit,
 }
 
-/// Version of the JSON format of findings and of test results. The version is raised when a field
-/// changes or is removed, but not when a field is added.
+/// Version of the JSON format of findings and of test results. It is raised when a field changes or
+/// is removed, but not when a field is added.
 pub const JSON_VERSION: u32 = 1;
 
 /// A diagnostic, localized for this run, with the compiled file that its spans refer to.
@@ -43,7 +44,7 @@ pub struct ReportedDiagnostic<'a> {
     pub compiled: &'a Compiled,
     /// An example message that triggers the finding; `None` if the analysis found none.
     pub witness: Option<&'a Json>,
-    /// Whether this is a warning that fails the check.
+    /// True for a warning that fails the check, because the options or settings deny it.
     pub denied: bool,
 }
 
@@ -53,7 +54,8 @@ pub struct ReportedDiagnostic<'a> {
 pub struct Location {
     /// The file name as the user would write it.
     pub file: String,
-    /// The number of the first line. All four numbers are `None` for a finding about a whole file.
+    /// The number of the range's first line. All four numbers are `None` for a finding about a
+    /// whole file.
     pub line: Option<usize>,
     pub column: Option<usize>,
     pub end_line: Option<usize>,
@@ -69,7 +71,8 @@ pub fn compile_diagnostics(compiled: &Compiled) -> impl Iterator<Item = Reported
     })
 }
 
-/// Returns the diagnostics of compilation and the findings of analysis together, in source order.
+/// Returns the diagnostics of the compiler and the findings of the analysis together, in source
+/// order.
 pub fn all_findings<'a>(compiled: &'a Compiled, analysed: &'a [Finding]) -> Vec<ReportedDiagnostic<'a>> {
     let analysed = analysed.iter().map(|finding| ReportedDiagnostic {
         diagnostic: language::localized_diagnostic(&finding.diagnostic),
@@ -97,7 +100,8 @@ impl ReportedDiagnostic<'_> {
         }
     }
 
-    /// Returns the severity as text. A warning that fails the check counts as an error.
+    /// Returns the severity as text: `error` or `warning`. A warning that fails the check counts as
+    /// an error.
     fn level(&self) -> &'static str {
         severity_name(if self.denied { Severity::Error } else { self.diagnostic.severity() })
     }
@@ -128,7 +132,7 @@ struct JsonDiagnostic<'a> {
     /// An example message that triggers the finding, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     witness: Option<&'a Json>,
-    /// Whether this is a warning that fails the check.
+    /// True for a warning that fails the check.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     denied: bool,
 }
@@ -180,7 +184,8 @@ pub fn format_json(reported: &ReportedDiagnostic<'_>) -> String {
     serde_json::to_string(&value).unwrap_or_default()
 }
 
-/// Writes findings in one of the formats. `files` are the names of all checked files.
+/// Writes findings in the format `format`. `files` are the names of all checked files, of which
+/// some formats list even files without findings.
 pub fn write_findings(
     format: Format,
     files: &[String],

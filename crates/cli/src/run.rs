@@ -192,7 +192,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Returns the usage error for options that name a model, although no decision asks a model.
+/// Returns the usage error for options that name a language model, although no decision asks a
+/// model.
 fn no_question_error(args: &Args) -> CliError {
     let option = args.model.option_name();
     CliError::usage(message!(
@@ -248,7 +249,7 @@ struct DecidingWorker<'a> {
     model: Option<&'a Model>,
     args: &'a Args,
     summary: Summary,
-    /// The lines for the decision log that the worker has collected since they were last taken.
+    /// The decision log lines that the worker has added since they were last taken.
     log_lines: Vec<u8>,
 }
 
@@ -257,9 +258,9 @@ impl DecidingWorker<'_> {
         self.rules.parse_message(text).map(Json::Object)
     }
 
-    /// True if a message must be parsed to JSON before it is decided. This is so if the output or
-    /// log needs more than the decision, or if a choice decides. If false, the message is decided
-    /// directly from its line, which is faster.
+    /// True if a message must be parsed to JSON before it is decided: the output or the log needs
+    /// more than the decision, or a choice decides. If false, the message is decided directly from
+    /// its text, which is faster.
     fn needs_message(&self) -> bool {
         let Args { all, explain, analysis, log, .. } = self.args;
         *all || *explain
@@ -269,8 +270,8 @@ impl DecidingWorker<'_> {
             || self.entry.kind() == TableKind::Choice
     }
 
-    /// Adds a line with the message and its decision to the lines for the decision log, if the user
-    /// asked for a log.
+    /// Adds the message and its decision to the lines for the decision log, if the user asked for a
+    /// log.
     fn log_decision(&mut self, decided: DecidedMessage<'_>, analysis: Option<&RequestAnalysis>) {
         if self.args.log.is_some() {
             let analysis = analysis.map(|analysis| self.rules.masked_analysis(analysis));
@@ -281,7 +282,7 @@ impl DecidingWorker<'_> {
     }
 }
 
-/// The part of a choice that a language model contributed.
+/// The data that a language model contributed to the decision of a choice.
 #[derive(Default)]
 struct ModelPart {
     /// The reason for the choice, which the model wrote for the user.
@@ -291,8 +292,8 @@ struct ModelPart {
 }
 
 impl DecidingWorker<'_> {
-    /// Asks the model the question of the choice, and adds the answer to the message. Does nothing
-    /// if the message already contains an answer.
+    /// Asks the language model the question of the choice, and adds the answer to the message. Does
+    /// nothing if the message already contains an answer.
     fn answer_question(&self, message: &mut Json) -> Result<ModelPart, LineFailure> {
         let (Some(question), Some(model)) = (self.question, self.model) else {
             return Ok(ModelPart::default());
@@ -402,8 +403,8 @@ fn write_decision(out: &mut Vec<u8>, line: u64, decision: &Decision) {
     out.extend_from_slice(b"}\n");
 }
 
-/// Returns the entry (table, choice or router) with this name, which decides the messages. Without
-/// a name, returns the routes outside all tables. If there are no such routes, returns the only
+/// Returns the entry (table, choice or router) named `name`, which decides the messages. Without a
+/// name, returns the routes outside all tables. If there are no such routes, returns the only
 /// choice, router or set of flows. Returns an error if there is none, or if there are several.
 pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, CliError> {
     match name {

@@ -1,5 +1,5 @@
-//! Implements `rulec run --history`: records the messages of a stream in a history, in memory or in
-//! a folder.
+//! Implements `rulec run --history`: records the messages of a stream, in memory or in a folder, so
+//! that rules can read earlier messages.
 
 use crate::history;
 use crate::term::Term;
@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The field that marks a message as observed: it is recorded, and not decided.
+/// The field that marks a message as observed. Such a message is recorded, but not decided.
 const OBSERVE_FIELD: &str = "observe";
 
-/// If a message is marked as observed, returns it without the mark, as it is recorded. Otherwise
-/// `None`.
+/// Returns a message that is marked as observed, without the mark. `None` for other messages.
 pub fn observed_message(message: &Json) -> Option<Json> {
     if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
         return None;
@@ -27,13 +26,13 @@ pub fn observed_message(message: &Json) -> Option<Json> {
     Some(observed)
 }
 
-/// The history of a run.
+/// The store in which a run records its messages.
 #[derive(Default)]
 pub struct RunHistory {
     store: RunStore,
     /// The number of messages that could not be recorded because they lack the time or the key.
     unrecorded: AtomicUsize,
-    /// The first error of the store. It ends the run.
+    /// The first error of the store. It ends the run with an error status.
     failure: Mutex<Option<StoreError>>,
 }
 
@@ -44,13 +43,13 @@ enum RunStore {
 }
 
 impl RunStore {
-    /// Opens the history in a folder, for writing without waiting for the disk.
+    /// Opens the history in a folder. Writes to it do not wait for the disk.
     #[cfg(feature = "history")]
     fn open(folder: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Disk(history::open(folder)?.deferred()))
     }
 
-    /// Opens the history in a folder that has one.
+    /// Opens the history in a folder. Fails if the folder has no history.
     #[cfg(feature = "history")]
     fn open_existing(folder: &Path) -> Result<RunStore, CliError> {
         Ok(RunStore::Disk(history::open_existing(folder)?))
@@ -73,6 +72,8 @@ impl Default for RunStore {
     }
 }
 
+/// Checks that the rules keep a history, because `--history` has no effect without one.
+///
 /// # Errors
 /// If the rules keep no history.
 fn require_history(rules: &Rules) -> Result<(), CliError> {
@@ -147,18 +148,19 @@ impl RunHistory {
         true
     }
 
-    /// Records a message whose payload was judged. A judgement is no decision.
+    /// Records a message whose payload was validated. No decision is recorded, because a validation
+    /// is not one.
     pub fn observe_judged(&self, rules: &Rules, message: &Json) {
         self.count(rules.observe(self.store(), message));
     }
 
-    /// Records a message with its decision.
+    /// Records a message, with the decision about it, in the history of this run.
     pub fn record(&self, rules: &Rules, message: &Json, decision: &Decision) {
         self.count(rules.record(self.store(), message, decision));
     }
 
-    /// Returns true if a message was recorded. Otherwise counts it, or keeps the error of the
-    /// store.
+    /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
+    /// the message, or keeps the error of the store.
     fn count(&self, result: Result<(), RecordError>) -> bool {
         match result {
             Ok(()) => return true,
@@ -175,7 +177,7 @@ impl RunHistory {
     /// Waits until all recorded messages are on disk.
     ///
     /// # Errors
-    /// If the store has failed during the run or now.
+    /// If the store fails now, or has failed earlier in the run.
     pub fn flush(&self) -> Result<(), CliError> {
         #[cfg(feature = "history")]
         if let RunStore::Disk(store) = &self.store

@@ -118,8 +118,8 @@ fn unknown_handler(rules: &Rules, handler: &str) -> CliError {
 }
 
 /// Prints the changes that may make the new rules reject a payload that the old rules accepted.
-/// `kind` is the payload kind to compare; `None` compares all kinds. The exit status is an error if
-/// there is such a change.
+/// `kind` is the payload kind to compare; `None` compares all kinds. Returns the exit status for
+/// errors if there is such a change.
 fn print_breaking_changes(
     old: &Rules,
     new: &Rules,

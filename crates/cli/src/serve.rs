@@ -1,5 +1,5 @@
 //! Implements `rulec serve`, which answers decisions over HTTP. The crate `rulec-serve` contains
-//! the service. It is an optional feature, because it adds a web server to the program.
+//! the service. The subcommand is an optional feature, because it adds a web server to the program.
 
 use super::keys::KeyLocation;
 use super::term::{Out, Term};
@@ -168,7 +168,7 @@ mod with {
 
     /// Maximum number of lines of the decision log that wait in memory.
     const LOG_CAPACITY: usize = 10_000;
-    /// Maximum number of bytes of the messages in these lines.
+    /// Maximum number of bytes of the messages in the waiting lines of the decision log.
     const LOG_CAPACITY_BYTES: usize = 64 << 20;
 
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
@@ -248,7 +248,8 @@ mod with {
         })
     }
 
-    /// Returns the value of the environment variable that the option `option` names, as a secret.
+    /// Returns the value of an environment variable as a secret. `option` is the command-line
+    /// option with the variable's name `name`.
     #[cfg(feature = "http")]
     fn read_token(option: &str, name: Option<&str>) -> Result<Option<rulec_http::Secret>, CliError> {
         let Some(name) = name else { return Ok(None) };
@@ -300,8 +301,8 @@ mod with {
         })
     }
 
-    /// Returns the rule files that the arguments name. A file that another file of the same folder
-    /// imports belongs to the rules of that file.
+    /// Returns the sources of rules that the arguments name. A file that another file of the same
+    /// folder imports is left out, because it belongs to the rules of that file.
     fn rule_sources(args: &Args) -> Result<Vec<RuleSource>, CliError> {
         let (mut sources, root) = (Vec::new(), args.root.as_deref());
         let file = |name: String, path: PathBuf, root: Option<PathBuf>| {
@@ -332,7 +333,8 @@ mod with {
         Ok(sources)
     }
 
-    /// Returns the name and the address of rules at a server; `None` for a file.
+    /// Splits an argument `NAME=URL` or `URL` into the name and the HTTP address of rules. `None`
+    /// if the argument names a file.
     fn split_address(argument: &str) -> Option<(Option<&str>, &str)> {
         let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
         match argument.split_once('=') {
@@ -365,7 +367,8 @@ mod with {
         path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// Sends the service [`Stop::Reload`] for SIGHUP, and [`Stop::Drain`] for SIGTERM and SIGINT.
+    /// Converts signals of the operating system to requests to the service: SIGHUP to
+    /// [`Stop::Reload`], SIGTERM and SIGINT to [`Stop::Drain`].
     fn listen_for_signals() -> std::io::Result<mpsc::Receiver<Stop>> {
         let (sender, receiver) = mpsc::channel(1);
         for (kind, stop) in [

@@ -1,4 +1,5 @@
-//! The client of a running service (`rulec serve`), for the verbs that ask it in place of a file.
+//! The client of a running service (`rulec serve`). Subcommands with the option `--server` ask the
+//! service instead of reading a rules file.
 
 use super::CliError;
 use rulec_base::message;
@@ -25,8 +26,9 @@ pub struct GenerationArgs {
     pub generation: Option<u64>,
 }
 
-/// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
-/// `.rules` or `.rulec`. Another ending belongs to the name.
+/// Returns the name of the rule set that the argument `rules` means. For the path of a `.rules` or
+/// `.rulec` file, this is the file's name without this ending. Any other ending belongs to the
+/// name.
 #[cfg(any(feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
@@ -36,7 +38,7 @@ pub fn rules_name(rules: &Path) -> Cow<'_, str> {
 
 #[cfg(not(feature = "http"))]
 impl ServerArgs {
-    /// Returns the error for `--server` in a program without HTTP calls.
+    /// Returns an error if `--server` is given, because this program was built without HTTP calls.
     pub fn reject(&self) -> Result<(), CliError> {
         match &self.server {
             None => Ok(()),
@@ -60,12 +62,14 @@ mod with {
     use serde_json::Value as Json;
     use tokio::runtime::Runtime;
 
-    /// The environment variable with the token, if `--server-token` names no other variable.
+    /// The environment variable that contains the token, if `--server-token` names no other
+    /// variable.
     const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
-    /// Maximum number of bytes of an answer. An explanation can be much longer than its message.
+    /// Maximum number of bytes of a service's answer. An explanation can be much longer than its
+    /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
 
-    /// The service at an address, and the tokio runtime that runs the calls to it.
+    /// A running service at an address, and the tokio runtime that runs the calls to it.
     pub struct Server {
         client: HttpClient,
         url: String,
@@ -77,7 +81,8 @@ mod with {
     pub struct Failure {
         /// The error as a sentence with a remedy.
         pub message: Message,
-        /// The detail and the code of an error in the message that the request contains.
+        /// The text and the diagnostic code of the error, if the message in the request has an
+        /// error. `None` for other failures.
         pub refused_message: Option<(String, String)>,
     }
 
@@ -86,13 +91,13 @@ mod with {
             Failure { message, refused_message: None }
         }
 
-        /// Returns this failure as an error of the option `--server`.
+        /// Converts this failure to an error of the program, which names the option `--server`.
         pub fn into_error(self) -> CliError {
             CliError::usage(message!("`--server`: {error}", error = self.message))
         }
     }
 
-    /// An error of the service, `application/problem+json`.
+    /// The error that a service sends as `application/problem+json`.
     #[derive(Deserialize)]
     struct Problem {
         #[serde(rename = "type")]
@@ -103,7 +108,7 @@ mod with {
     }
 
     impl Server {
-        /// Opens the service that `--server` names. `None` without the option.
+        /// Creates the client of the service that `--server` names. `None` without the option.
         ///
         /// # Errors
         /// If the address is no URL, or `--server-token` names no variable.
@@ -130,7 +135,8 @@ mod with {
             Ok(Some(Server { client, url, token, runtime }))
         }
 
-        /// Sends lines of messages to a path of the service, and returns its answers as text.
+        /// Sends messages, one per line, to the path `path` of the service. Returns the answers as
+        /// text.
         pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
@@ -140,20 +146,21 @@ mod with {
             }
         }
 
-        /// Sends a JSON text to a path of the service. Returns the answer.
+        /// Sends a JSON text to the path `path` of the service. Returns the answer.
         pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
             let url = format!("{}{path}", self.url);
             let answer = self.send(Request::post_bytes(url, "application/json", body.into_bytes()))?;
             self.read_json(answer)
         }
 
-        /// Returns the JSON answer to `GET` of a path of the service.
+        /// Sends a `GET` request to the path `path` of the service. Returns the JSON answer.
         pub fn get(&self, path: &str) -> Result<Json, Failure> {
             let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
             self.read_json(answer)
         }
 
-        /// Reads an answer as `T`, a part of what a service of this version sends.
+        /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a
+        /// service of another version.
         pub fn read<T: for<'de> Deserialize<'de>>(&self, answer: Json) -> Result<T, CliError> {
             T::deserialize(answer).map_err(|error| {
                 let (url, error) = (&self.url, error.to_string());
@@ -228,8 +235,8 @@ mod with {
         }
     }
 
-    /// Returns the name of the language in which the service writes its sentences. `None` for the
-    /// default of services.
+    /// Returns the name of the language in which the service should write. `None` for English, the
+    /// default of the service.
     pub fn language_name() -> Option<&'static str> {
         Some(language()).filter(|language| *language != rulec::Language::default()).map(rulec::Language::code)
     }

@@ -11,7 +11,7 @@ use unix as platform;
 
 use std::fmt;
 
-/// The error of a reader that was stopped by a signal.
+/// The error with which a read fails after a signal has stopped the stream.
 #[derive(Debug)]
 pub struct StoppedBySignal;
 
@@ -43,13 +43,13 @@ mod unix {
         u8::try_from(CAUGHT_SIGNAL.load(Ordering::SeqCst)).ok().filter(|signal| *signal > 0)
     }
 
-    /// Makes writes beyond the file size limit fail like writes to a full disk, instead of ending
-    /// the process.
+    /// Makes writes beyond the file size limit fail, like writes to a full disk. Without this, the
+    /// signal SIGXFSZ would end the process.
     pub fn ignore_file_size_signal() {
         let _ = flag::register(SIGXFSZ, Arc::default());
     }
 
-    /// An input that supports `poll`.
+    /// An input, such as a file or pipe, for which the system call `poll` can wait.
     pub trait InputSource: Read + AsFd + Send {}
 
     impl<R: Read + AsFd + Send> InputSource for R {}

@@ -51,8 +51,8 @@ pub fn open_stdout() -> Box<dyn Write + Send> {
     Box::new(io::stdout())
 }
 
-/// Writes a line to standard error. If writing fails, the line is lost, because there is no other
-/// place to report the failure.
+/// Writes a line to standard error. An error of writing is ignored, because it could be reported
+/// nowhere else.
 #[cfg(feature = "serve")]
 pub fn write_event(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");

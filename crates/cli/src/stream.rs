@@ -47,7 +47,7 @@ pub struct StreamArgs {
     jobs: usize,
 }
 
-/// Maximum number of lines of a chunk if the workers wait for another program. It must be at least
+/// Maximum number of lines in a chunk if the workers wait for another program. It must be at least
 /// 2, because [`refuse_multiline_json`] compares the first two lines.
 const LINES_PER_WAIT: usize = 2;
 
@@ -71,13 +71,14 @@ fn parse_jobs(text: &str) -> Result<usize, String> {
 /// An open input stream: the reader, its name, and the input's size in bytes if known.
 pub type OpenInput<R> = (R, String, Option<u64>);
 
-/// The reason why a line has no result.
+/// The reason why a line of the input has no result.
 pub enum LineFailure {
-    /// The line is not a message.
+    /// The line is not a valid message, because its JSON is invalid or is not an object.
     Invalid(JsonError),
-    /// A language model or a service has not answered: the error code, the message and a remedy.
+    /// A language model or a service has not answered. `code`, `message` and `help` describe the
+    /// error for the user.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The line failed, and the worker has already written the error line.
+    /// The line failed. The worker has already written the error line to the output.
     #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service writes such lines"))]
     Answered,
 }
@@ -124,15 +125,14 @@ pub trait Worker: Send {
     }
 }
 
-/// A decision log: a file to which a line of JSON is appended for each decision, in the order of
-/// the messages.
+/// A file to which lines are appended: a decision log, or the recorded answers of a language model.
 pub struct LogFile {
     name: String,
     file: BufWriter<File>,
 }
 
 impl LogFile {
-    /// Opens a decision log, and creates it if it does not exist.
+    /// Opens a file for appending lines, and creates it if it does not exist.
     pub fn open(path: &Path) -> Result<LogFile, CliError> {
         let name = path.display().to_string();
         match OpenOptions::new().append(true).create(true).open(path) {
@@ -237,7 +237,8 @@ pub fn write_json(out: &mut Vec<u8>, value: &impl Serialize) {
 }
 
 impl StreamArgs {
-    /// Returns the path of the input as named on the command line, if any.
+    /// Returns the path of the input that the command line names; `None` for standard input without
+    /// `-`.
     pub fn input_path(&self) -> Option<&Path> {
         self.input.as_deref()
     }
@@ -300,11 +301,11 @@ impl StreamArgs {
     }
 }
 
-/// The output for a chunk of lines, and the number of lines that are not messages.
+/// The output for a chunk of lines, and the number of lines in the chunk that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
 
-/// Processes the lines of a chunk. Returns the output, and the number of lines that are not
-/// messages.
+/// Processes the lines of a chunk with `worker`. Returns the output, and the number of lines that
+/// are not messages.
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
@@ -317,9 +318,9 @@ fn is_blank(line: &[u8]) -> bool {
     line.trim_ascii().is_empty()
 }
 
-/// Processes one message, which is in the line `number`. If `message` is `None`, the input line is
-/// too long. Writes an error line if the message is invalid or too long. Returns whether the worker
-/// wrote a result.
+/// Processes one message, and appends its result to the output. `number` is the number of its line.
+/// `message` is `None` if the line is too long. Writes an error line if the message is invalid or
+/// too long. Returns true if the worker wrote a result.
 pub fn answer_message(
     worker: &mut impl Worker,
     number: u64,

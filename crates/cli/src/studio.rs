@@ -122,7 +122,7 @@ mod with {
         Ok(Status::Success)
     }
 
-    /// Waits for Ctrl-C, SIGTERM or SIGHUP.
+    /// Waits until the user ends the studio by Ctrl-C, SIGTERM or SIGHUP.
     async fn wait_for_end() {
         let ctrl_c_pressed = tokio::signal::ctrl_c();
         #[cfg(unix)]

@@ -8,7 +8,8 @@ use rulec_eval::decision::Chosen;
 use rulec_sema::hir::{FLOWS_TABLE, ROUTES_TABLE, TableId};
 use std::collections::HashMap;
 
-/// Maximum number of counts that the summary shows; all other counts are added up.
+/// Maximum number of routes and other targets that the summary lists with their counts. All other
+/// counts are added up.
 const MAX_SHOWN_COUNTS: usize = 12;
 
 #[derive(Clone, Default)]
@@ -22,7 +23,7 @@ pub struct Summary {
     unmatched: usize,
     /// Number of decisions whose message violates the `input` that the rules declare.
     breaches: usize,
-    /// Number of decisions that exceeded a limit.
+    /// Number of decisions that exceeded a limit, such as the maximum number of steps.
     exceeded: usize,
     /// Number of decisions in which a host function (of the embedding program) failed.
     failures: usize,
@@ -122,8 +123,8 @@ impl Summary {
     }
 }
 
-/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in their old order. Returns how many counts were
-/// removed, and their sum; `None` if none was removed.
+/// Keeps the [`MAX_SHOWN_COUNTS`] largest counts, in their old order. Returns the number and the
+/// sum of the removed counts; `None` if none was removed.
 fn keep_largest(counts: &mut Vec<(Message, usize)>) -> Option<(usize, usize)> {
     if counts.len() <= MAX_SHOWN_COUNTS {
         return None;

@@ -1,4 +1,5 @@
-//! Standard output and standard error, with correct handling of pipes and terminals.
+//! Writes to standard output and standard error. Handles closed pipes, colour, and control
+//! characters that could change a terminal.
 
 use super::CliError;
 use super::language::localized;
@@ -109,7 +110,7 @@ pub fn paint(color: bool, code: &str, text: &str) -> String {
 pub struct Out {
     inner: BufWriter<Box<dyn Write>>,
     closed: bool,
-    /// Whether standard output is a terminal.
+    /// Whether standard output is a terminal, where control characters must be escaped.
     terminal: bool,
 }
 
@@ -127,7 +128,7 @@ impl Out {
         self.closed
     }
 
-    /// Writes raw data unchanged.
+    /// Writes bytes unchanged, without escaping control characters.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.try_write(|inner| inner.write_all(bytes))
     }
@@ -170,8 +171,8 @@ impl Out {
         self.write_json_line(&text)
     }
 
-    /// Writes JSON lines. Control characters are escaped as by [`Out::write_json_line`], but only
-    /// if the output is a terminal.
+    /// Writes JSON lines. If the output is a terminal, control characters are escaped as by
+    /// [`Out::write_json_line`].
     pub fn write_answers(&mut self, lines: &[u8]) -> Result<(), CliError> {
         match std::str::from_utf8(lines) {
             Ok(text) if self.terminal => self.write(escape_controls(text).as_bytes()),

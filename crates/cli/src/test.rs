@@ -111,7 +111,7 @@ enum Format {
     Junit,
 }
 
-/// The outcome of a test, and the place of the test as the user would write it.
+/// The outcome of a test, with its location in the form in which messages show file names.
 struct ReportedTest {
     file: String,
     line: usize,
@@ -147,7 +147,7 @@ struct TestTally {
     failed: usize,
     /// Number of rules files that do not compile.
     not_compiling: usize,
-    /// Whether some rules file cannot be read.
+    /// Whether at least one rules file cannot be read.
     unreadable: bool,
     suites: Vec<(String, Vec<Case>)>,
 }
@@ -187,9 +187,9 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(Status::Success)
 }
 
-/// Runs the tests of all files once, and reports the results. The bool of a file is true if another
-/// file of the same folder imports it. Such a file need not compile alone, unless it contains
-/// tests.
+/// Runs the tests of all files once, and reports the results. The bool that comes with a file is
+/// true if another file of the same folder imports it. Such a file need not compile alone, unless
+/// it contains tests.
 fn run_once(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -233,7 +233,7 @@ fn run_once(
     })
 }
 
-/// Writes what follows the outcomes of all tests: the summary, and a note if there is no test.
+/// Writes the end of the output: the summary of all tests, or a note or error if there was no test.
 fn write_end(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Result<(), CliError> {
     if tally.passed + tally.failed + tally.not_compiling == 0 {
         if let Some(filter) = &args.filter {
@@ -253,8 +253,8 @@ fn write_end(args: &Args, tally: &TestTally, term: &Term, out: &mut Out) -> Resu
     Ok(())
 }
 
-/// Runs the tests of the files on several threads, and ignores the bool of each file. Returns the
-/// outcomes of each file, in the order of the files.
+/// Runs the tests of the files on several threads. The bool that comes with each file is ignored.
+/// Returns the outcomes of each file, in the order of the files.
 fn run_all_tests(compiled: &[(Compiled, bool)], show_private: bool) -> Vec<Vec<TestOutcome>> {
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = compiled.chunks(compiled.len().div_ceil(jobs).max(1));
@@ -287,9 +287,9 @@ fn write_outcomes(
     Ok(())
 }
 
-/// Reports the coverage of the tests if requested. Returns true if the coverage is below a minimum
-/// of `--fail-under`. If the output format is for programs, the coverage text is printed on
-/// standard error instead. The bool of each file is ignored.
+/// Reports the coverage of the tests if the options request it. Returns true if the coverage is
+/// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
+/// printed on standard error instead. The bool that comes with each file is ignored.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -345,7 +345,8 @@ impl Args {
 }
 
 impl TestTally {
-    /// Adds the outcomes of the rules with this name.
+    /// Adds the outcomes of the tests in one rules file to the counts. `name` is the name of the
+    /// file.
     fn add_outcomes(&mut self, name: String, outcomes: Vec<ReportedTest>) {
         let failed = outcomes.iter().filter(|outcome| !outcome.passed).count();
         (self.passed, self.failed) = (self.passed + outcomes.len() - failed, self.failed + failed);

@@ -1,5 +1,5 @@
-//! Usage errors in the language of this run. English uses clap's own text; other languages use the
-//! details that clap provides.
+//! Usage errors of the command line, in the language of this run. clap writes English text only.
+//! For other languages, this module builds the text from the details that clap provides.
 
 mod foreign;
 
@@ -16,9 +16,9 @@ use rulec_base::message;
 use std::error::Error as _;
 use std::ffi::OsString;
 
-/// Adds remedies to a usage error that clap does not know: commands of other programs, long options
-/// with one dash, and what a missing argument is. `command` is the program, and `args` are the
-/// arguments of this run.
+/// Adds remedies to a usage error for mistakes that clap does not recognize. Examples are commands
+/// of other programs, and long options with one dash. `command` is the definition of the command
+/// line, and `args` are the arguments of this run.
 pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString]) {
     if language() != Language::English {
         error.remove(ContextKind::Suggested);
@@ -93,9 +93,9 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
     }
 }
 
-/// Adds the remedy for an unknown option. It names the option that is meant, says that the option
-/// is needless, or where the options are listed. `texts` are the arguments of this run, and
-/// `invalid` is the unknown option.
+/// Adds the remedy for an unknown option. The remedy names the option that the user probably meant,
+/// says that the option is not needed, or says where the options are listed. `texts` are the
+/// arguments of this run, and `invalid` is the unknown option.
 fn add_meant_option(
     error: &mut clap::Error,
     verb: &Command,
@@ -118,7 +118,7 @@ fn add_meant_option(
     }
 }
 
-/// Replaces the usage of an error by the complete usage of the command. The usage of clap lists
+/// Replaces clap's usage line in an error by the complete usage of the command. clap's line shows
 /// only the arguments of this run.
 fn show_usage(error: &mut clap::Error, command: &Command, path: &[&str]) {
     let mut command = localized_command(command.clone());
@@ -136,7 +136,8 @@ fn set_tips(error: &mut clap::Error, tips: Vec<Message>) {
     error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
 }
 
-/// Returns the command that a command of another program means; `None` for other words.
+/// Returns the subcommand of `rulec` that a user of another program probably means by `word`.
+/// `None` for other words.
 fn meant_command(word: &str) -> Option<&'static str> {
     Some(match word.to_lowercase().as_str() {
         "watch" => "test --watch",
@@ -226,8 +227,8 @@ pub fn localized_error(error: &clap::Error) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Returns a detail of an error as text, such as the valid values. `None` if clap provides no such
-/// detail.
+/// Returns a detail of a usage error as text, such as the valid values. `None` if clap provides no
+/// such detail.
 fn context_text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     Some(match error.get(kind)? {
         ContextValue::String(text) => text.clone(),

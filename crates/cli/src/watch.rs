@@ -34,14 +34,14 @@ impl<'a> FileWatch<'a> {
         FileWatch { paths, output_paths, imported: BTreeSet::new(), recorded: FileStamps::new() }
     }
 
-    /// Stores the current state of the watched files. Call it before the files are read, so that no
-    /// later change is missed.
+    /// Stores the current state of the watched files. Must be called before the files are read, so
+    /// that a later change is always noticed.
     pub fn record_state(&mut self) {
         self.recorded = self.current_stamps();
     }
 
-    /// Also watches the files that the compiler read or looked for, such as imports. Replaces the
-    /// list of an earlier call. The bool of each file is ignored.
+    /// Also watches the files that the compiler read, or found missing, such as imports. Replaces
+    /// the list of an earlier call. The bool that comes with each file is ignored.
     pub fn watch_sources(&mut self, compiled: &[(Compiled, bool)]) {
         self.imported = compiled.iter().flat_map(|(compiled, _)| compiled.files.iter().cloned()).collect();
     }
@@ -82,7 +82,7 @@ impl<'a> FileWatch<'a> {
     }
 }
 
-/// True if two paths are equal except for a leading `./`, or lead to one file.
+/// True if two paths are equal except for a leading `./`, or if both lead to the same file.
 fn is_same_path(left: &Path, right: &Path) -> bool {
     let without_dot = |path: &Path| path.strip_prefix(".").unwrap_or(path).to_path_buf();
     let canonical = |path: &Path| path.canonicalize().ok();

@@ -1,4 +1,4 @@
-//! `rulec why`: explains one decision.
+//! `rulec why`: explains to a user why the rules decide one message as they do.
 
 #[cfg(feature = "http")]
 mod server;
@@ -95,18 +95,18 @@ pub struct MessageArgs {
     input: Option<String>,
 }
 
-/// Everything that this verb prints about a decision.
+/// The data that `rulec why` prints about a decision.
 struct Report<'a> {
     explanation: &'a Explanation,
     breaches: &'a [InputViolation],
-    /// Whether the rules declare their input.
+    /// Whether the rules declare their input with an `input` statement.
     declares_input: bool,
     /// The question for a language model; `None` if the decision needs no model.
     question: Option<&'a str>,
     /// The reason why the language model's answer could not be used; `None` if it was used or no
     /// model is asked.
     failure: Option<String>,
-    /// A note for the case that the model's answer is missing.
+    /// A note for the user if the language model's answer is missing.
     note: Option<Message>,
     gap: Option<HistoryGap>,
 }
@@ -222,8 +222,8 @@ fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) ->
     Ok(Status::Success)
 }
 
-/// Prints which rules a payload violates, or that it violates none. The exit status is success in
-/// both cases.
+/// Prints the rules that a payload violates, or that it violates none. The exit status is success
+/// in both cases.
 fn print_payload_report(
     args: &Args,
     (judge, rules): (Judge, &Rules),
@@ -279,8 +279,9 @@ pub fn render_options(term: &Term) -> RenderOptions {
 
 impl MessageArgs {
     /// Builds the message from the options. `places` are the paths of the fields that the rules
-    /// read as decimals. Numbers there keep all their digits. `mask_error` masks the names of
-    /// private fields that an error message quotes. A note warns about a text that is a message.
+    /// read as decimals, where numbers keep all their digits. `mask_error` masks the names of
+    /// private fields that an error message quotes. Prints a note if the text of the message is
+    /// itself a JSON object.
     pub fn read_message(
         &self,
         term: &Term,

@@ -1,5 +1,5 @@
 //! `rulec workflow run`: runs a workflow of a rules file. It can run only the node kinds that this
-//! program provides; other kinds need a program that embeds the engine and adds them.
+//! program implements. Other kinds need a program that embeds the engine and adds them.
 //!
 //! | module | contents |
 //! |---|---|
@@ -132,7 +132,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     Ok(if report.is_complete() { Status::Success } else { Status::Errors })
 }
 
-/// Returns the workflow with this name, or the only workflow if no name is given.
+/// Returns the workflow named `name`. Without a name, returns the only workflow of the rules.
 pub fn select_workflow<'r>(rules: &'r Rules, name: Option<&str>) -> Result<&'r Declared, CliError> {
     let program = rules.program();
     let workflow_names = || {
@@ -204,7 +204,7 @@ fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<Workf
     Ok(builder.kind("http", endpoint).kind("council", rulec_http::council_node(client)))
 }
 
-/// Creates a client that may call only these hosts.
+/// Creates an HTTP client that may call only these hosts.
 #[cfg(feature = "http")]
 fn http_client(hosts: &[String]) -> Result<rulec_http::HttpClient, CliError> {
     use rulec_http::{AllowedHosts, HttpClient, Limits};

@@ -1,4 +1,5 @@
-//! The SQL function `rulec_route`, which returns an answer for each row.
+//! The SQL function `rulec_route`, with which a DataFusion query decides each of its rows by the
+//! rules.
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, StructArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};

@@ -16,7 +16,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The table function `rulec_decide`.
+/// The table function `rulec_decide(ENTRY, PATH)`. It returns the rows of the Parquet files at
+/// PATH, and each row's decision in the column `answer`.
 #[derive(Debug)]
 pub(crate) struct DecideFunction {
     rules: Rules,

@@ -93,7 +93,7 @@ pub fn complete(workspace: &Workspace, params: CompletionParams) -> Answer<Optio
 }
 
 /// Returns the symbol (declared name) at the position of a request, with the position as a byte
-/// offset in an analysed file. `None` if there is no name.
+/// offset in an analysed file. `None` if no symbol is at the position.
 pub(super) fn symbol_at(
     workspace: &Workspace,
     params: &TextDocumentPositionParams,
@@ -364,7 +364,8 @@ pub fn code_actions(workspace: &Workspace, params: CodeActionParams) -> Answer<O
     Ok(Some(code_actions))
 }
 
-/// Returns the action that shows the page of the code of a diagnostic.
+/// Returns the code action that shows the documentation page of a diagnostic's code, such as
+/// `E0101`.
 fn explain_action(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagnostic) -> CodeActionOrCommand {
     let code = diagnostic.code.as_str();
     let title = message!("explain {code}").localized(analyzed_file.language).into_owned();

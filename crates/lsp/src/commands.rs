@@ -1,5 +1,5 @@
-//! Executes the commands of the editor: running a test, adding a test for a route, and showing the
-//! page of a code.
+//! Executes the commands that the user runs in the editor: running a test, adding a test for a
+//! route, and showing the documentation page of a diagnostic code.
 
 use super::answers::{Answer, RequestRefusal, workspace_edit};
 use super::capabilities::{ADD_TEST, RUN_TEST};
@@ -13,8 +13,8 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use serde_json::{Value as Json, json};
 
-/// Executes a command. Some commands send a message to the editor through `editor`. If this message
-/// is a request, `id` is its id.
+/// Executes a command of the editor and returns its result. Some commands also send a message to
+/// the editor through `editor`. If this message is a request, `id` is its id.
 pub fn execute(
     workspace: &Workspace,
     params: ExecuteCommandParams,
@@ -52,7 +52,7 @@ fn missing_document() -> RequestRefusal {
     RequestRefusal(message!("the document cannot be found"))
 }
 
-/// Runs a test, and returns its result.
+/// Runs the test `name` of the document `uri`, and returns its result as JSON.
 fn run_test(workspace: &Workspace, uri: &str, name: &str) -> Answer<Json> {
     let (analyzed_file, _) =
         workspace.find_analysis(&path_of(&parse_uri(uri)?)).ok_or_else(missing_document)?;
@@ -65,7 +65,8 @@ fn run_test(workspace: &Workspace, uri: &str, name: &str) -> Answer<Json> {
     Ok(json!({ "name": name, "passed": outcome.passed, "expected": expected, "actual": actual }))
 }
 
-/// Returns the request to the editor to add a test for the route at a position.
+/// Returns the request that asks the editor to insert a test for the route at a position. `id` is
+/// the id of the request.
 fn add_test(workspace: &Workspace, uri: &str, position: Position, id: &str) -> Answer<Request> {
     let position = workspace.resolve_position(&parse_uri(uri)?, position).ok_or_else(missing_document)?;
     let selection = Span { file: position.file, start: position.offset, end: position.offset };

@@ -80,7 +80,7 @@ pub fn to_lsp_diagnostic(analyzed_file: &AnalyzedFile, diagnostic: &rulec::Diagn
     }
 }
 
-/// Returns a diagnostic at the position of an error in a settings file.
+/// Converts an error in a settings file to a diagnostic at the position of the error.
 pub fn settings_diagnostic(error: &SettingsError, language: Language) -> Diagnostic {
     let position = |line: usize, column: usize| Position { line: line as u32, character: column as u32 };
     let (line, column) = (error.line.saturating_sub(1), error.column.saturating_sub(1));

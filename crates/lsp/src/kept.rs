@@ -4,7 +4,7 @@
 
 use ls_types::{Diagnostic, Uri};
 
-/// The analysis findings for a document, and the text that was analysed.
+/// The analysis findings for a document, and the text of the document that was analysed.
 pub struct KeptFindings {
     text: String,
     findings: Vec<Diagnostic>,
@@ -12,7 +12,7 @@ pub struct KeptFindings {
 
 /// The lines that two versions of a text have in common at the start and at the end.
 struct CommonLines {
-    /// Number of equal lines at the start.
+    /// Number of equal lines at the start of both versions.
     prefix_len: u32,
     /// Line number (from 0, in the earlier version) of the first common line at the end.
     suffix_start: u32,

@@ -1,5 +1,6 @@
-//! Positions as the protocol counts them: the line from 0, and UTF-16 code units within the line. A
-//! position outside the text is moved to the nearest valid position.
+//! Converts between byte offsets and the positions of the Language Server Protocol. The protocol
+//! counts lines from 0, and UTF-16 code units within the line. A position outside the text is moved
+//! to the nearest valid position.
 
 use ls_types::{Position, Range};
 use std::ops;
@@ -11,7 +12,7 @@ pub struct Lines<'t> {
     starts: Rc<[u32]>,
 }
 
-/// Returns the byte offset of the start of each line.
+/// Returns the byte offsets at which the lines of a text start, in ascending order.
 pub fn line_starts(text: &str) -> Rc<[u32]> {
     let breaks = text.bytes().zip(1..).filter(|(byte, _)| *byte == b'\n').map(|(_, next)| next);
     std::iter::once(0).chain(breaks).collect()
@@ -22,7 +23,7 @@ impl<'t> Lines<'t> {
         Lines::with_starts(text, line_starts(text))
     }
 
-    /// Creates a view of a text whose line starts, as returned by `line_starts`, are already known.
+    /// Creates a view of a text. `starts` are its line starts, as returned by `line_starts`.
     pub fn with_starts(text: &'t str, starts: Rc<[u32]>) -> Lines<'t> {
         Lines { text, starts }
     }
@@ -34,13 +35,13 @@ impl<'t> Lines<'t> {
         &self.text[start..end]
     }
 
-    /// Returns the byte offset of a position.
+    /// Returns the byte offset of a position in this text.
     pub fn offset(&self, position: Position) -> u32 {
         let Some(start) = self.starts.get(position.line as usize) else { return self.text.len() as u32 };
         start + offset_in_line(self.line(position.line as usize), position.character)
     }
 
-    /// Returns the position of a byte offset.
+    /// Returns the position of a byte offset in this text.
     pub fn position(&self, offset: u32) -> Position {
         let line = self.starts.partition_point(|start| *start <= offset) - 1;
         let line_text = self.line(line);
@@ -87,7 +88,7 @@ impl LineScan {
         }
     }
 
-    /// Returns the byte offset of a position.
+    /// Returns the byte offset of a position in `text`, the text after the changes so far.
     pub fn offset(&mut self, text: &str, position: Position) -> usize {
         let line = position.line as usize;
         let mut scanned = self.starts.last().map_or(0, |start| *start as usize);
@@ -106,7 +107,7 @@ impl LineScan {
         start + offset_in_line(&text[start..end], position.character) as usize
     }
 
-    /// Forgets the line starts after an offset, where the text has changed.
+    /// Forgets the line starts after a byte offset, because the text after the offset has changed.
     pub fn forget_after(&mut self, offset: usize) {
         self.starts.truncate(self.starts.partition_point(|start| *start as usize <= offset));
     }

@@ -7,7 +7,8 @@ use ls_types::*;
 use rulec::{FileId, Span};
 use rulec_ide::navigate::FileLink;
 
-/// Returns the URI of the file to which a link leads; `None` if the file does not exist.
+/// Returns the URI of the file to which a link in a rule file leads, such as the path of an import.
+/// `None` if the file does not exist.
 fn linked_uri(analyzed_file: &AnalyzedFile, link: &FileLink) -> Option<Uri> {
     match analyzed_file.analysis.file(&link.path) {
         Some(file) => analyzed_file.uri(file),
@@ -46,8 +47,8 @@ pub fn definition(
     Ok(location.map(GotoDefinitionResponse::Scalar))
 }
 
-/// Returns the beginning of the file to which the path at a position leads. `None` if there is no
-/// path.
+/// Returns the start of the file that is named by the path at a position, such as the path of an
+/// import. `None` if no path is at the position.
 fn linked_file(analyzed_file: &AnalyzedFile, file: FileId, offset: u32) -> Option<Location> {
     let links = analyzed_file.analysis.file_links(file);
     let link = links.iter().find(|link| link.span.start <= offset && offset <= link.span.end)?;
@@ -125,7 +126,7 @@ pub fn format_range(
     Ok(Some(text_edits(&analyzed_file, edit)))
 }
 
-/// Formats after a typed character: a closing brace or a line break.
+/// Formats the code before a closing brace or a line break that the user has just typed.
 pub fn format_typed(
     workspace: &Workspace,
     params: DocumentOnTypeFormattingParams,

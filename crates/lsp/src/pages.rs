@@ -1,6 +1,6 @@
-//! The pages of diagnostic codes. The program contains them, so no file or server has to. An editor
-//! that accepts documents of a server shows a page as a document. Any other editor shows the page
-//! as a message.
+//! The documentation pages of diagnostic codes, such as `E0101`. The program contains the pages, so
+//! an editor needs no file and no network. Some editors can show a page as a document that the
+//! server supplies. Other editors show the page as a message.
 
 use ls_types::{MessageType, ShowMessageParams, Uri, notification, request};
 use lsp_server::{Message, Notification, Request};
@@ -10,15 +10,16 @@ use rulec::{Code, Language};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// The command that shows the page of a code. Its argument is the code.
+/// The command that shows the documentation page of a diagnostic code. Its argument is the code.
 pub const EXPLAIN: &str = "rulec.explain";
 
-/// The scheme of the URIs of the server's documents.
+/// The URI scheme of the documents that the server supplies.
 const SCHEME: &str = "rulec";
-/// The start of the URI of a page.
+/// The start of the URI of a documentation page.
 const PAGE_PREFIX: &str = "rulec:/codes/";
 
-/// The request for the text of a document of the server. The protocol has it since version 3.18.
+/// The editor's request for the text of a document that the server supplies. The Language Server
+/// Protocol has this request since version 3.18.
 pub enum TextDocumentContent {}
 
 #[derive(Deserialize, Serialize)]
@@ -37,10 +38,10 @@ impl request::Request for TextDocumentContent {
     const METHOD: &'static str = "workspace/textDocumentContent";
 }
 
-/// The ways in which the editor can show a page, as its capabilities say.
+/// How the editor can show a documentation page, according to the editor's capabilities.
 #[derive(Clone, Copy, Default)]
 pub struct PageSupport {
-    /// Whether the editor accepts documents of a server.
+    /// Whether the editor can show documents that the server supplies.
     pub has_documents: bool,
     /// Whether the server can ask the editor to open a document.
     can_open: bool,
@@ -57,17 +58,17 @@ impl PageSupport {
     }
 }
 
-/// Adds the capability to give documents to the result of `initialize`.
+/// Adds to the result of `initialize` the capability that the server supplies documents.
 pub fn offer_documents(result: &mut Json) {
     result["capabilities"]["workspace"]["textDocumentContent"] = json!({ "schemes": [SCHEME] });
 }
 
-/// Returns the URI of the document with the page of a code.
+/// Returns the URI of the document that contains the documentation page of a code.
 pub fn page_uri(code: Code) -> Option<Uri> {
     format!("{PAGE_PREFIX}{code}.md").parse().ok()
 }
 
-/// Returns the page of a code as Markdown.
+/// Returns the documentation page of a diagnostic code as Markdown.
 pub fn page(code: Code, language: Language) -> String {
     // HTML comments in a page mark generated tables.
     let page = code.page_in(language);
@@ -75,14 +76,14 @@ pub fn page(code: Code, language: Language) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// Returns the text of a document of the server. `None` if there is no such document.
+/// Returns the text of a document that the server supplies. `None` if no such document exists.
 pub fn content(params: &ContentParams, language: Language) -> Option<Content> {
     let name = params.uri.strip_prefix(PAGE_PREFIX).and_then(|name| name.strip_suffix(".md"));
     name.and_then(Code::parse).map(|code| Content { text: page(code, language) })
 }
 
-/// Returns the message by which the editor shows the page of a code. `id` is the id of the message
-/// if it is a request.
+/// Returns the message that makes the editor show the documentation page of a code. If this message
+/// is a request, `id` is its id.
 pub fn showing(code: Code, support: PageSupport, language: Language, id: &str) -> Message {
     match page_uri(code).filter(|_| support.has_documents && support.can_open) {
         Some(uri) => {

@@ -47,7 +47,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Returns the reason as a localized message.
+    /// Returns the reason why the server ended as a localized message.
     pub fn to_message(&self) -> rulec::Message {
         match self {
             ServeError::Protocol(error) => message!("the editor broke the protocol: {}", error.to_string()),

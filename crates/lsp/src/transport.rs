@@ -9,9 +9,9 @@ use serde_json::json;
 use std::io::{self, BufRead, Read};
 use std::thread::{self, JoinHandle};
 
-/// The longest message in bytes: 64 MiB. An editor sends an open document as a whole.
+/// The maximum size of a message in bytes: 64 MiB. An editor sends an open document as a whole.
 const MAX_MESSAGE_BYTES: u64 = 64 << 20;
-/// The longest line of a header in bytes.
+/// The maximum length of a line of a message header in bytes.
 const MAX_LINE_BYTES: u64 = 4 << 10;
 /// The name of the header field that contains the length of a message, in lower case.
 const LENGTH_FIELD: &[u8] = b"content-length:";

@@ -51,7 +51,7 @@ pub struct AnalyzedFile {
     /// The error in the settings file; `None` if the file is valid. After an error, the analysis
     /// uses the default settings.
     pub settings_error: Option<SettingsError>,
-    /// The language of the diagnostics.
+    /// The language in which the diagnostics of this analysis are written.
     pub language: Language,
     pub page_support: PageSupport,
     /// The folder to which the file names of the analysis are relative.
@@ -128,7 +128,7 @@ pub struct RequestPosition {
 #[derive(Default)]
 pub struct Workspace {
     folders: Vec<PathBuf>,
-    /// The language of messages and diagnostics.
+    /// The language in which messages and diagnostics are written.
     language: Language,
     page_support: PageSupport,
     settings: RefCell<SettingsCache>,
@@ -143,7 +143,7 @@ impl Workspace {
         Workspace { folders, language, page_support, ..Workspace::default() }
     }
 
-    /// Returns the ways in which the editor can show the page of a code.
+    /// Returns how the editor can show the documentation page of a diagnostic code.
     pub fn page_support(&self) -> PageSupport {
         self.page_support
     }
@@ -225,7 +225,8 @@ impl Workspace {
         main_paths.iter().map(|path| self.analyse_cached(path)).collect()
     }
 
-    /// Calls a function with a loader of the files of an analysis.
+    /// Calls `use_loader` with a loader that reads files as the analysis does: open documents, or
+    /// files on disk.
     pub fn with_loader<T>(
         &self,
         analyzed_file: &AnalyzedFile,
@@ -335,7 +336,7 @@ impl Workspace {
 #[derive(Default)]
 struct FileSearch {
     files: BTreeSet<PathBuf>,
-    /// Number of folders that were read.
+    /// Number of folders that were read so far, to stop at [`MAX_FOLDERS`].
     folders: usize,
 }
 

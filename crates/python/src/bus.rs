@@ -1,4 +1,5 @@
-//! The event bus of `rulec-runtime`, for events of any Python class.
+//! Python classes for the event bus of `rulec-runtime`. The bus delivers events of any Python class
+//! to its subscribers.
 
 use super::callback::{CallerLoop, typed_error};
 use super::error::{library_error, message_error};

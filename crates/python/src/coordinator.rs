@@ -1,5 +1,5 @@
-//! The coordinator of `rulec-runtime`: it checks the decisions of a language model, recovers from
-//! failures, and runs plans whose nodes are Python functions.
+//! Python class for the coordinator of `rulec-runtime`: it checks the decisions of a language
+//! model, recovers from failures, and runs plans whose nodes are Python functions.
 
 use super::bus::{Bus, Published, with_middleware};
 use super::callback::{CallerLoop, typed_error};
@@ -50,7 +50,7 @@ pub struct Coordinator {
     settings: JudgeSettings,
 }
 
-/// The settings with which a coordinator creates its judges.
+/// The settings with which a coordinator creates the validators of its payloads.
 struct JudgeSettings {
     options: Option<Json>,
     strict: bool,

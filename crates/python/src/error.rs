@@ -1,4 +1,4 @@
-//! Diagnostics as Python data and as exceptions.
+//! Converts diagnostics and other errors of the library to Python objects and exceptions.
 
 use pyo3::PyTypeInfo;
 use pyo3::create_exception;
@@ -74,7 +74,7 @@ pub fn message_error(text: impl Into<String>) -> PyErr {
     MESSAGE_ERROR.error::<PyValueError>(text.into())
 }
 
-/// True if an exception is a [`message_error`].
+/// True if a Python exception has the class that [`message_error`] creates.
 pub fn is_message_error(py: Python<'_>, error: &PyErr) -> bool {
     MESSAGE_ERROR.get::<PyValueError>(py).is_ok_and(|class| error.matches(py, class).unwrap_or(false))
 }
@@ -250,7 +250,7 @@ pub fn library_error(error: impl Display) -> PyErr {
     RulecError::new_err(error.to_string())
 }
 
-/// Returns the name of an exception's class.
+/// Returns the qualified name of a Python exception's class.
 pub fn exception_class(py: Python<'_>, error: &PyErr) -> String {
     error.get_type(py).qualname().map_or_else(|_| "Exception".to_owned(), |name| name.to_string())
 }

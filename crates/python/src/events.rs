@@ -1,4 +1,5 @@
-//! Events about the decisions of a language model.
+//! Python classes for the events about the decisions of a language model: proposed, accepted or
+//! rejected decisions, and failed nodes.
 
 use super::error::message_error;
 use super::judge::{Judgement, Violation};

@@ -1,4 +1,5 @@
-//! Stores of recorded messages, which rules read as `history`.
+//! Stores of recorded messages, which rules read as `history`: a store in memory, and stores that a
+//! program implements in Python.
 
 use super::error::{exception_text, library_error};
 use super::message::tree;

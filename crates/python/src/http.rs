@@ -1,4 +1,5 @@
-//! HTTP calls to hosts that the program allows, and language models at HTTP endpoints.
+//! Python classes for HTTP calls to hosts that the program allows, and for language models at HTTP
+//! endpoints.
 
 use super::error::{RulecError, library_error};
 use super::events::fields;

@@ -1,5 +1,5 @@
-//! Rules that change while other threads decide with them: edited by the program, or reloaded from
-//! watched files.
+//! Python classes for rules that change while other threads decide with them. The program edits the
+//! rules, or the rules are reloaded from watched files.
 
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, message_error, unknown_name_error};
@@ -240,7 +240,7 @@ impl LiveRules {
     }
 }
 
-/// Returns the live rules in an argument, which is `Rules` or `LiveRules`.
+/// Converts a Python argument, which is a `Rules` or a `LiveRules` object, to live rules.
 pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
     match rules.cast::<LiveRules>() {
         Ok(live) => Ok(live.get().rules.clone()),

@@ -1,4 +1,5 @@
-//! Decision logs: one line of JSON per decision, in a file or passed to a Python function.
+//! Python class for decision logs: one line of JSON per decision, in a file or passed to a Python
+//! function.
 
 use super::shutdown::{start_future, with_gil};
 use pyo3::prelude::*;
@@ -77,8 +78,9 @@ fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bo
     Ok(pythonize(py, &stats)?)
 }
 
-/// Returns the log in an argument `log`: a `DecisionLog`, or its target. If the log is created
-/// here, `analysis` selects whether its lines contain the analysis of the text.
+/// Converts the Python argument `log` to a decision log. The argument is a `DecisionLog`, or the
+/// target of a new log. `analysis` selects whether the lines of a new log contain the analysis of
+/// the text.
 pub fn decision_log(log: &Bound<'_, PyAny>, analysis: bool) -> PyResult<route::DecisionLog> {
     match log.cast::<DecisionLog>() {
         Ok(log) => Ok(log.get().0.clone()),

@@ -11,10 +11,11 @@ const LONG_TEXT: usize = 4096;
 /// If one decision takes longer than this, later decisions of the same rules release the GIL. The
 /// value is far below 5 ms, after which Python itself passes the GIL to another thread.
 const LONG_DECISION: Duration = Duration::from_micros(200);
-/// One of this number of decisions is timed.
+/// Number of decisions of which one is timed.
 const TIMED: u32 = 64;
 
-/// Whether the decisions of a rule set are slow, as far as measured.
+/// Measures how long the decisions of a rule set take. `is_slow` is true if one took longer than
+/// [`LONG_DECISION`], so that later decisions release the GIL.
 #[derive(Default)]
 pub struct Pace {
     decisions: AtomicU32,

@@ -1,4 +1,4 @@
-//! The policy of a handler: time limits, retries, circuit breaker and fallbacks.
+//! Python class for the policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
 use super::error::RouterError;
 use pyo3::prelude::*;

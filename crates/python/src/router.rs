@@ -143,7 +143,7 @@ async fn call_python(
     })
 }
 
-/// The pending reply of a Python handler.
+/// The future that completes with the reply of a Python handler.
 type Reply = Pin<Box<dyn Future<Output = Result<Json, HandlerError>> + Send>>;
 
 /// Returns a handler of the router that calls a Python function.

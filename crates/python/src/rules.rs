@@ -1,4 +1,4 @@
-//! Python classes for compiled rule sets and prepared messages.
+//! Python class for compiled rule sets: it loads them, and answers questions about them.
 
 use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
@@ -37,7 +37,7 @@ pub struct Rules {
     imported: Option<Imported>,
     /// The findings of the analysis. The analysis runs when `warnings` is first read.
     findings: OnceLock<Vec<rulec::Finding>>,
-    /// Measures whether decisions should release the GIL.
+    /// Selects whether decisions of these rules release the GIL.
     pub pace: Pace,
 }
 

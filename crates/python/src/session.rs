@@ -1,4 +1,5 @@
-//! Sessions: the decisions of one conversation, executed one after another.
+//! Python classes for agent sessions. A session executes the decisions of one conversation one
+//! after another.
 
 use super::callback::CallerLoop;
 use super::error::{library_error, message_error};

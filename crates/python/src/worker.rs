@@ -1,4 +1,4 @@
-//! Python functions that run the nodes of workflows and plans.
+//! Lets Python functions run the nodes of workflows and plans.
 
 use super::callback::{CallerLoop, typed_error};
 use super::message::tree;

@@ -1,4 +1,4 @@
-//! Workflows whose nodes are Python functions, and whose routes are rules.
+//! Python classes for workflows whose nodes are Python functions, and whose routes are rules.
 
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};
@@ -51,7 +51,8 @@ impl MergeStrategy for PythonMerge {
     }
 }
 
-/// The merge strategy in an argument: a name, or a function.
+/// The merge strategy that Python passes as an argument: the name of a built-in strategy, or a
+/// function. A strategy combines the inputs of a node.
 enum Merge {
     First,
     Latest,

@@ -11,20 +11,21 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
-/// An answer, with the number of the line that contains its message.
+/// The answer to the message in one line of a JSON Lines input. It is serialized with the line's
+/// number.
 #[derive(Serialize)]
 pub struct AnswerLine<'a, A> {
-    /// The number of the line, from 1.
+    /// The number of the input line that contains the message, from 1.
     pub line: u64,
     /// The answer. Its fields are written next to `line`, not inside an object of their own.
     #[serde(flatten)]
     pub answer: &'a A,
 }
 
-/// The answer to a line that is not a message.
+/// The output for an input line that contains no valid message.
 #[derive(Serialize)]
 pub struct RejectedLine<'a> {
-    /// The number of the line, from 1.
+    /// The number of the input line, from 1.
     pub line: u64,
     /// The reason why the line has no answer.
     pub error: LineError<'a>,
@@ -33,17 +34,18 @@ pub struct RejectedLine<'a> {
 /// The reason why a line has no answer.
 #[derive(Serialize)]
 pub struct LineError<'a> {
-    /// The code of the error.
+    /// The diagnostic code of the error.
     pub code: Code,
-    /// The text of the error.
+    /// The error message for the user.
     pub message: Cow<'a, str>,
     /// The column of the error in characters, from 1; `None` if it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
-    /// The path of the faulty value; empty for the whole message.
+    /// The path of the faulty value inside the message, such as `ctx.user`. Empty if the whole
+    /// message is faulty.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub path: &'a str,
-    /// The remedy, if one is known.
+    /// How to correct the message; `None` if no correction is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<Cow<'a, str>>,
 }
@@ -100,8 +102,9 @@ pub struct Answer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    /// Adds the optional parts to a decision of `entry` for `message`. `question` is the question
-    /// of a choice that asks a language model.
+    /// Creates the answer to `message` from the `decision` that `entry` made, with the parts that
+    /// `options` requests. `question` is the language model's question if `entry` is a choice that
+    /// asks one.
     pub fn new(
         rules: &'a Rules,
         entry: Entry<'a>,
@@ -201,7 +204,8 @@ impl<'a> IntentAnswer<'a> {
         }
     }
 
-    /// Adds the optional parts that `options` requests.
+    /// Adds the explanation and the analysis of `message`, and an empty list of matching routes, as
+    /// far as `options` requests them.
     pub fn add_parts(&mut self, matcher: &FlowMatcher, message: &Json, options: AnswerOptions) {
         self.matched = options.matched.then(Vec::new);
         self.explanation = options.explanation.then(|| matcher.explain(message, false)).flatten();

@@ -98,7 +98,7 @@ fn hash_line(head: &Hash, line: &[u8]) -> Hash {
 
 /// A line of a chained log, split into the hashed text, the number and the hash.
 struct LineParts<'l> {
-    /// The text that the hash covers.
+    /// The text of the line that the line's hash covers.
     hashed: &'l [u8],
     number: u64,
     hash: Hash,
@@ -134,7 +134,8 @@ pub enum ChainFault {
     NoChain,
     /// The hash does not fit: the line was changed, or the previous line was replaced.
     Changed,
-    /// Lines before this line are missing: those with these numbers, first and last.
+    /// Lines before this line are missing. The fields are the numbers of the first and the last
+    /// missing line.
     Missing(u64, u64),
     /// The line has this number, which an earlier line has already. It was moved or repeated.
     Moved(u64),
@@ -145,7 +146,7 @@ pub enum ChainFault {
 }
 
 impl ChainFault {
-    /// Returns the fault as a localized message.
+    /// Returns the fault as a localized message for the user who verifies the log.
     pub fn to_message(&self) -> Message {
         match self {
             ChainFault::NoChain => message!("the line has no hash of the chain, or is incomplete"),
@@ -261,8 +262,8 @@ impl ChainVerifier {
         self.checkpoints
     }
 
-    /// Returns the number of lines after the last valid checkpoint. No signature protects them,
-    /// only the hashes.
+    /// Returns the number of lines after the last valid checkpoint. The hash chain protects these
+    /// lines, but no signature does.
     pub fn unsigned_lines(&self) -> u64 {
         self.unsigned
     }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The outline of a node in a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// Single outline: an ordinary node.
+    /// Single outline: a workflow node that runs its next nodes one at a time.
     Box,
     /// Double outline: a node that runs its next nodes in parallel.
     Double,
@@ -19,15 +19,15 @@ pub enum Shape {
     Start,
     /// Outline of a node that shows a condition.
     Question,
-    /// Outline of a possible outcome of a decision.
+    /// Outline of a node that shows a possible outcome of a decision.
     Outcome,
 }
 
 /// A node of a drawing: a labelled outline.
 pub struct Node {
-    /// The text to show in the node.
+    /// The text that is shown inside the node.
     pub label: String,
-    /// The outline of the node.
+    /// The shape of the node's outline, which shows the kind of the node.
     pub shape: Shape,
 }
 
@@ -48,9 +48,9 @@ pub struct Edge {
 pub struct Drawing {
     /// The name of the table or workflow that is drawn.
     pub name: String,
-    /// The nodes of the graph.
+    /// The nodes of the graph. Edges refer to them by index.
     pub nodes: Vec<Node>,
-    /// The edges of the graph.
+    /// The edges between the nodes of the graph.
     pub edges: Vec<Edge>,
 }
 

@@ -23,7 +23,8 @@ enum WriteTarget {
 }
 
 impl Replacement {
-    /// Starts writing a file that replaces any existing file at `path`.
+    /// Starts writing a file. When the writing is finished, the file replaces any existing file at
+    /// `path`.
     ///
     /// # Errors
     /// If the file cannot be written.
@@ -72,7 +73,7 @@ impl Replacement {
         }
     }
 
-    /// Moves the written temporary file to its path.
+    /// Completes the writing: moves the temporary file to the path of the old file.
     ///
     /// # Errors
     ///

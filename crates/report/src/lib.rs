@@ -1,5 +1,5 @@
-//! Reports about rules and their decisions, as data. The `rulec` program prints them; the studio
-//! shows them.
+//! Reports about rules and their decisions, as data. The `rulec` program, the decision service and
+//! the studio use this crate, so that all of them show the same results.
 //!
 //! | module | contents |
 //! |---|---|

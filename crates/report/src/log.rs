@@ -4,12 +4,12 @@
 
 use serde_json::{Map, Value as Json};
 
-/// A parsed line of a file that contains messages, logged decisions, or both.
+/// A parsed line of an input file that may contain both messages and logged decisions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ParsedLine {
-    /// The line is a message.
+    /// The line is a message without a decision.
     Message(Json),
-    /// The line is a logged decision.
+    /// The line is a logged decision, which may contain its message.
     LoggedDecision(LoggedDecision),
 }
 
@@ -33,8 +33,8 @@ pub struct LoggedDecision {
     pub message: Option<Json>,
 }
 
-/// Parses a line that may be a message or a logged decision. A logged decision has a text field
-/// `entry` and the fields `route` and `generation`; any other line is a message.
+/// Parses a line that may be a message or a logged decision. A line is a logged decision if it has
+/// a text field `entry` and the fields `route` and `generation`. Any other line is a message.
 pub fn parse_line(mut line: Map<String, Json>) -> ParsedLine {
     if line.contains_key("generation") && is_decision(&line) {
         return ParsedLine::LoggedDecision(read_logged(&mut line));

@@ -1,6 +1,6 @@
-//! The files of a decision log: the current file, and the full files before it. When the file
-//! `PATH` is full, it is renamed to `PATH.NUMBER`. `NUMBER` is the number of the line that comes
-//! after it.
+//! Names and finds the files of a decision log: the current file, and the full files before it. The
+//! service writes these files, and `rulec log` verifies them. When the file `PATH` is full, it is
+//! renamed to `PATH.NUMBER`. `NUMBER` is the number of the line that comes after it.
 
 use crate::chain::Chain;
 use std::collections::BTreeMap;
@@ -8,9 +8,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Number of digits in the name of a full file, so that the names sort in the order of the numbers.
+/// Number of digits to which the line number in the name of a full log file is padded. With this
+/// padding, the names of the files sort in the order of the line numbers.
 const DIGITS: usize = 12;
-/// Maximum number of bytes of a line.
+/// Maximum number of bytes that are read to find the first line of a log file.
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Returns the path of a full file of the log at `path`. `next` is the number of the first line in
@@ -21,8 +22,8 @@ pub fn full_file(path: &Path, next: u64) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Splits the path of a full file into the path of its log and its number. `None` if the file does
-/// not have the name of a full file.
+/// Splits the path `PATH.NUMBER` of a full log file into `PATH` and `NUMBER`. `None` if the path
+/// does not have this form.
 fn split_name(path: &Path) -> Option<(PathBuf, u64)> {
     let number = path.extension()?.to_str()?;
     let is_number = number.len() >= DIGITS && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -47,7 +48,7 @@ pub fn full_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files.into_iter().map(|(_, name)| name).collect())
 }
 
-/// Returns the folder of a file.
+/// Returns the folder that contains a file; the current folder if the path names no folder.
 pub fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

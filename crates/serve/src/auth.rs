@@ -1,5 +1,5 @@
-//! Bearer tokens. The token file holds the hash of each token, never the token itself. So a copy of
-//! the file gives no access.
+//! Bearer tokens, by which the service decides what a request may do. The token file contains the
+//! hash of each token, never the token itself. So a copy of the file gives no access.
 
 use crate::problem::Problem;
 use crate::rules::StartError;
@@ -10,14 +10,15 @@ use std::fmt::Write;
 use std::path::Path;
 use subtle::ConstantTimeEq;
 
-/// What a token permits. No scope includes another one: `admin` does not permit to decide.
+/// A kind of request that a token permits. No scope includes another one: `admin` does not permit
+/// to decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// To decide, to judge payloads, to run workflows and to analyse texts.
+    /// Permits to decide, to judge payloads, to run workflows and to analyse texts.
     Decide,
-    /// To see how the rules decide: explanations, the rules, the metrics and the tests.
+    /// Permits to see how the rules decide: explanations, the rules, the metrics and the tests.
     Explain,
-    /// To change the rules in force.
+    /// Permits to change the active rules.
     Admin,
 }
 
@@ -33,7 +34,7 @@ impl Scope {
     }
 }
 
-/// The permissions of one request: the scopes of its token, and the name of the token.
+/// The permissions of one request: the scopes of its bearer token, and the name of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub name: String,
@@ -47,7 +48,7 @@ impl Grant {
         Grant { name: String::new(), scopes: vec![Scope::Decide, Scope::Explain] }
     }
 
-    /// Checks that the request has the scope `scope`.
+    /// Checks that the request's token has the scope `scope`.
     ///
     /// # Errors
     /// If the token of the request does not have this scope.
@@ -62,10 +63,10 @@ impl Grant {
         }))
     }
 
-    /// Checks that the request has one of these scopes.
+    /// Checks that the request's token has at least one of the scopes `scopes`.
     ///
     /// # Errors
-    /// If the token of the request has none of them. The error names the first.
+    /// If the token has none of them. The error names only the first of `scopes`.
     pub fn need_one(&self, scopes: &[Scope]) -> Result<(), Problem> {
         match scopes.iter().any(|scope| self.scopes.contains(scope)) {
             true => Ok(()),
@@ -109,7 +110,8 @@ impl Tokens {
         self.grant_of_hash(&hash_of(token))
     }
 
-    /// Returns the permissions of the token with this hash; see [`Tokens::grant`].
+    /// Returns the permissions of the token whose hash is `hash`. Compares in constant time, as
+    /// [`Tokens::grant`] does.
     pub(crate) fn grant_of_hash(&self, hash: &str) -> Option<&Grant> {
         let mut found = None;
         for (known, grant) in &self.0 {

@@ -1,6 +1,6 @@
-//! The doors: adapters, one file for each protocol. A door reads a request, calls the core, and
-//! writes the answer in the form of the protocol. The modules `app` and `gate` hold the code that
-//! all doors share.
+//! The protocol adapters (*doors*), one file for each protocol. A door reads a request, calls the
+//! service, and writes the answer in the form of the protocol. The modules `app` and `gate` contain
+//! the code that all doors share.
 
 mod access;
 mod admitted;
@@ -30,8 +30,8 @@ use std::sync::Arc;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-/// Returns one router with the HTTP routes of all doors. `origins` are the websites whose pages may
-/// ask.
+/// Returns one router with the HTTP routes of all protocol adapters. `origins` are the websites
+/// whose pages may send requests from a browser.
 pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
     let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
     let allows_origins = !origins.is_empty();
@@ -51,9 +51,9 @@ pub(crate) fn router(app: Arc<App>, origins: &[String]) -> Router {
         .method_not_allowed_fallback(|| async {
             Problem::wrong_method("the address does not take this method; see `/openapi.json`")
         });
-    // The CORS layer answers every `OPTIONS` request without a token. So the layer exists only if
-    // pages of other origins may ask. Envoy's routes never get it: Envoy would take the layer's
-    // answer as permission.
+    // The CORS layer answers every `OPTIONS` request without checking its token. So the layer
+    // exists only if pages of other origins may send requests. Envoy's routes never get it: Envoy
+    // would take the layer's answer as permission.
     let routes = if allows_origins { guarded(routes).layer(cors) } else { guarded(routes) };
     let routes = routes.merge(guarded(access::envoy_routes()));
     #[cfg(feature = "grpc")]

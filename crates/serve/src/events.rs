@@ -19,7 +19,7 @@ type AddLine = Box<dyn Fn(&Json) -> Receipt + Send + Sync>;
 
 struct Inner {
     sink: EventSink,
-    /// Adds a line to the decision log. Empty if the service has no decision log.
+    /// Adds a line to the decision log. Empty if the service writes no decision log.
     log: OnceLock<AddLine>,
 }
 

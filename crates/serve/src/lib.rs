@@ -1,8 +1,8 @@
-//! The decision service: programs in any language ask it over HTTP what the rules decide.
+//! The decision service: over HTTP, it lets programs in any language decide messages by the rules.
 //!
 //! [`Service`] is the core: methods that take a request and return an answer, without any protocol.
-//! A *door* is an adapter: it translates one published protocol into calls of the core. [`Server`]
-//! accepts connections and applies the limits.
+//! A *door* is a protocol adapter: it converts the requests of one protocol to calls of the core.
+//! [`Server`] accepts connections and applies the limits.
 //!
 //! | module | contents |
 //! |---|---|

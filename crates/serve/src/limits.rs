@@ -1,4 +1,5 @@
-//! The limits of the service. They keep one client from using up what the other clients need.
+//! The limits of the service, such as its maximum number of connections. They prevent one client
+//! from using up the resources that other clients need.
 
 use crate::problem::Problem;
 use std::time::{Duration, Instant};
@@ -44,8 +45,8 @@ impl Default for Limits {
     }
 }
 
-/// The time by which a request must be answered. Long work calls [`Deadline::check`] between its
-/// steps.
+/// The time by which a request must be answered. Long work calls [`Deadline::check`] repeatedly, to
+/// stop in time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     end: Instant,
@@ -53,7 +54,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// Returns the deadline of a request that arrives now.
+    /// Returns the deadline of a request that arrives now and may take the time `limit`.
     pub fn after(limit: Duration) -> Deadline {
         // Caps the limit at a year, because adding a very long time to the clock would overflow.
         let longest = Duration::from_secs(365 * 24 * 60 * 60);
@@ -64,13 +65,13 @@ impl Deadline {
         self.end
     }
 
-    /// Returns when a workflow must stop: a tenth of the limit before the deadline. The rest is for
-    /// writing the answer.
+    /// Returns the time at which a workflow must stop: a tenth of the limit before the deadline.
+    /// The remaining time is for writing the answer.
     pub fn last_step(&self) -> Instant {
         self.end.checked_sub(self.limit / 10).unwrap_or(self.end)
     }
 
-    /// Checks that the deadline has not passed.
+    /// Returns an error if the deadline has passed.
     ///
     /// # Errors
     /// If the deadline has passed.
@@ -81,8 +82,8 @@ impl Deadline {
         }
     }
 
-    /// Blocks this thread until `work` ends. Must run on a thread of the tokio runtime that may
-    /// block.
+    /// Blocks this thread until the future `work` is complete. Must run on a thread of the tokio
+    /// runtime that may block.
     ///
     /// # Errors
     /// If the deadline passes first.

@@ -43,7 +43,7 @@ pub enum LogMode {
     Sync,
 }
 
-/// Where the lines of a decision log go.
+/// Where the decision log writes its lines.
 pub enum LogTarget {
     /// A file. If it exists, new lines are appended.
     File(PathBuf),
@@ -51,7 +51,7 @@ pub enum LogTarget {
     Writer(Box<dyn Write + Send>),
 }
 
-/// The settings of a decision log.
+/// The settings of a decision log, from the options of `rulec serve`.
 pub struct LogOptions {
     /// The file or the writer that gets the lines.
     pub target: LogTarget,
@@ -68,7 +68,8 @@ pub struct LogOptions {
     pub key: Option<SigningKey>,
 }
 
-/// Receives the events of the log: the kind of event, and a JSON object with further keys.
+/// A function that receives the events of the log: the kind of event, and a JSON object with the
+/// event's other fields.
 pub(crate) type Report = Box<dyn Fn(&str, Json) + Send>;
 
 /// A decision to write to the log, with everything that its line needs.
@@ -76,19 +77,19 @@ pub(crate) struct Record {
     pub rules_name: String,
     pub rules: LiveRules,
     pub decision: Decision,
-    /// The message as JSON text.
+    /// The decided message as JSON text.
     pub text: Vec<u8>,
     /// The name of the flow, if a classifier chose it.
     pub flow: Option<String>,
     pub elapsed: Duration,
     /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
-    /// Dropped after the line is made. This frees the reserved memory.
+    /// Reserved memory for this decision. It is released on drop, after the line is formatted.
     pub _room: Room,
 }
 
-/// The memory that is reserved for a decision until its line is made. Reserves nothing outside the
-/// mode `sync`.
+/// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
+/// outside the mode `sync`.
 #[derive(Default)]
 pub(crate) struct Room {
     _permit: Option<OwnedSemaphorePermit>,
@@ -132,7 +133,7 @@ enum Task {
     Decision(Box<Record>, Option<oneshot::Sender<bool>>),
     /// A complete JSON line, such as a change of the rules.
     Line(Vec<u8>, Option<oneshot::Sender<bool>>),
-    /// The spill file has lines, which the thread must move to the log.
+    /// The spill file has lines, which the log's thread must move to the log.
     Spilled,
     Close,
 }
@@ -214,7 +215,7 @@ impl DecisionLog {
         Ok(DecisionLog { mode, capacity, tasks, waiting, free_bytes, end, dropped, spill, metrics, thread })
     }
 
-    /// Returns the number of the last line on the disk, and the hash of the chain up to it.
+    /// Returns the number of the last line on the disk, and the hash of the chain up to this line.
     pub fn end(&self) -> Json {
         log_end_json(&self.end.get())
     }
@@ -250,7 +251,7 @@ impl DecisionLog {
         u32::try_from(needed).unwrap_or(u32::MAX)
     }
 
-    /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt says
+    /// Queues the line of a decision, and returns at once. In the mode `sync`, the receipt reports
     /// when the line is on the disk.
     pub fn record(&self, record: Record) -> Receipt {
         if self.mode == LogMode::Sync {
@@ -279,8 +280,8 @@ impl DecisionLog {
         Receipt::NONE
     }
 
-    /// Queues a line about a change of the rules. The capacity does not apply: such a line is never
-    /// dropped.
+    /// Queues a line about a change of the rules. Such a line is never dropped, even if the waiting
+    /// lines exceed the capacity.
     pub fn audit(&self, event: &Json) -> Receipt {
         let line = event.to_string().into_bytes();
         if let Some(spill) = self.spill.as_ref().filter(|spill| !spill.is_empty()) {
@@ -292,7 +293,8 @@ impl DecisionLog {
         Some(written).filter(|_| self.mode == LogMode::Sync).map_or(Receipt::NONE, Receipt::new)
     }
 
-    /// Sends a task to the thread, even if the waiting lines then exceed the capacity.
+    /// Sends a task to the thread that writes the log, even if the waiting lines then exceed the
+    /// capacity.
     fn queue(&self, task: Task) {
         self.waiting.try_add(task.bytes(), (usize::MAX, usize::MAX));
         self.send(task);
@@ -329,7 +331,7 @@ impl DecisionLog {
         }
     }
 
-    /// Writes all waiting lines and a last checkpoint, and ends the thread.
+    /// Writes all waiting lines and a last checkpoint, and ends the thread that writes the log.
     pub fn close(&self) {
         self.report_dropped();
         let _ = self.tasks.send(Task::Close);
@@ -341,15 +343,15 @@ impl DecisionLog {
     }
 }
 
-/// Returns the end of the log as JSON: the number of the last line and the hash. With both, a
-/// person can detect later whether lines at the end were removed.
+/// Returns the end of the log as JSON: the number of the last line, and the hash of the chain up to
+/// it. With both, a person can detect later whether lines at the end were removed.
 fn log_end_json(chain: &Chain) -> Json {
     serde_json::json!({ "lines": chain.next_number() - 1, "head": chain.head() })
 }
 
 impl Record {
-    /// Returns the line as JSON text, without its place in the hash chain. Values of `@private`
-    /// fields are masked.
+    /// Returns the line as JSON text, without its number and hash in the hash chain. Values of
+    /// `@private` fields are masked.
     fn to_line(&self) -> Vec<u8> {
         let message = self.rules.rules().parse_message(&self.text).map(Json::Object).unwrap_or_default();
         let decided = DecidedMessage::new(&self.decision, &message).elapsed(self.elapsed);

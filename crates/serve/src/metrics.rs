@@ -1,6 +1,6 @@
-//! The counts of the service, in the text format of Prometheus. The number of series is bounded.
-//! Label values come from the rules, never from messages. Entries and routes over a maximum number
-//! share one label value.
+//! The metrics of the service, in the text format of Prometheus. The number of time series is
+//! bounded. Label values come from the rules, never from messages. Entries and routes over a
+//! maximum number share one label value.
 
 use crate::limits::Limits;
 use crate::traffic::{RouteTraffic, Traffic, Window, busiest};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// Maximum number of pairs of an entry and a route with counters of their own, for each rule set.
 const MAX_ROUTES: usize = 2000;
-/// The label value for all further entries and routes.
+/// The label value of all entries and routes over [`MAX_ROUTES`].
 const OTHER: &str = "_other";
 /// Upper bounds of the latency histogram, in seconds.
 const LATENCY_BOUNDS: [f64; 12] =
@@ -42,7 +42,8 @@ struct ShadowLabels {
     same: bool,
 }
 
-/// A limit of the service. Its name is the label value of the series `limits_hit`.
+/// A limit of the service, such as the maximum size of a request. Its name is a label value of the
+/// metric that counts how often a limit was exceeded.
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
 pub(crate) enum LimitName {
@@ -53,7 +54,7 @@ pub(crate) enum LimitName {
     idle,
 }
 
-/// The result of a request for rules at an address, as a label.
+/// The result of fetching rules over HTTP, as a label value.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
@@ -81,7 +82,7 @@ struct RequestLabels {
     status: u16,
 }
 
-/// All counts of a service, and the registry that writes them as text.
+/// All metrics of a service, and the registry that writes them as text.
 pub(crate) struct Metrics {
     registry: Registry,
     decisions: Family<RouteLabels, Counter>,
@@ -151,7 +152,7 @@ impl Metrics {
         }
     }
 
-    /// Adds the values of the limits, as gauges in bytes, counts and milliseconds.
+    /// Adds the configured limits to the metrics, as gauges in bytes, counts and milliseconds.
     pub fn add_limits(&mut self, limits: &Limits) {
         let family: Family<ValueLabels, Gauge> = Family::default();
         self.registry.register(
@@ -199,7 +200,8 @@ impl Metrics {
         self.limits.get_or_create(&LimitLabels { limit }).inc();
     }
 
-    /// Counts an answered request. `path` is the pattern of its route, such as `/v1/judge/{kind}`.
+    /// Counts an answered request. `path` is the pattern of its HTTP route, such as
+    /// `/v1/judge/{kind}`. `status` is the HTTP status of the answer.
     pub fn count_request(&self, path: &str, status: u16) {
         self.requests.get_or_create(&RequestLabels { path: path.to_owned(), status }).inc();
     }
@@ -208,7 +210,7 @@ impl Metrics {
         &self.open_requests
     }
 
-    /// Registers the counters of the export to a collector, and returns them.
+    /// Registers the counters of the export to an OpenTelemetry collector, and returns them.
     #[cfg(feature = "remote")]
     pub fn add_otlp(&mut self) -> OtlpMetrics {
         let otlp = OtlpMetrics::default();
@@ -233,7 +235,7 @@ impl Metrics {
         log
     }
 
-    /// Returns all counts in the text format of Prometheus.
+    /// Returns all metrics in the text format of Prometheus.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         // Writing to a text cannot fail.
@@ -242,7 +244,8 @@ impl Metrics {
     }
 }
 
-/// A kind of data for a collector, as a label and as the end of the path.
+/// A kind of data that is sent to an OpenTelemetry collector. Its name is a label value, and the
+/// end of the collector's path.
 #[cfg(feature = "remote")]
 #[derive(Clone, Copy, Debug, Hash, PartialEq, Eq, EncodeLabelValue)]
 #[allow(non_camel_case_types, reason = "the names are the labels")]
@@ -267,7 +270,8 @@ struct SignalLabels {
     signal: Signal,
 }
 
-/// The counts of the export to a collector.
+/// Counters of the export to an OpenTelemetry collector: the data that were sent, and the data that
+/// were lost.
 #[cfg(feature = "remote")]
 #[derive(Clone, Default)]
 pub(crate) struct OtlpMetrics {
@@ -286,7 +290,7 @@ impl OtlpMetrics {
     }
 }
 
-/// The counts of the decision log.
+/// Counters of the decision log's lines.
 #[derive(Clone, Default)]
 pub(crate) struct LogMetrics {
     pub written: Counter,
@@ -318,7 +322,7 @@ pub(crate) struct SetMetrics {
     shadow: [Counter; 2],
 }
 
-/// The counts of a route: since the start of the service, and of the last minute.
+/// The number of decisions of a route: since the start of the service, and in the last minute.
 struct RouteCounts {
     counter: Counter,
     window: Window,
@@ -346,8 +350,8 @@ impl Equivalent<RouteKey> for RouteRef<'_> {
 }
 
 impl SetMetrics {
-    /// Counts a decision, its violations of the input contract, and its time. `route` is the name
-    /// of the chosen statement; `None` counts as undecided.
+    /// Counts a decision, its violations of the input contract, and the time that it took
+    /// (`elapsed`). `route` is the name of the chosen statement; `None` counts as undecided.
     pub fn count_decision(&self, decision: &Decision, route: Option<&str>, elapsed: Duration) {
         self.latency.observe(elapsed.as_secs_f64());
         let second = self.traffic.second();
@@ -388,7 +392,7 @@ impl SetMetrics {
         &self.traffic
     }
 
-    /// Returns the decisions of the busiest routes.
+    /// Returns the numbers of decisions of the busiest routes.
     pub fn route_traffic(&self) -> Vec<RouteTraffic> {
         let now = self.traffic.second();
         let routes = self.routes.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,12 +1,12 @@
-//! The OpenAPI 3.1 document of the service. Tests compare it with the routes of the doors, and with
-//! the file `openapi.json` in the repository.
+//! The OpenAPI 3.1 document of the service, from which programs can generate clients. Tests compare
+//! it with the service's HTTP routes, and with the file `openapi.json` in the repository.
 
 use crate::problem::KINDS;
 use crate::service::MAX_STEPS;
 use serde_json::{Map, Value as Json, json};
 
-/// An operation: method, path, one-sentence summary, scope, schema of the request's body, media
-/// type of the answer, and schema of the answer.
+/// An operation: method, path, one-sentence summary, scope of the token, schema of the request's
+/// body, media type of the answer, and schema of the answer.
 type Operation = (
     &'static str,
     &'static str,
@@ -153,7 +153,7 @@ const OPERATIONS: &[Operation] = &[
     ("get", "/readyz", "Say whether the service takes requests.", "", None, JSON, "Ready"),
 ];
 
-/// Returns the OpenAPI document.
+/// Returns the OpenAPI 3.1 document, which describes every HTTP operation of the service.
 pub(crate) fn document() -> Json {
     let mut paths = Map::new();
     for operation in OPERATIONS {
@@ -420,7 +420,7 @@ mod tests {
 
     const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.json");
 
-    /// `INSTA_UPDATE=always` writes the file.
+    /// To update the file, run the test with `INSTA_UPDATE=always`.
     #[test]
     fn the_file_in_the_repository_is_the_document() {
         let text = serde_json::to_string_pretty(&document()).expect("it is JSON") + "\n";

@@ -1,10 +1,10 @@
 //! Sends metrics and traces to an OpenTelemetry collector, by OTLP over HTTP in its JSON encoding.
 //!
-//! The encoding needs no library of its own: the service has an HTTP client and a JSON writer
-//! already. The crates of OpenTelemetry would bring a second registry of metrics, and protobuf.
+//! The encoding needs no library: the service already has an HTTP client and a JSON writer. The
+//! OpenTelemetry crates would add a second registry of metrics, and Protobuf.
 //!
 //! A request is a span. Its trace comes from the header `traceparent` (W3C Trace Context). Spans
-//! wait in a bounded queue, and a request never waits for the collector. Lost spans are counted.
+//! wait in a bounded queue, so a request never waits for the collector. Lost spans are counted.
 
 mod encode;
 mod exposition;
@@ -28,13 +28,13 @@ use tokio::time::MissedTickBehavior;
 
 /// Maximum number of spans that wait for the collector. Further spans are lost.
 const QUEUE: usize = 2048;
-/// Maximum number of spans in one request to the collector.
+/// Maximum number of spans that are sent to the collector in one HTTP request.
 const BATCH: usize = 512;
-/// Maximum time that a span waits for further spans.
+/// Maximum time that a span waits for further spans before it is sent.
 const SPAN_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum time for one request to the collector, with its retries.
+/// Maximum time to send one HTTP request to the collector, including retries.
 const EXPORT_TIME: Duration = Duration::from_secs(10);
-/// Maximum time for the last requests, when the service stops.
+/// Maximum time to send the last data to the collector when the service stops.
 const CLOSE_TIME: Duration = Duration::from_secs(3);
 
 /// The settings of the export to an OpenTelemetry collector.
@@ -43,15 +43,15 @@ pub struct OtlpOptions {
     /// The base address of the collector, such as `http://127.0.0.1:4318`. The paths `/v1/traces`
     /// and `/v1/metrics` are added.
     pub url: String,
-    /// The bearer token for the collector.
+    /// The bearer token that the collector requires; `None` if it requires none.
     pub token: Option<Secret>,
-    /// How often metrics are sent.
+    /// The time between two exports of metrics.
     pub interval: Duration,
-    /// The attribute `service.name`.
+    /// The value of the attribute `service.name`, which names the service in the collector.
     pub service_name: String,
 }
 
-/// A finished request.
+/// A request that was answered, as a span for the collector.
 pub(crate) struct Span {
     trace: TraceId,
     id: String,
@@ -63,11 +63,11 @@ pub(crate) struct Span {
     is_error: bool,
 }
 
-/// A request that is being answered.
+/// The span of a request that is being answered.
 pub(crate) struct OpenSpan {
     pub trace: TraceId,
     parent: Option<String>,
-    /// Whether the caller records this trace. `false` if its header says so.
+    /// Whether the caller records this trace, according to the header `traceparent`.
     is_sampled: bool,
     start: SystemTime,
     began: Instant,
@@ -76,7 +76,7 @@ pub(crate) struct OpenSpan {
     attributes: Vec<Attribute>,
 }
 
-/// What a response says about its decision, for the span.
+/// The decision in a response, from which the span of the request gets attributes.
 #[derive(Clone)]
 pub(crate) struct DecisionInfo(pub Arc<(Arc<RuleSet>, Decision, Option<String>)>);
 
@@ -85,14 +85,15 @@ enum Task {
     Close(oneshot::Sender<()>),
 }
 
-/// The export to a collector.
+/// The export to an OpenTelemetry collector, as the request handlers use it: it queues spans, and
+/// measures durations.
 pub(crate) struct Otlp {
     tasks: mpsc::Sender<Task>,
     durations: Mutex<Durations>,
     metrics: OtlpMetrics,
 }
 
-/// The task that sends spans and metrics.
+/// The task that sends the queued spans and the metrics to the collector.
 pub(crate) struct Exporter {
     client: HttpClient,
     options: OtlpOptions,
@@ -100,17 +101,17 @@ pub(crate) struct Exporter {
     received: mpsc::Receiver<Task>,
     counts: OtlpMetrics,
     events: Events,
-    /// For traces and metrics, whether the last request has failed. Repeated failures are one
-    /// event.
+    /// For traces and metrics, whether the last request to the collector has failed. Of several
+    /// failures in a row, only the first is reported as an event.
     failing: [bool; 2],
     start: SystemTime,
 }
 
 impl Otlp {
-    /// Prepares the export. The exporter must then run.
+    /// Prepares the export. The caller must then run the returned [`Exporter`].
     ///
     /// # Errors
-    /// If the address or the token cannot be used.
+    /// If the collector's address or token cannot be used.
     pub fn new(
         options: &OtlpOptions,
         metrics: OtlpMetrics,
@@ -136,7 +137,8 @@ impl Otlp {
         Ok((Otlp { tasks, durations: Mutex::default(), metrics }, exporter))
     }
 
-    /// Begins the span of a request. `route` is the pattern of its path.
+    /// Begins the span of a request. `route` is the pattern of its path, such as
+    /// `/v1/judge/{kind}`.
     pub fn begin(&self, request: &Request, route: &str) -> OpenSpan {
         let parent = TraceParent::read(request.headers());
         let (trace, parent, is_sampled) = match parent {
@@ -157,7 +159,7 @@ impl Otlp {
         }
     }
 
-    /// Ends the span of a request, and counts its duration.
+    /// Ends the span of a request, counts its duration, and queues the span for the collector.
     pub fn end(&self, open: OpenSpan, route: &str, status: u16, decided: Option<&DecisionInfo>) {
         let elapsed = open.began.elapsed();
         let mut durations = self.durations.lock().unwrap_or_else(PoisonError::into_inner);
@@ -188,12 +190,12 @@ impl Otlp {
         }
     }
 
-    /// Returns the durations of requests, as metrics.
+    /// Returns the durations of all requests so far, for the exported metrics.
     pub fn durations(&self) -> Durations {
         self.durations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends what waits, and ends the export.
+    /// Sends the waiting spans and the last metrics to the collector, and ends the export.
     pub async fn close(&self) {
         let (closed, done) = oneshot::channel();
         let closing = async {
@@ -206,8 +208,9 @@ impl Otlp {
 }
 
 impl Exporter {
-    /// Sends spans and metrics until the export is closed. `measure` returns the metrics in the
-    /// text format of Prometheus, and the durations of requests; `None` if the service has ended.
+    /// Sends spans and metrics until the export is closed. `measure` returns the service's metrics
+    /// in the text format of Prometheus, and the durations of requests. It returns `None` after the
+    /// service has ended.
     pub async fn run(mut self, measure: impl Fn() -> Option<(String, Durations)>) {
         let mut spans: Vec<Span> = Vec::new();
         let mut flush = tokio::time::interval(SPAN_INTERVAL);
@@ -288,8 +291,8 @@ impl Exporter {
     }
 }
 
-/// Returns a request to the collector. A collector may count a repeated request twice, so the
-/// client repeats only requests that the collector has refused.
+/// Returns the HTTP request that sends `body` to the collector. Because a collector may count a
+/// repeated request twice, the client repeats it only if the collector has refused it.
 fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec::Message> {
     let url = format!("{}{path}", options.url.trim_end_matches('/'));
     let call = Call::post_bytes(url, "application/json", body);
@@ -299,15 +302,16 @@ fn call(options: &OtlpOptions, path: &str, body: Vec<u8>) -> Result<Call, rulec:
     }
 }
 
-/// Returns the name of a method. Methods that HTTP does not define share one name, so that their
-/// number is bounded.
+/// Returns the name of an HTTP method for metrics. All methods that HTTP does not define share one
+/// name, so that the number of time series is bounded.
 fn known_method(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "CONNECT", "TRACE"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or("_OTHER")
 }
 
-/// Returns the name and the attributes of a span, by the conventions of OpenTelemetry. No attribute
-/// comes from a message. So the path is the pattern of the route: a path of Envoy is a message.
+/// Returns the name and the attributes of a span, by OpenTelemetry's conventions. No attribute
+/// contains a part of a message. So the path is given as the pattern of its route: for Envoy, the
+/// path itself is part of the message.
 fn describe(request: &Request, method: &'static str, route: &str) -> (String, Vec<Attribute>) {
     let version = match request.version() {
         Version::HTTP_10 => "1.0",
@@ -334,7 +338,8 @@ fn describe(request: &Request, method: &'static str, route: &str) -> (String, Ve
     }
 }
 
-/// Returns the service and the method that a request of gRPC asks.
+/// Returns the names of the service and of the method that a gRPC request calls. `None` if the
+/// request is not gRPC.
 fn grpc_method<'p>(headers: &HeaderMap, path: &'p str) -> Option<(&'p str, &'p str)> {
     let kind = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
     let is_grpc = kind.starts_with("application/grpc");

@@ -8,19 +8,20 @@ use rulec::{CompileError, Diagnostic, EditError, JsonError, SourceMap, UnknownEn
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-/// The error that answers a request which cannot be answered otherwise.
+/// The error in the response to a request, as `application/problem+json`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Problem {
     /// Identifies the kind of the error, such as `urn:rulec:unknown-entry`.
     #[serde(rename = "type")]
     kind: Box<str>,
-    /// A short description of the kind of error, the same for all errors of the kind.
+    /// A short description of the kind of error, the same for all errors of this kind.
     title: &'static str,
-    /// The HTTP status.
+    /// The HTTP status of the response that reports this error.
     status: u16,
     /// A description of the mistake in this request, with the remedy.
     detail: Box<str>,
-    /// The code of the error, such as `E0601`; only for errors of the library.
+    /// The diagnostic code, such as `E0601`; `None` unless the error comes from the library
+    /// `rulec`.
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<&'static str>,
     /// The line and column of the error in the JSON text, from 1.
@@ -53,7 +54,7 @@ macro_rules! problems {
         /// All kinds of errors: the last part of the `type`, and the HTTP status.
         pub(crate) const KINDS: &[(&str, StatusCode)] = &[$(($kind, StatusCode::$status),)*];
 
-        /// The same kinds with the code that each has in gRPC.
+        /// All kinds of errors, each with its HTTP status and its gRPC code.
         #[cfg(feature = "grpc")]
         pub(crate) const GRPC_CODES: &[(&str, StatusCode, tonic::Code)] =
             &[$(($kind, StatusCode::$status, tonic::Code::$code),)*];
@@ -95,7 +96,8 @@ impl Problem {
         }
     }
 
-    /// Adds the generation of the rules that are in force in spite of the error.
+    /// Adds the generation (version number) of the rules, for an error after which the request's
+    /// change is in force nevertheless.
     pub(crate) fn with_generation(self, generation: u64) -> Problem {
         Problem { generation: Some(generation), ..self }
     }
@@ -106,17 +108,17 @@ impl Problem {
         self.kind.rsplit(':').next().unwrap_or_default()
     }
 
-    /// Returns the HTTP status.
+    /// Returns the HTTP status of the response that reports this error.
     pub fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// Returns the error in words, with the remedy.
+    /// Returns the text of the error for the caller, with the remedy.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 
-    /// Returns the error as JSON.
+    /// Returns the error as JSON in the format of RFC 9457.
     pub fn to_json(&self) -> Json {
         json!(self)
     }
@@ -169,7 +171,8 @@ impl From<EditError> for Problem {
     }
 }
 
-/// Returns a finding of the compiler or the analysis as JSON, with the place of its primary span.
+/// Returns a diagnostic of the compiler or the rule analysis as JSON, with the file, line and
+/// column of its primary span.
 pub(crate) fn finding_json(found: &Diagnostic, sources: &SourceMap) -> Json {
     let mut json = json!({
         "code": found.code.as_str(),

@@ -1,14 +1,15 @@
-//! Receipts of the decision log. An answer can wait until the line of its decision is on the disk.
+//! Receipts of the decision log, by which a request can wait until the line of its decision is on
+//! the disk.
 
 use crate::problem::Problem;
 use tokio::sync::oneshot;
 
 /// The promise that a line of the decision log will be written to the disk. Waiting on it returns
-/// whether that succeeded.
+/// whether the line was written.
 pub(crate) struct Receipt(Option<oneshot::Receiver<bool>>);
 
 impl Receipt {
-    /// A receipt that is fulfilled at once, for a line that no answer waits for.
+    /// A receipt on which waiting succeeds at once, for a line that no request waits for.
     pub const NONE: Receipt = Receipt(None);
 
     /// Creates a receipt. The log's thread sends true after the line is on the disk, or false if

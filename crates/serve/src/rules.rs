@@ -1,6 +1,7 @@
-//! The rules in force. A *rule set* is the rules of one source, such as a file, under one name. A
-//! *version* is the content of a rule set between two changes. If a new version cannot be loaded,
-//! the last good version stays in force. The status of the rule set then holds the error.
+//! The rules by which the service decides, and which can change while it runs. A *rule set* is the
+//! rules of one source, such as a file, under one name. A *version* is the content of a rule set
+//! between two changes. If a new version cannot be loaded, the last good version stays in force.
+//! The status of the rule set then holds the error.
 
 mod file;
 mod history;
@@ -55,7 +56,7 @@ pub struct RuleSet {
     feed: OnceLock<Feed>,
 }
 
-/// The texts of rules, each with the name of its file.
+/// The texts of a rule set's files, each with the name of its file.
 pub(crate) type Texts = Vec<(String, String)>;
 
 /// The status of the source of a rule set: how many versions were loaded and refused since the
@@ -70,8 +71,8 @@ pub struct SourceStatus {
     pub error: Option<String>,
 }
 
-/// Shadow rules: they decide only for comparison with the rules in force. Holds the counts of the
-/// comparison.
+/// Shadow rules: they decide the same messages as the rules in force, only for comparison. This
+/// type also holds the counts of the comparison.
 pub(crate) struct Shadow {
     pub version: Arc<Version>,
     same: AtomicU64,
@@ -114,18 +115,18 @@ impl RuleSet {
         }
     }
 
-    /// Returns the name under which requests select these rules.
+    /// Returns the name by which requests select this rule set.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the version in force.
+    /// Returns the version of the rules that is in force.
     pub(crate) fn active(&self) -> arc_swap::Guard<Arc<Version>> {
         self.active.load()
     }
 
-    /// Returns the version in force with the texts of its files. Holds off edits in the meantime,
-    /// so that [`Version::rules`] belong to these texts.
+    /// Returns the version in force with the texts of its files. Blocks edits while it reads, so
+    /// that [`Version::rules`] and the returned texts belong together.
     ///
     /// # Errors
     /// As [`Version::rules`].
@@ -193,20 +194,22 @@ impl RuleSet {
         status.error = Some(error);
     }
 
-    /// Counts that the source was fetched.
+    /// Counts in the metrics that the source was fetched. `is_new` is true if its content has
+    /// changed.
     #[cfg(feature = "remote")]
     pub(crate) fn note_fetch(&self, is_new: bool) {
         self.metrics.count_fetch(if is_new { Fetch::changed } else { Fetch::unchanged });
     }
 
-    /// Notes that the source is reached. `refusal` says why its content is not in force.
+    /// Records in the status that the source can be reached. `refusal` is the reason why its
+    /// content is not in force; `None` if it is.
     #[cfg(feature = "remote")]
     pub(crate) fn note_reached(&self, refusal: Option<String>) {
         self.lock_status().error = refusal;
     }
 
-    /// Records that the source cannot be fetched. The same error several times in a row is one
-    /// event.
+    /// Records that the source cannot be fetched. The same error several times in a row is reported
+    /// as one event.
     #[cfg(feature = "remote")]
     pub(crate) fn note_failed_fetch(&self, error: String) {
         self.metrics.count_fetch(Fetch::failed);
@@ -345,10 +348,11 @@ fn written(decision: &Decision) -> Vec<u8> {
     bytes
 }
 
-/// Checks that the rules in force have the generation that a request expects.
+/// Checks that the generation (version number) of the rules in force is the one that a request
+/// expects. `None` means that the request accepts any generation.
 ///
 /// # Errors
-/// If they have another generation.
+/// If the rules in force have another generation.
 pub(crate) fn check_generation(generation: u64, expected: Option<u64>) -> Result<(), Problem> {
     match expected {
         Some(expected) if expected != generation => Err(Problem::changed(format!(
@@ -362,7 +366,7 @@ fn no_shadow() -> Problem {
     Problem::conflict("there are no shadow rules; set them with `PUT …/shadow` first")
 }
 
-/// Reads an edit from a JSON object: `{"insert": "route …"}`, `{"replace": "…"}` or `{"remove":
+/// Converts an edit from a JSON object: `{"insert": "route …"}`, `{"replace": "…"}` or `{"remove":
 /// "NAME"}`, each with an optional `table` and `file`.
 ///
 /// # Errors

@@ -51,16 +51,16 @@ pub enum Address {
     Unix(PathBuf),
 }
 
-/// The settings of a service.
+/// The settings of a service, from the options of `rulec serve`.
 pub struct Options {
-    /// The files of the rules, each with the name of its rule set.
+    /// The sources of the rules, each with the name of its rule set.
     pub rules: Vec<RuleSource>,
     /// Public keys. Rules must be artifacts that one of these keys has signed. Empty if rules need
     /// no signature.
     pub trusted: Vec<VerifyingKey>,
     /// The address at which the service listens.
     pub address: Address,
-    /// The limits on sizes, numbers and times.
+    /// The limits on sizes, numbers and times of requests.
     pub limits: Limits,
     /// The token file; `None` if requests need no token.
     pub tokens: Option<PathBuf>,
@@ -71,7 +71,7 @@ pub struct Options {
     /// Further host names of the service. They matter only at a TCP address without tokens. There,
     /// a request must name an IP address, `localhost`, or one of these hosts.
     pub hosts: Vec<String>,
-    /// Whether a service may have no tokens at an address that other machines can reach.
+    /// Whether the service may run without tokens at an address that other machines can reach.
     pub open: bool,
     /// Whether the service shows the studio's page under `/studio`, to tokens with the scope
     /// `admin`. Needs `tokens`.
@@ -86,12 +86,12 @@ pub struct Options {
     pub events: EventSink,
 }
 
-/// A request of the process to a running service, usually caused by a signal.
+/// A signal to a running service, usually caused by a signal of the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// Check whether the files of rules, tokens and certificates have changed.
     Reload,
-    /// Answer the open requests, then stop.
+    /// Stop accepting connections, answer the open requests, and then stop.
     Drain,
 }
 
@@ -112,7 +112,7 @@ impl SocketFile {
         SocketFile { path: path.to_owned(), id: socket_id(path) }
     }
 
-    /// Removes the file, unless it is now the file of another process.
+    /// Removes the file, unless another process has replaced it by its own socket.
     fn remove(&self) {
         if self.id.is_some() && socket_id(&self.path) == self.id {
             let _ = std::fs::remove_file(&self.path);
@@ -185,7 +185,7 @@ impl Server {
         served.map_err(|error| StartError::Listen("standard input".to_owned(), error))
     }
 
-    /// Returns the core of the service.
+    /// Returns the [`Service`] that answers the requests, without any network protocol.
     pub fn service(&self) -> &Service {
         self.app.service()
     }
@@ -275,8 +275,8 @@ impl Server {
     }
 }
 
-/// Opens the decision log, loads the rules and the tokens, and creates the state of the doors. Does
-/// not listen.
+/// Opens the decision log, loads the rules and the tokens, and creates the state that all requests
+/// share. Does not listen at the address.
 async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     let events = Events::new(options.events);
     let mut metrics = Metrics::new();
@@ -289,8 +289,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         let sink = events.clone();
         let report = move |kind: &str, fields| sink.report(kind, fields);
         let log = Arc::new(DecisionLog::open(log, metrics.add_log(), Box::new(report))?);
-        // The log's thread holds `events`. A weak reference avoids a cycle that would keep the log
-        // alive.
+        // The thread of the log holds `events`. A weak reference avoids a cycle that would keep the
+        // log alive.
         let weak = Arc::downgrade(&log);
         let add = move |line: &Json| weak.upgrade().map_or(Receipt::NONE, |log| log.audit(line));
         events.set_log(Box::new(add));
@@ -331,8 +331,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
     Ok(app)
 }
 
-/// Sends what still waits for the collector. Writes the lines of the decision log that still wait,
-/// and closes the log.
+/// Sends the data that still wait for the OpenTelemetry collector. Then writes the lines that still
+/// wait for the decision log, and closes the log.
 async fn close_log(app: Arc<App>) {
     #[cfg(feature = "remote")]
     if let Some(otlp) = app.otlp() {
@@ -351,8 +351,8 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
         }
         Address::Unix(path) => {
             let to_error = |error| StartError::Listen(path.display().to_string(), error);
-            // A killed service leaves its socket file. Such a socket refuses connections, so it is
-            // removed. The socket of a running service does not refuse.
+            // A killed service leaves its socket file. Such a socket refuses connections, so the
+            // file is removed. The socket of a running service accepts connections.
             let is_left = tokio::net::UnixStream::connect(path)
                 .await
                 .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
@@ -365,7 +365,7 @@ async fn listen(address: &Address) -> Result<Listener, StartError> {
     }
 }
 
-/// Accepts connections, and holds the state that each new connection gets a copy of.
+/// Accepts connections, and holds the state of which each new connection gets a copy.
 struct Connections {
     router: Router,
     app: Arc<App>,

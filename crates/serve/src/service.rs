@@ -1,5 +1,5 @@
-//! The core of the service. Each door reads a request of its protocol, calls the core, and writes
-//! the answer in the form of its protocol.
+//! The core of the service, which does not depend on a protocol. Each protocol adapter reads a
+//! request, calls this core, and writes the answer in the form of its protocol.
 
 mod batch;
 mod decide;
@@ -25,8 +25,8 @@ use serde::de::Deserialize;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// The core of the service: the rule sets, their counts, the limits and the decision log. Every
-/// door calls this core.
+/// The core of the service: the rule sets, the metrics, the limits and the decision log. Every
+/// protocol adapter calls this core.
 pub struct Service {
     sets: Vec<Arc<RuleSet>>,
     metrics: Metrics,
@@ -69,7 +69,7 @@ impl Service {
         }
     }
 
-    /// Returns the limits of the service.
+    /// Returns the configured limits of the service.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
@@ -97,18 +97,18 @@ impl Service {
         !*self.stopping.borrow()
     }
 
-    /// Returns a receiver that becomes true when the service was asked to stop.
+    /// Returns a receiver whose value becomes true when the service was asked to stop.
     #[cfg(feature = "grpc")]
     pub(crate) fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
 }
 
-/// Reads the body of a request, a JSON object.
+/// Parses the body of a request, which must be a JSON object.
 ///
 /// # Errors
-/// If the body is not JSON: the library's error, with its position. If the body lacks a field, or
-/// has a field of another type.
+/// If the body is not JSON, lacks a field, or has a field of another type. For invalid JSON, this
+/// is the error of the library `rulec`, with its position.
 pub(crate) fn read_request<'b, R: Deserialize<'b>>(body: &'b [u8]) -> Result<R, Problem> {
     // Serde would also accept an array with the values of the fields, so an array is refused here.
     let is_array = body.trim_ascii_start().starts_with(b"[");

@@ -14,7 +14,7 @@ pub(crate) struct TraceParent {
     pub trace: TraceId,
     /// The id of the span: 16 lower-case hexadecimal digits.
     pub id: String,
-    /// Whether the caller records the trace.
+    /// Whether the caller records the trace, so that the spans of this service are useful.
     pub is_sampled: bool,
 }
 
@@ -50,7 +50,7 @@ impl TraceId {
         TraceParent::read(headers).map(|parent| parent.trace)
     }
 
-    /// Creates the id of a new trace.
+    /// Creates a random id for a new trace.
     #[cfg(feature = "remote")]
     pub fn random() -> TraceId {
         use std::hash::{BuildHasher, RandomState};

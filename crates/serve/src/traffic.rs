@@ -1,5 +1,5 @@
-//! Live traffic: the counts of the last minute, and a few of the latest messages. The memory is
-//! bounded, and a decision takes no lock for its counts.
+//! Live traffic, which the studio and `GET /v1/traffic` show: the counts of the last minute, and a
+//! few of the latest messages. The memory is bounded, and a decision takes no lock for its counts.
 
 use rulec::{Decision, Explanation, Language};
 use rulec_eval::trace::{Mark, TraceNode};
@@ -11,19 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 
-/// Number of seconds that a window covers.
+/// Number of seconds for which a [`Window`] counts events.
 pub(crate) const SECONDS: usize = 60;
-/// Maximum number of messages that are kept to be explained.
+/// Maximum number of recent messages that are kept to be explained later.
 const MAX_SAMPLES: usize = 32;
-/// Maximum number of bytes of a kept message.
+/// Maximum number of bytes of a message that is kept to be explained.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
-/// Minimum time between two kept messages.
+/// Minimum time between two messages that are kept to be explained.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// Maximum time in which one request explains kept messages. The next request continues.
+/// Maximum time that one request spends on explaining kept messages. The next request continues.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
 /// Maximum number of near misses that are shown for one message.
 const MAX_NEAR: usize = 3;
-/// Maximum number of routes that an answer lists. The others are added up.
+/// Maximum number of routes that are listed separately. The numbers of all other routes are added
+/// up.
 const MAX_LISTED: usize = 50;
 
 /// Counts events by second. Each cell holds a second in its upper half, and the count of that
@@ -41,7 +42,7 @@ impl Default for Window {
 }
 
 impl Window {
-    /// Counts an event of this second. The first second is 1.
+    /// Counts an event in the second `second`. The number of the first second is 1.
     pub fn add(&self, second: u64) {
         self.total.fetch_add(1, Ordering::Relaxed);
         let cell = &self.cells[(second % SECONDS as u64) as usize];
@@ -53,8 +54,8 @@ impl Window {
         let _ = cell.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(update(old)));
     }
 
-    /// Returns the number of events since the start, and the counts of the seconds up to `now`,
-    /// oldest first.
+    /// Returns the number of events since the start, and the number in each of the seconds up to
+    /// `now`, oldest first.
     pub fn counts(&self, now: u64) -> Counts {
         let oldest = (now + 1).saturating_sub(SECONDS as u64);
         let count = |second: u64| {
@@ -68,12 +69,12 @@ impl Window {
     }
 }
 
-/// The counts of one kind of event.
+/// The numbers of events of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Counts {
-    /// Number of events since the service started.
+    /// Number of events of this kind since the service started.
     total: u64,
-    /// Number of events in each of the last seconds, oldest first.
+    /// Number of events in each of the last [`SECONDS`] seconds, oldest first.
     per_second: Vec<u32>,
 }
 
@@ -89,7 +90,7 @@ impl Counts {
     }
 }
 
-/// The counts of one route, or of all routes that are not listed.
+/// The number of decisions of one route, or of all routes that are not listed separately.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct RouteTraffic {
     pub entry: String,
@@ -116,44 +117,44 @@ pub(crate) fn busiest(routes: Vec<RouteTraffic>, other: &str) -> Vec<RouteTraffi
     routes
 }
 
-/// A message that was decided, kept to be explained when someone looks.
+/// A decided message that is kept, so that it can be explained when a user opens the traffic page.
 pub(crate) struct Sample {
     time: OffsetDateTime,
     pub entry: String,
     chosen: Option<String>,
     pub generation: u64,
-    /// The message as JSON text.
+    /// The kept message as JSON text.
     pub text: Vec<u8>,
-    /// What the explanation shows, in English and in the other language.
+    /// The data from the explanation of the message, once for each language.
     explained: [OnceLock<Option<Explained>>; 2],
 }
 
-/// What the explanation of a message shows.
+/// The part of a message's explanation that the traffic page shows.
 struct Explained {
     near: Vec<NearMiss>,
     unknown: Vec<Unknown>,
 }
 
-/// A route that a message nearly took.
+/// A route that was nearly chosen for a message.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct NearMiss {
     time: String,
     entry: String,
     chosen: Option<String>,
-    /// The route that was nearly chosen.
+    /// The name of the route that was nearly chosen.
     route: String,
     /// The conditions that failed, with the values that they read.
     because: Vec<String>,
 }
 
-/// A condition that was unknown for messages.
+/// A condition that was unknown for some of the kept messages, because a value was missing.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Unknown {
     route: String,
     condition: String,
-    /// Why the condition was unknown for the latest of the messages.
+    /// Why the condition was unknown for the latest of these messages.
     because: Vec<String>,
-    /// Number of the kept messages for which it was unknown.
+    /// Number of kept messages for which the condition was unknown.
     count: usize,
 }
 
@@ -163,8 +164,8 @@ pub(crate) struct Traffic {
     pub undecided: Window,
     pub violations: Window,
     pub invalid: Window,
-    /// The time of the latest kept message, in milliseconds after the start plus one. 0 if there is
-    /// none.
+    /// The time at which the latest message was kept, in milliseconds since the start, plus one. 0
+    /// if no message was kept.
     last_sample: AtomicU64,
     samples: Mutex<VecDeque<Arc<Sample>>>,
 }
@@ -186,8 +187,8 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Keeps a decided message, if the latest one is old enough. `route` is the name of the chosen
-    /// statement.
+    /// Keeps a decided message for a later explanation, unless another message was kept shortly
+    /// before. `route` is the name of the chosen statement.
     pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8]) {
         if text.len() > MAX_SAMPLE_BYTES {
             return;

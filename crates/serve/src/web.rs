@@ -1,5 +1,6 @@
-//! Protection against requests of foreign web pages. A browser sends such requests from the user's
-//! machine. That machine may reach services that the website's own server cannot reach.
+//! Protects the service from requests of foreign websites. A page of a website can make a browser
+//! send requests from the user's machine. That machine may reach services that the website cannot
+//! reach.
 
 use crate::problem::Problem;
 use axum::extract::Request;
@@ -14,25 +15,24 @@ const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Decides which web pages may send requests to the service.
 pub(crate) struct WebGuard {
-    /// The websites whose pages may ask, such as `https://example.com`.
+    /// The websites whose pages may send requests, such as `https://example.com`.
     origins: Vec<String>,
     /// The host names of the service that requests may use; `None` if requests may use any name.
     hosts: Option<Vec<String>>,
 }
 
 impl WebGuard {
-    /// Creates a guard. `origins` are the websites whose pages may ask. With `hosts`, each request
-    /// must name one of these hosts, an IP address or `localhost`.
+    /// Creates a guard. `origins` are the websites whose pages may send requests. If `hosts` is
+    /// given, each request must name one of these hosts, an IP address or `localhost`.
     pub fn new(origins: Vec<String>, hosts: Option<Vec<String>>) -> WebGuard {
         WebGuard { origins, hosts }
     }
 
-    /// Checks the page that sends the request, if a page sends it, and the host name that the
-    /// request uses.
+    /// Checks the website whose page sends the request, if a page sends it. Also checks the host
+    /// name to which the request is addressed.
     ///
     /// # Errors
-    /// If a page of a website sends the request that is not in `origins`, or the host name is not
-    /// allowed.
+    /// If the website is not in `origins`, or the host name is not allowed.
     pub fn check(&self, request: &Request) -> Result<(), Problem> {
         let headers = request.headers();
         // A page can send some requests without the header `Origin`. The page cannot read their
@@ -48,7 +48,7 @@ impl WebGuard {
         self.check_host(request)
     }
 
-    /// Checks the host name that the request uses.
+    /// Checks the host name to which the request is addressed.
     ///
     /// # Errors
     /// If the host name is not allowed.
@@ -80,13 +80,14 @@ impl WebGuard {
     }
 }
 
-/// Returns what a browser says about the page that sends the request, such as `same-origin`.
+/// Returns the header in which a browser says from where the request comes, such as `same-origin`.
+/// `None` if the request lacks it.
 pub(crate) fn fetch_site(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get(FETCH_SITE).map(HeaderValue::as_bytes)
 }
 
-/// Returns the host name that a request uses, with its port. HTTP/1 sends it in the header `Host`,
-/// HTTP/2 in the address of the request.
+/// Returns the host name and port to which a request is addressed. HTTP/1 sends them in the header
+/// `Host`, HTTP/2 in the URI of the request.
 pub(crate) fn host(request: &Request) -> Option<&str> {
     let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
     host.or(request.uri().authority().map(Authority::as_str))

@@ -1,4 +1,5 @@
-//! Line diff of two texts.
+//! Line diff of two texts, which the page shows, for example, if a file has changed before it is
+//! saved.
 
 use crate::api::{DiffKind, DiffLine};
 use similar::{ChangeTag, TextDiff};

@@ -1,4 +1,5 @@
-//! Refused requests, and the HTTP responses to them.
+//! The error type of the studio's request handlers. It holds the HTTP response to a refused
+//! request.
 
 use crate::api::Refusal;
 use crate::language::localized;

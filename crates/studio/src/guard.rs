@@ -52,7 +52,7 @@ pub(crate) async fn prepare_request(request: Request, next: Next) -> Response {
     secured(with_language(language, next.run(request)).await)
 }
 
-/// Returns the response with the security headers of the page.
+/// Adds the security headers, such as the content security policy, to a response.
 fn secured(mut response: Response) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [

@@ -29,7 +29,7 @@ enum TextOrigin {
     Disk(DiskLoader),
     /// The text of an uploaded rule set, which has one file.
     Uploaded(String),
-    /// The rules in force at a service.
+    /// The rules in force at a running service, which may change at any time.
     Live(Arc<dyn LiveRuleSet>),
 }
 
@@ -41,9 +41,10 @@ pub trait LiveRuleSet: Send + Sync {
     fn main_file(&self) -> String;
     /// Returns the generation of the rules in force, which changes with their texts.
     fn generation(&self) -> u64;
-    /// Returns the texts of the files, each with its name.
+    /// Returns the texts of the rule files, each with the name of its file.
     fn texts(&self) -> Vec<(String, String)>;
-    /// Returns the loader of files that are not among the texts, such as word lists.
+    /// Returns a loader that reads other files, such as word lists. `None` if the rules can read no
+    /// such files.
     fn other_files(&self) -> Option<DiskLoader>;
 }
 
@@ -74,14 +75,15 @@ impl Loader for LiveLoader {
 struct ProjectState {
     /// Unsaved texts of the editor (drafts), by file name.
     drafts: BTreeMap<String, String>,
-    /// Generation of the rules of a service from which the cached analyses come; otherwise 0.
+    /// Generation (version number) of a service's rules for which the cached analyses were made. 0
+    /// for rules that do not come from a service.
     generation: u64,
     saved_snapshot: Option<CachedSnapshot>,
     draft_snapshot: Option<CachedSnapshot>,
 }
 
-/// A cached analysis (snapshot), with the stamps of the files that it read from disk. If a stamp
-/// has changed, the snapshot is out of date.
+/// A cached analysis (snapshot), with the modification time and size of each file that it read from
+/// disk. If one of them has changed, the snapshot is out of date.
 type CachedSnapshot = (Arc<ProjectSnapshot>, FileStamps);
 
 /// Modification time and size of each file, to detect changes without reading the file. `None` if
@@ -103,8 +105,8 @@ struct EditedLoader<'a> {
     project: &'a Project,
     files: &'a dyn Loader,
     texts: &'a BTreeMap<String, String>,
-    /// Stamps of the files that were read from disk. A stamp is taken before the file is read, so a
-    /// later change is always noticed.
+    /// Modification times and sizes (stamps) of the files that were read from disk. A stamp is
+    /// recorded before its file is read, so a later change is always noticed.
     stamps: RefCell<FileStamps>,
 }
 
@@ -222,7 +224,7 @@ impl Project {
         Some((metadata.modified().ok()?, metadata.len()))
     }
 
-    /// True if no file has changed since the stamps were taken.
+    /// True if no file has changed since its stamp (modification time and size) was recorded.
     fn is_current(&self, stamps: &FileStamps) -> bool {
         stamps.iter().all(|(file, stamp)| self.file_stamp(file) == *stamp)
     }

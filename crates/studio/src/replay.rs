@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-/// A file of messages or logged decisions.
+/// A file of messages or logged decisions, which a replay can decide again.
 pub(crate) struct MessageFile {
     pub description: Source,
     pub path: PathBuf,
@@ -37,7 +37,7 @@ type CachedQuery = (AskRows, usize, Arc<Vec<u32>>);
 pub(crate) struct Replay {
     pub id: usize,
     pub source: Arc<MessageFile>,
-    /// Rules that decide the messages.
+    /// The rules that decide the messages of the replay.
     pub snapshot: Arc<ProjectSnapshot>,
     /// Older rules whose results are compared with the results of the current rules; `None` for a
     /// replay without comparison.
@@ -52,12 +52,12 @@ pub(crate) struct Replay {
     progress: watch::Sender<Progress>,
 }
 
-/// A line of the replayed file.
+/// The position of a line in the replayed file, and a hash to detect changes of the line.
 #[derive(Clone, Copy, Debug)]
 struct FileLine {
     /// Byte offset of the line in the file.
     offset: u64,
-    /// Number of the line, from 1.
+    /// Number of the line in the replayed file, from 1.
     number: u64,
     /// A hash of the line. It shows whether the line has changed since the replay.
     fingerprint: u32,
@@ -70,7 +70,7 @@ fn line_fingerprint(line: &[u8]) -> u32 {
     hasher.finish() as u32
 }
 
-/// Result of deciding one message.
+/// The result of a replay for one message.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     place: FileLine,

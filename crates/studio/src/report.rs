@@ -116,7 +116,8 @@ fn escape_markup(json: &str) -> String {
     out
 }
 
-/// Collects the data of a report.
+/// Collects the data of a report about one version of a rule set: its map, tables, coverage, tests
+/// and sample decisions.
 pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer<Report> {
     let project = studio.project(request.version.rules)?;
     let snapshot = project.snapshot(request.version.draft);

@@ -1,4 +1,4 @@
-//! The HTTP listener, and the mapping of request paths to handlers.
+//! The HTTP listener of the studio, and the mapping of request paths to handlers.
 
 use crate::answers::{decide, edit, map, near, overview, replays, row_edit, table, test_block};
 use crate::error::RequestError;
@@ -147,7 +147,7 @@ async fn accept_connections(listener: &TcpListener, router: Router) -> io::Resul
     }
 }
 
-/// Returns all routes of the API.
+/// Returns all HTTP routes of the studio's API, each with its method, path and handler.
 fn api_routes() -> Vec<ApiRoute> {
     let mut routes: Vec<ApiRoute> = vec![
         ("GET", "/api/session", get_handler(overview::session)),
@@ -190,7 +190,7 @@ fn build_router(body_limit: usize) -> Router<Arc<Studio>> {
         .fallback(serve_page)
 }
 
-/// Serves a file of the studio's page.
+/// Serves a file of the studio's page, which the path of the URI selects.
 async fn serve_page(uri: Uri) -> Response {
     let path = match uri.path() {
         "/" => "index.html",

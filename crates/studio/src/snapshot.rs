@@ -43,7 +43,7 @@ impl ProjectSnapshot {
         })
     }
 
-    /// Returns the number of compile errors.
+    /// Returns the number of compile errors in the rule set.
     pub fn error_count(&self) -> usize {
         self.analysis.diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count()
     }
@@ -110,7 +110,7 @@ impl ProjectSnapshot {
             .map_or_else(none, |offsets| offsets.get_or_init(|| Utf16Offsets::new(self.analysis.text(file))))
     }
 
-    /// Returns the start and end of a span, in UTF-16 units.
+    /// Returns the start and end of a source span in its file, in UTF-16 units.
     pub fn utf16_range(&self, span: Span) -> (usize, usize) {
         let offsets = self.utf16_offsets(span.file);
         (offsets.to_utf16(span.start as usize), offsets.to_utf16(span.end as usize))

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tempfile::TempDir;
 
-/// Options with which a studio is opened.
+/// The options of `rulec studio`, with which a studio is opened.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Main files of the rule sets; at least one.
@@ -110,11 +110,11 @@ impl Studio {
         Ok(studio)
     }
 
-    /// Opens the rules in force at a service.
+    /// Opens a studio that shows the rules in force at a service.
     ///
     /// # Errors
     ///
-    /// Returns a message if the system fails.
+    /// Returns a message if there are no random numbers, or no folder for temporary files.
     pub fn of_service(rules: Vec<Arc<dyn LiveRuleSet>>) -> Result<Studio, Message> {
         let studio = Studio { is_live: true, ..Studio::new(&Options::default())? };
         for rules in rules {

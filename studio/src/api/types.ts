@@ -137,7 +137,7 @@ export type EntryInfo = {
  */
 name: string,
 /**
- * Kind of the entry.
+ * Kind of the entry, such as a table of routes or a workflow.
  */
 kind: EntryKind,
 /**
@@ -459,7 +459,7 @@ version: Version,
  */
 entry: string,
 /**
- * The message, as JSON text.
+ * The message whose near misses are requested, as JSON text.
  */
 message: string,
 /**
@@ -595,11 +595,11 @@ repair: string,
  */
 value: JsonValue,
 /**
- * Start of the value in the sent text, in UTF-16 units.
+ * Start of the violating value in the payload text that was sent, in UTF-16 units.
  */
 from: number | null,
 /**
- * End of the value in the sent text, in UTF-16 units.
+ * End of the violating value in the payload text that was sent, in UTF-16 units.
  */
 to: number | null,
 /**
@@ -776,7 +776,7 @@ version: Version,
  */
 entry: string,
 /**
- * The message, as JSON text.
+ * The message for which a test is made, as JSON text.
  */
 message: string,
 /**
@@ -841,7 +841,7 @@ entry: string | null,
 against: Version | null, };
 
 /**
- * Response to [`StartReplay`].
+ * Response to [`StartReplay`]: the replay was started, and is running.
  */
 export type Started = {
 /**
@@ -951,7 +951,7 @@ elapsed_ms: number, };
  */
 export type LineMistake = {
 /**
- * Number of the line, from 1.
+ * Number of the line in the replayed file, from 1.
  */
 line: number,
 /**
@@ -1104,7 +1104,7 @@ limit: number, };
 export type RowSort = "line" | "time" | "route" | "before" | "elapsed";
 
 /**
- * Response to [`AskRows`].
+ * Response to [`AskRows`]: the requested rows, and the number of all matching rows.
  */
 export type Rows = {
 /**
@@ -1420,7 +1420,7 @@ export type DecisionTable = {
  */
 table: string,
 /**
- * Columns of the decision table. Fields that the most rows test come first.
+ * Columns of the decision table. Fields that the most rows have a condition on come first.
  */
 columns: Array<Column>,
 /**
@@ -1453,7 +1453,7 @@ export type Column = {
  */
 field: string,
 /**
- * Number of rows that test the field.
+ * Number of rows whose condition reads the field.
  */
 rows: number, };
 
@@ -1470,8 +1470,8 @@ key: string,
  */
 name: string,
 /**
- * One entry for each column: the row's condition on the column's field, or null if the row
- * does not test the field.
+ * One entry for each column: the row's condition on the column's field, or null if the row has
+ * no condition on this field.
  */
 cells: Array<string | null>,
 /**
@@ -1542,7 +1542,7 @@ rules: number,
  */
 key: string,
 /**
- * What to change.
+ * The change to make in the row.
  */
 change: RowChange, };
 
@@ -1580,11 +1580,11 @@ export type EditedRow = {
  */
 file: string,
 /**
- * Text before the change, for undoing it.
+ * Text of the file before the change, so that the page can undo the change.
  */
 before: string,
 /**
- * Text after the change.
+ * Text of the file after the change.
  */
 text: string, };
 
@@ -1605,7 +1605,7 @@ saved: string,
  */
 draft: string | null,
 /**
- * Fingerprint of the file on disk, to pass to [`Save`].
+ * Fingerprint of the file on disk. [`Save`] needs it to detect whether the file has changed.
  */
 stamp: string,
 /**
@@ -1718,7 +1718,7 @@ fixes: Array<Fix>, };
  */
 export type DiagnosticLabel = {
 /**
- * The secondary span.
+ * Location of the secondary span in its file.
  */
 place: SourceRange,
 /**
@@ -1926,7 +1926,7 @@ code: string,
 text: string, };
 
 /**
- * Request to format a text.
+ * Request to format the text of a rules file. The server stores nothing.
  */
 export type Format = {
 /**
@@ -1935,7 +1935,7 @@ export type Format = {
 text: string, };
 
 /**
- * Response to [`Format`].
+ * Response to [`Format`]: the formatted text, if the text could be formatted.
  */
 export type Formatted = {
 /**
@@ -1965,7 +1965,7 @@ text: string,
 stamp: string, };
 
 /**
- * Response to [`Save`].
+ * Response to [`Save`]: whether the text was written to the file.
  */
 export type Saved = { "kind": "saved",
 /**
@@ -1990,7 +1990,7 @@ diff: Array<DiffLine>, };
  */
 export type CodePage = {
 /**
- * The diagnostic code.
+ * The diagnostic code that the page explains, such as `E0203`.
  */
 code: string,
 /**
@@ -1999,7 +1999,7 @@ code: string,
 text: string, };
 
 /**
- * Request for a report.
+ * Request for a report about one version of the rules.
  */
 export type AskReport = {
 /**
@@ -2012,7 +2012,7 @@ version: Version,
 replay: number | null, };
 
 /**
- * All data of a report.
+ * All data of a report, which are embedded in its HTML file.
  */
 export type Report = {
 /**

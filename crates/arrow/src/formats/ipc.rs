@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::io::{BufReader, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// Magic number of a file, padded to eight bytes.
+/// Magic number at the start of an Arrow IPC file, padded to eight bytes.
 const FILE_MAGIC: &[u8; 8] = b"ARROW1\0\0";
 
 /// Maximum number of rows per returned part. The limit is needed because a batch of a few bytes can
@@ -73,7 +73,7 @@ impl IpcSource {
     }
 }
 
-/// Reads the schema from the first message.
+/// Reads the schema from the first message of an Arrow stream.
 fn read_schema(input: &mut impl Read) -> Result<SchemaRef, Message> {
     let first = EncapsulatedMessage::read(input)?;
     let Some(schema) = first.as_ref().and_then(|message| message.header().header_as_schema()) else {

@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
 
-/// Magic number at both ends of a file.
+/// Magic number at the start and at the end of a Parquet file.
 const FILE_MAGIC: &[u8; 4] = b"PAR1";
 
 /// Number of bytes at the end of a file that contain the metadata size and the magic number.
@@ -36,8 +36,8 @@ const FOOTER_TAIL_BYTES: u64 = 8;
 /// Number of rows per row group, which is also the number of rows between two footers.
 const ROWS_PER_GROUP: usize = 1 << 17;
 
-/// Maximum number of places that are tried as the end of the last complete footer in a truncated
-/// file. Each place ends with a magic number, but data may contain the same bytes by chance.
+/// Maximum number of positions that are tried as the end of the last complete footer in a truncated
+/// file. A magic number ends at each position, but data may contain the same bytes by chance.
 const MAX_FOOTER_TRIES: usize = 100;
 
 /// Number of bytes at the end of a truncated file that are searched for a footer.
@@ -46,7 +46,7 @@ const SEARCH_WINDOW_BYTES: u64 = 64 << 20;
 pub(super) struct ParquetSource {
     reader: ParquetRecordBatchReader,
     schema: SchemaRef,
-    /// Number of rows in the file.
+    /// Number of readable rows in the file, to report the progress.
     rows: u64,
     /// Number of rows that were read so far.
     rows_read: u64,
@@ -104,9 +104,9 @@ impl ChunkReader for FilePrefix {
     }
 }
 
-/// Reader that the library gets for reading bytes from an offset. If a page header begins there,
-/// the first read checks the header before the library gets its bytes. For the end of the file,
-/// nothing is checked.
+/// Reader that the Parquet library gets for reading bytes from an offset. If a page header begins
+/// at the offset, the first read checks the header before the library gets its bytes. For the end
+/// of the file, nothing is checked.
 struct CheckedHeader {
     /// File and offset of the page header, until it is read; then `None`.
     head: Option<(File, u64)>,
@@ -297,8 +297,8 @@ mod tests {
         read.read_to_end(&mut head).map(|_| head).map_err(|error| error.to_string())
     }
 
-    /// The library requests the bytes after a page header without using them. Valid files used to
-    /// be refused because of the content of those bytes.
+    /// The Parquet library requests the bytes after a page header without using them. Valid files
+    /// used to be refused because of the content of those bytes.
     #[test]
     fn unread_bytes_are_not_checked() {
         let mut file = tempfile::tempfile().expect("a file");

@@ -51,8 +51,9 @@ impl<'a> AnswerMode<'a> {
     }
 }
 
-/// The outcome of a whole run: the workers, which have counted their results; the summary of the
-/// decisions that were made directly on columns; and the number of rejected messages.
+/// The outcome of a whole run. First come the workers, which have counted their results. The
+/// summary of the decisions that were made directly on columns follows, and then the number of
+/// rejected messages.
 pub type StreamResult<W> = (Vec<W>, Summary, usize);
 
 /// The input of one job of a worker thread: a batch of lines or a batch of rows.
@@ -62,13 +63,13 @@ enum InputBatch {
     Rows(Part, u64),
 }
 
-/// A batch of results in the output format.
+/// A batch of results: JSON lines, or columns for a columnar output format.
 enum OutputBatch {
     Lines(Vec<u8>),
     Columns(RecordBatch),
 }
 
-/// The state of one worker thread.
+/// What one worker thread needs to compute results, and its counts.
 struct WorkerState<W> {
     /// Decides messages directly on columns; `None` if the worker must process each message.
     decider: Option<Decider>,
@@ -84,8 +85,8 @@ struct WorkerState<W> {
 /// Destination of the results: standard output or a file.
 struct ResultOutput<'o> {
     form: OutputForm<'o>,
-    /// The output file, if one was named. The file is renamed into place only after all results are
-    /// written.
+    /// The output file, if the user named one. Results are written to a temporary file, which gets
+    /// this name only after all results are written.
     file: Option<Replacement>,
 }
 
@@ -328,9 +329,9 @@ impl ColumnArgs {
     }
 }
 
-/// Lets the worker threads process all input, and writes the results. `states` has one element for
-/// each thread. `next_job` reads the next batch of the input. `messages` converts rows to JSON
-/// messages; it is `None` if the input is lines.
+/// Lets the worker threads process the whole input, and writes the results. `states` has one
+/// element for each thread. `next_job` reads the next batch of the input. `messages` converts rows
+/// to JSON messages; it is `None` if the input is lines.
 fn answer_all<W: Worker>(
     mut states: Vec<WorkerState<W>>,
     next_job: impl FnMut() -> Result<Option<InputBatch>, CliError> + Send,
@@ -364,18 +365,19 @@ fn stream_name(stream: &StreamArgs) -> String {
     stream.input_path().map_or_else(|| "standard input".to_owned(), |path| path.display().to_string())
 }
 
-/// A source of rows, with a progress bar.
+/// A source of rows that also moves a progress bar.
 struct ProgressSource {
     source: Box<dyn Source>,
     progress: InputProgress,
     size: Option<u64>,
     name: String,
-    /// Number of rows read so far.
+    /// Number of rows read so far from the source.
     rows: u64,
 }
 
 impl ProgressSource {
-    /// Reads the next batch of rows; `None` at the end of the input or after a signal.
+    /// Reads the next batch of rows. `None` at the end of the input, or after a signal that stops
+    /// the program.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -421,7 +423,8 @@ impl<W: Worker> WorkerState<W> {
         Ok(OutputBatch::Columns(columns.finish()))
     }
 
-    /// Decides a batch of rows directly on its columns. `first_row` is the number of its first row.
+    /// Decides a batch of rows directly on its columns. `first_row` is the number of the batch's
+    /// first row in the input.
     fn decide_batch(&mut self, part: &Part, first_row: u64) -> Result<OutputBatch, CliError> {
         let WorkerState { decider: Some(decider), summary, rejected, columns, .. } = self else {
             return Ok(OutputBatch::Lines(Vec::new()));

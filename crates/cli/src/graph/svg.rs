@@ -1,23 +1,23 @@
-//! Draws an SVG picture. The layout is simple and stable: a breadth-first search assigns each node
-//! to the row below the node from which the search first reaches it. Edges to the same row or a
-//! higher row bend around the side.
+//! Draws a graph as an SVG picture. The layout is simple and stable: a breadth-first search assigns
+//! each node to the row below the node from which the search first reaches it. Edges to the same
+//! row or a higher row bend around the side.
 
 use crate::escape::escape_xml;
 use rulec_report::drawing::{Drawing, Shape};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Width of a character in pixels.
+/// Assumed width of a character in the SVG picture, in pixels.
 const CHAR_WIDTH: usize = 8;
-/// Height of a line in pixels.
+/// Height of a line of text in the SVG picture, in pixels.
 const LINE_HEIGHT: usize = 18;
 /// Distance between the text of a node and the outline of the node, in pixels.
 const TEXT_PADDING: usize = 10;
-/// Maximum characters per line of a label.
+/// Maximum number of columns in a line of a node's label. A wide character takes two columns.
 const MAX_LABEL_COLUMNS: usize = 44;
 /// Distance between the nodes of a row, in pixels.
 const NODE_GAP: usize = 40;
-/// Distance between rows, in pixels.
+/// Vertical distance between rows of nodes in the SVG picture, in pixels.
 const ROW_GAP: usize = 56;
 
 struct PlacedNode {
@@ -110,7 +110,8 @@ fn write_outline(shape: Shape, node: &PlacedNode, out: &mut String) {
     }
 }
 
-/// Returns the SVG path of an edge, and the x and y of the edge's label, in pixels.
+/// Returns the path of an edge as an SVG `path` attribute, and the x and y of the edge's label in
+/// pixels.
 fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
     let (start, end) = (from.y + from.height / 2, to.y - to.height / 2);
     if start < end {
@@ -125,7 +126,7 @@ fn edge_curve(from: &PlacedNode, to: &PlacedNode) -> (String, usize, usize) {
     (path, side.saturating_sub(NODE_GAP / 4), (from.y + to.y) / 2)
 }
 
-/// Returns the positions of the nodes, and the width and height of the picture.
+/// Returns the positions of the nodes, and the width and height of the whole picture in pixels.
 fn place_nodes(drawing: &Drawing) -> (Vec<PlacedNode>, usize, usize) {
     let rows = node_rows(drawing);
     let mut placed: Vec<PlacedNode> = drawing

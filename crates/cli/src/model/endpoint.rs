@@ -13,8 +13,9 @@ use tokio::runtime::Runtime;
 /// variable.
 const KEY_VARIABLE: &str = "RULEC_MODEL_KEY";
 
-/// Creates a model that may call only the host of its address. `option` is the command-line option
-/// that names the address, for errors. `key_variable` is the value of `--model-key`.
+/// Creates the client of a language model, which may call only the host of `address`. `option` is
+/// the command-line option that names the address, for error messages. `key_variable` is the value
+/// of `--model-key`.
 pub fn chat_model(
     option: &str,
     (address, name): (&str, &str),
@@ -35,7 +36,7 @@ pub fn chat_model(
     }
 }
 
-/// A language model, and the tokio runtime that runs its calls.
+/// A language model at an HTTP endpoint, and the tokio runtime that runs the calls to it.
 pub struct Endpoint {
     model: ChatModel,
     runtime: Runtime,

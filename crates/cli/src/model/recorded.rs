@@ -20,14 +20,15 @@ use crate::stream::LogFile;
 /// chance.
 const KEY_BYTES: usize = 16;
 
-/// One line of the file.
+/// One line of a file of recorded answers.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RecordedAnswer {
     key: String,
-    /// The name of the choice, or `flows`. Only for readers.
+    /// The name of the choice, or `flows`. It is only for people who read the file.
     question: String,
-    /// The picked id; null if the model called no tool. The attribute makes the field mandatory.
+    /// The id that the model selected; null if the model called no tool. The attribute makes the
+    /// field mandatory.
     #[serde(deserialize_with = "Option::deserialize")]
     answer: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -36,7 +37,7 @@ struct RecordedAnswer {
     text: Option<String>,
 }
 
-/// A file of recorded answers.
+/// A file of recorded answers of a language model, with its content in memory.
 pub struct AnswerFile {
     contents: Mutex<Contents>,
 }
@@ -52,7 +53,7 @@ struct Contents {
 }
 
 impl AnswerFile {
-    /// Reads a file of recorded answers.
+    /// Reads a file of recorded answers of a language model.
     pub fn read(path: &Path) -> Result<AnswerFile, CliError> {
         let mut contents = Contents::default();
         let (bytes, name) = files::read_file(path)?;
@@ -134,7 +135,7 @@ fn key(request: &ModelRequest) -> String {
     })
 }
 
-/// Returns the failure for a request whose answer is not recorded.
+/// Returns the failure for a request to a language model whose answer is not recorded.
 pub fn missing_answer(request: &ModelRequest) -> NoAnswer {
     let (name, key) = (&request.name, key(request));
     NoAnswer::Unavailable {

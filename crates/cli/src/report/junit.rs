@@ -1,5 +1,5 @@
-//! JUnit XML, which most CI systems display as tests: one suite per file, one case per finding or
-//! test.
+//! Writes findings and test results as JUnit XML, which most CI systems display as tests: one suite
+//! per file, one case per finding or test.
 
 use super::{ReportedDiagnostic, format_concise};
 use crate::escape::escape_xml;
@@ -11,7 +11,7 @@ pub struct Case {
     pub result: CaseResult,
 }
 
-/// The result of a JUnit test case.
+/// The result of a JUnit test case, which the CI system shows.
 pub enum CaseResult {
     Passed,
     /// The case passed, with a note to show.
@@ -55,7 +55,8 @@ fn build_case(reported: &ReportedDiagnostic<'_>) -> Case {
     Case { name: format!("{code}{position}"), result }
 }
 
-/// Formats suites as a JUnit XML document.
+/// Formats test suites as a JUnit XML document. `suites` are pairs of a suite's name and its test
+/// cases.
 pub fn render_document(title: &str, suites: &[(String, Vec<Case>)]) -> String {
     let count_failed =
         |cases: &[Case]| cases.iter().filter(|case| matches!(case.result, CaseResult::Failed { .. })).count();

@@ -1,4 +1,5 @@
-//! Implements `rulec run --server`: sends the messages to a service, which decides them.
+//! Implements `rulec run --server`: sends the messages to a running service (`rulec serve`), which
+//! decides them.
 
 use super::Args;
 use crate::language::singular_or_plural;
@@ -11,8 +12,8 @@ use rulec::Code;
 use rulec_base::message;
 use std::io::Write;
 
-/// The start of each answer. The service numbers the lines of a request from 1, and each request
-/// has one line.
+/// The start of each answer of the service. The service numbers the lines of a request from 1, and
+/// each request has one line.
 const FIRST_LINE: &str = "{\"line\":1,";
 /// The text after [`FIRST_LINE`] in the answer to a line that cannot be decided.
 const REJECTED: &str = "\"error\":";
@@ -36,7 +37,7 @@ pub fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<S
     Ok(if errors > 0 { Status::Errors } else { Status::Success })
 }
 
-/// Returns the query of the service's URL, which holds the settings of the batch.
+/// Returns the query string of the request URL, which contains the settings for all messages.
 fn query(args: &Args) -> String {
     let mut query = format!("rules={}", utf8_percent_encode(&rules_name(&args.rules.path), NON_ALPHANUMERIC));
     if let Some(entry) = args.entry.as_deref() {
@@ -51,7 +52,7 @@ fn query(args: &Args) -> String {
     query
 }
 
-/// A worker that sends each line to the service.
+/// A worker that sends each line to the service, and writes the service's answer.
 struct RemoteWorker<'s> {
     server: &'s Server,
     path: &'s str,

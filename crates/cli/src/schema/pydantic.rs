@@ -1,6 +1,6 @@
 //! `rulec schema --pydantic`: Python source with a pydantic model for the messages, for each
-//! payload kind and for the arguments of each handler. `rulec.models` of the Python package makes
-//! the same models at run time; type checkers and editors need the source.
+//! payload kind and for the arguments of each handler. `rulec.models` of the Python package creates
+//! the same models at run time. The source exists because type checkers and editors need it.
 
 use rulec::{Rules, payload};
 use serde_json::{Map, Value as Json};
@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use unicode_ident::{is_xid_continue, is_xid_start};
 
-/// Names of `BaseModel` and of types in annotations. A field with such a name would hide them.
+/// Names that the generated Python source uses for `BaseModel` and in type annotations. A field
+/// with such a name would hide them, so it gets another name.
 const RESERVED_FIELDS: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -33,13 +34,13 @@ const RESERVED_FIELDS: &[&str] = &[
     "update_forward_refs",
     "validate",
 ];
-/// The keywords of Python 3.
+/// The keywords of Python 3, which cannot be attribute names.
 const KEYWORDS: &[&str] = &[
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def",
     "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
     "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
-/// Names that the module imports. No model may have such a name.
+/// Names that the generated Python module imports. No model may have such a name.
 const RESERVED_CLASSES: &[&str] = &[
     "Any",
     "AwareDatetime",
@@ -74,14 +75,14 @@ pub fn write_models(rules: &Rules, file: &str) -> String {
     module.finish(file)
 }
 
-/// A Python module with model classes. A class comes after the classes that it uses.
+/// A generated Python module with model classes. A class comes after the classes that it uses.
 #[derive(Default)]
 struct Module {
     classes: String,
     class_names: BTreeSet<String>,
     /// Names to import from the modules `decimal`, `typing` and `pydantic`.
     imports: BTreeSet<(&'static str, &'static str)>,
-    /// Whether an optional field uses the function `_is_none`.
+    /// Whether an optional field uses the Python function `_is_none`, which must then be defined.
     has_optional_fields: bool,
     /// The base classes in use: `_Closed` for records that refuse other fields, `_Open` for records
     /// that keep them.
@@ -89,8 +90,8 @@ struct Module {
 }
 
 impl Module {
-    /// Writes the class of a record, after the classes of the records inside. Returns its name,
-    /// which is `wanted_name` unless another class has it.
+    /// Writes the class of a record, after the classes of its inner records. Returns the name of
+    /// the class, which is `wanted_name` unless another class has this name.
     fn write_class(&mut self, wanted_name: &str, schema: &Json) -> String {
         let mut name = wanted_name.to_owned();
         while RESERVED_CLASSES.contains(&&*name) || !self.class_names.insert(name.clone()) {
@@ -125,7 +126,7 @@ impl Module {
         name
     }
 
-    /// Returns the declaration of a field: its attribute, type, limits and default.
+    /// Returns the Python declaration of a field: its attribute, type, limits and default.
     fn field(&mut self, class: &str, field: &str, attribute: &str, schema: &Json, required: bool) -> String {
         let mut annotation = self.annotation(&format!("{class}{}", to_title(field)), schema);
         let mut options = Vec::new();
@@ -162,7 +163,8 @@ impl Module {
         format!("{attribute}: {annotation} = Field({})", options.join(", "))
     }
 
-    /// Returns the Python type of a value. `class` is the name for the class of a record.
+    /// Returns the Python type annotation for a JSON Schema. `class` is the name for a new class if
+    /// the schema describes a record.
     fn annotation(&mut self, class: &str, schema: &Json) -> String {
         let listed = match (&schema["const"], schema["enum"].as_array()) {
             (_, Some(values)) => values.clone(),
@@ -245,7 +247,7 @@ impl Module {
     }
 }
 
-/// Converts a name of the rules to the name of a class: `create_node` to `CreateNode`.
+/// Converts a name in the rules to the name of a Python class: `create_node` to `CreateNode`.
 fn to_title(name: &str) -> String {
     let name = to_identifier(name);
     let capitalize = |part: &str| {
@@ -255,8 +257,8 @@ fn to_title(name: &str) -> String {
     name.split('_').map(capitalize).collect()
 }
 
-/// Returns the attribute for a field: its name, unless the name is no identifier, or reserved by
-/// Python or pydantic.
+/// Returns the Python attribute for a field. This is the field's name, unless the name is no
+/// identifier or is reserved by Python or pydantic.
 fn to_attribute(field: &str) -> String {
     let name = to_identifier(field);
     let is_reserved =
@@ -268,7 +270,7 @@ fn to_attribute(field: &str) -> String {
     }
 }
 
-/// Converts a name of the rules, which is any text in backquotes, to an identifier of Python.
+/// Converts a name in the rules, which may be any text in backquotes, to a Python identifier.
 fn to_identifier(name: &str) -> String {
     let name: String = name.chars().map(|c| if is_xid_continue(c) { c } else { '_' }).collect();
     match name.chars().find(|c| *c != '_') {

@@ -1,4 +1,5 @@
-//! Implements `rulec test --server`: runs the tests of the rules that are in force at a service.
+//! Implements `rulec test --server`: lets a running service run the tests of its rules, and prints
+//! the results.
 
 use super::{Args, Format, ReportedTest, TestTally, write_end, write_outcomes};
 use crate::escape::escape_texts;
@@ -39,7 +40,8 @@ struct Test {
     explanation: Option<Explanation>,
 }
 
-/// Lets the service run its tests, and prints what it would print for files.
+/// Requests test runs from the service, and prints the results as `rulec test` prints them for
+/// files.
 pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let mut tally = TestTally::default();
     for (name, shown) in rules(server, args)? {
@@ -67,7 +69,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
     Ok(if tally.failed > 0 || is_without_tests { Status::Errors } else { Status::Success })
 }
 
-/// Returns the names of the rules to test, each with the name that the output shows.
+/// Returns the names of the rule sets to test, each with the name that the output shows.
 fn rules(server: &Server, args: &Args) -> Result<Vec<(String, String)>, CliError> {
     if !args.paths.is_empty() {
         let named = args.paths.iter().map(|path| (rules_name(path).into_owned(), path.display().to_string()));
@@ -88,7 +90,8 @@ fn ask(server: &Server, request: &Json) -> Result<Json, CliError> {
 }
 
 impl Test {
-    /// Returns the outcome with its file next to the rules that the user has named.
+    /// Returns the outcome as the output shows it. `shown` is the path of the rules as the user
+    /// named them. The file of the test is shown in the same folder.
     fn reported(self, shown: &str) -> ReportedTest {
         let folder = Path::new(shown).parent().filter(|folder| *folder != Path::new("."));
         let file = folder.unwrap_or(Path::new("")).join(self.file.unwrap_or_default());

@@ -1,12 +1,13 @@
-//! Options of other programs, such as `--grep` for `--filter`, and arguments in the wrong place.
+//! Recognizes options of other programs, such as `--grep` for `--filter`, and arguments in the
+//! wrong order, so that usage errors can name the right ones.
 
 use clap::Command;
 use rulec::Message;
 use rulec_base::message;
 use std::path::Path;
 
-/// Options of other programs, each with the options of this program that it may mean. The first
-/// one that the command has is suggested.
+/// Options of other programs, each with the options of `rulec` that it may mean. The first one that
+/// the subcommand has is suggested.
 const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (
         &["data", "json", "body", "payload", "event", "fact", "facts", "d", "m", "in", "stdin"],
@@ -66,8 +67,9 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (&["cov", "with-coverage"], &["coverage"]),
 ];
 
-/// Returns the option of the command, as its usage shows it, that an option of another program
-/// means. `written` may have its value after `=`. `None` if the command has no such option.
+/// Returns the option of the subcommand `verb` that `written`, an option of another program, means.
+/// `written` may have its value after `=`. The result is in the form of the usage text. `None` if
+/// the subcommand has no such option.
 pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     let name = written.trim_start_matches('-').split('=').next()?;
     let lower = name.to_lowercase().replace('_', "-");
@@ -86,8 +88,8 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
     Some(format!("--{}{}", arg.get_long()?, value.unwrap_or_default()))
 }
 
-/// Returns the remedy for an option that no command of this kind needs. `verb` is the command, and
-/// `path` its names. `None` for other options.
+/// Returns the remedy for an option that the subcommand does not have because it needs none. `verb`
+/// is the subcommand, and `path` are its names. `None` for other options.
 pub(super) fn needless_option(
     verb: &Command,
     path: &[&str],
@@ -121,8 +123,8 @@ pub(super) fn needless_option(
     })
 }
 
-/// Returns the command for a kind of document that is written after its file, as in `rulec import
-/// router.json routes`. `None` for other values.
+/// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec
+/// import router.json routes`. `None` for other arguments.
 pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
     let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
     let [first, second] = given.as_slice() else { return None };
@@ -135,8 +137,9 @@ pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) ->
         .then(|| message!("the kind comes before the file: `rulec {} {second} {first}`", path.join(" ")))
 }
 
-/// Returns what to do about an argument too many. `texts` are the arguments of this run after the
-/// program's name, and `path` are the names of the command, such as `workflow run`.
+/// Returns the remedy for an argument that the subcommand does not accept. `texts` are the
+/// arguments of this run after the program's name. `path` are the names of the subcommand, such as
+/// `workflow run`.
 pub(super) fn surplus_argument(
     verb: &Command,
     path: &[&str],
@@ -206,7 +209,7 @@ pub(super) fn surplus_argument(
     }
 }
 
-/// Returns the remedy for rules that are not the first argument, as in `rulec why "run it"
+/// Returns the remedy if the rules are not the first argument, as in `rulec why "run it"
 /// support.rules`. `missing` is the first argument, which is no file. `None` for other commands.
 pub fn rules_come_first(missing: &Path) -> Option<Message> {
     let args: Vec<String> = std::env::args().collect();

@@ -1,4 +1,5 @@
-//! Implements `rulec why --server`: explains by the rules that are in force at a service.
+//! Implements `rulec why --server`: lets a running service explain a decision of its rules, and
+//! prints the explanation.
 
 use super::{Args, MessageArgs, Report, invalid_message_error, print_report};
 use crate::escape::escape_texts;
@@ -14,13 +15,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::path::Path;
 
-/// A request of the service's path `/v1/why`.
+/// The body of a request to the service's path `/v1/why`.
 #[derive(Serialize)]
 struct Request<'a> {
     rules: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     entry: Option<&'a str>,
-    /// The text of the message, so that decimals keep all their digits.
+    /// The JSON text of the message, so that decimals keep all their digits.
     message: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<&'static str>,
@@ -42,8 +43,8 @@ struct Answer {
     history_gap: Option<String>,
 }
 
-/// Explains the decision of the service about the message, and prints what it would print for a
-/// file.
+/// Requests the explanation of a decision from the service. Prints it as `rulec why` does for a
+/// rules file.
 pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let request = Request {
         rules: &rules_name(&args.rules.path),
@@ -82,7 +83,7 @@ pub(super) fn run(server: &Server, args: &Args, term: &Term, out: &mut Out) -> R
 }
 
 impl MessageArgs {
-    /// Returns the message as JSON text, with its numbers as they are written.
+    /// Returns the message as JSON text, with its numbers written as the user wrote them.
     fn to_text(&self, term: &Term) -> Result<Box<RawValue>, CliError> {
         let (text, name) = match self.input.as_deref() {
             Some("-") => {

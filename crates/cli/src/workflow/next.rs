@@ -1,4 +1,5 @@
-//! `rulec workflow next`: the nodes that a router selects for an output.
+//! `rulec workflow next`: prints the nodes that a router selects for an output, to try a router
+//! without running its workflow.
 
 use crate::files::{self, RulesArgs};
 use crate::term::{Format, Out, Term};
@@ -48,7 +49,7 @@ pub fn run(args: &NextArgs, term: &Term, out: &mut Out) -> Result<Status, CliErr
     Ok(Status::Success)
 }
 
-/// Reads the ids of nodes, which are separated by commas or written as a JSON list.
+/// Parses a list of node ids, which are separated by commas or written as a JSON list.
 fn parse_ids(text: &str) -> Result<Vec<String>, CliError> {
     if text.trim_start().starts_with('[') {
         return serde_json::from_str(text).map_err(|error| {

@@ -1,5 +1,5 @@
-//! `rulec workflow run PLAN.json`: judges a plan that a language model wrote, and runs it. Each
-//! node type works only if its own option allows it.
+//! `rulec workflow run PLAN.json`: validates a plan (a workflow that a language model wrote as
+//! JSON), and runs it. Nodes of a type run only if an option allows this type.
 
 use super::workers::{self, Allowed};
 use super::{RunArgs, save_bytes};
@@ -24,7 +24,7 @@ use std::time::Duration;
 const PLAN_KIND: &str = "create_workflow_plan";
 /// The payload kind (name of a `payload` statement) whose rules validate a request to run a plan.
 const RUN_KIND: &str = "execute_workflow";
-/// The workflow id of the plan in its run, which has no other workflow.
+/// The id under which a plan runs as a workflow. A run contains no other workflow.
 const WORKFLOW_ID: &str = "plan";
 
 /// Options for plans, which are workflows that a language model wrote as JSON.
@@ -53,7 +53,8 @@ pub struct PlanArgs {
     trace: bool,
 }
 
-/// The result of a run, with the attempts to run its nodes, in the order in which they ended.
+/// The result of running a plan, with all attempts to run its nodes, in the order in which they
+/// ended.
 #[derive(Serialize)]
 struct PlanReport<'a> {
     #[serde(flatten)]
@@ -61,8 +62,8 @@ struct PlanReport<'a> {
     steps: &'a [Attempt],
 }
 
-/// Reads the plan if the file is a JSON file: an object with a list of nodes. `None` for any other
-/// file, which contains rules.
+/// Reads the plan if the file is a JSON file. The plan is an object with a list of nodes. `None`
+/// for any other file, which contains rules.
 pub fn read_plan(path: &Path) -> Result<Option<Map<String, Json>>, CliError> {
     if path.extension().is_none_or(|extension| extension != "json") || path.is_dir() {
         return Ok(None);
@@ -153,7 +154,7 @@ fn build_judges(args: &RunArgs, term: &Term) -> Result<Judges, CliError> {
     Ok(judges)
 }
 
-/// Validates the request to run the plan with this input, by the rules of the payload kind
+/// Validates the request to run the plan with the input `input`, by the rules of the payload kind
 /// [`RUN_KIND`]. Returns the rejection. `None` if the request is accepted, or if the rules have no
 /// such kind.
 fn judge_run(coordinator: &Coordinator, input: Map<String, Json>) -> Option<Rejected> {
@@ -184,7 +185,7 @@ fn record_attempts(
     }
 }
 
-/// Holds the first error that occurred when a run was saved; `None` if no error occurred.
+/// The first error that occurred while a run was saved; `None` if no error occurred.
 type SaveError = Arc<Mutex<Option<CliError>>>;
 
 fn with_limits_and_saving(
@@ -216,8 +217,8 @@ fn with_limits_and_saving(
 /// practically unlimited, and a point in time plus a year cannot overflow.
 const MAX_SECONDS: u64 = 365 * 24 * 3600;
 
-/// Reads the progress of a saved run of this plan, as the engine saved it. Fails if the nodes or
-/// edges of the saved plan differ from this plan.
+/// Reads the state of a saved run of this plan, as the engine saved it. Fails if the nodes or edges
+/// of the saved plan differ from this plan.
 fn read_saved(path: &Path, plan: &Json) -> Result<Json, CliError> {
     let mut saved = Json::Object(read_object(path)?);
     let shape = |plan: &Json| {

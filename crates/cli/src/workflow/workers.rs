@@ -1,5 +1,5 @@
-//! Registers the workers that run the nodes of a plan, by node type. No node type is allowed by
-//! default; an option allows each.
+//! Registers the code that runs the nodes of a plan, by node type. By default no node type is
+//! allowed, because nodes can call hosts or run programs. One option allows each type.
 
 use crate::CliError;
 use rulec_base::message;

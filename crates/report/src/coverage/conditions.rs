@@ -1,5 +1,5 @@
-//! The conditions of a rule set with their coverage counts. Conditions inside values and inside
-//! payload rules are included.
+//! The conditions of a rule set with their coverage counts, for the coverage report. Conditions
+//! inside values and inside payload rules are included.
 
 use super::{one_line, times_text};
 use rulec::{Message, SourceMap, Span, TableKind};

@@ -1,7 +1,7 @@
-//! Doors for authorization: OpenID AuthZEN 1.0 (`access/v1/evaluation`), and Envoy's external
-//! authorization over HTTP (`ext_authz`). Both protocols ask only whether an action is permitted.
-//! The answer is yes if the decision selects the handler `allow`. It is no if the decision selects
-//! another handler or none.
+//! Adapters for two authorization protocols: OpenID AuthZEN 1.0 (`access/v1/evaluation`), and
+//! Envoy's external authorization over HTTP (`ext_authz`). Both protocols ask only whether an
+//! action is permitted. The action is permitted if the decision selects the handler `allow`. It is
+//! denied if the decision selects another handler or none.
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, need_json};
@@ -21,9 +21,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::sync::Arc;
 
-/// The name of the handler that means "permitted".
+/// The name of the handler that means "the action is permitted".
 const ALLOW: &str = "allow";
-/// The AuthZEN header with the id of a request. The answer repeats the header.
+/// The AuthZEN request header with the id of a request. The response repeats the header.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -38,7 +38,7 @@ const MAX_EVALUATIONS: usize = 1_000;
 /// The prefix of the paths at which Envoy asks for authorization.
 pub(super) const ENVOY_PATH: &str = "/ext_authz";
 
-/// Returns the routes for Envoy.
+/// Returns the HTTP routes at which Envoy asks for authorization.
 pub(super) fn envoy_routes() -> Router<Arc<App>> {
     Router::new()
         .route(ENVOY_PATH, any(check_request))
@@ -55,8 +55,8 @@ pub(super) fn is_permitted(decided: &Decided) -> bool {
     decided.decision.target() == Some(ALLOW)
 }
 
-/// An AuthZEN question: its four parts, each as JSON text. In a request with several questions, one
-/// part may serve all questions.
+/// An AuthZEN question (may the subject perform the action on the resource, in this context?). Each
+/// part is JSON text. In a request with several questions, one part may serve all of them.
 #[derive(Clone, Copy, Default, Deserialize)]
 struct Evaluation<'m> {
     #[serde(borrow)]
@@ -70,7 +70,7 @@ struct Evaluation<'m> {
 }
 
 impl<'m> Evaluation<'m> {
-    /// Returns the question. Parts that it lacks come from `defaults`.
+    /// Returns the question with every missing part taken from `defaults`.
     fn with_defaults(self, defaults: &Evaluation<'m>) -> Evaluation<'m> {
         Evaluation {
             subject: self.subject.or(defaults.subject),
@@ -80,8 +80,8 @@ impl<'m> Evaluation<'m> {
         }
     }
 
-    /// Converts the question to the message that the rules read. Copies the text of each part, so
-    /// that decimals stay exact.
+    /// Converts the question to the message that the rules decide. Copies the JSON text of each
+    /// part, so that decimals stay exact.
     ///
     /// # Errors
     /// If the subject, the action or the resource is missing, or lacks a field that AuthZEN
@@ -107,8 +107,8 @@ impl<'m> Evaluation<'m> {
     }
 }
 
-/// Answers one AuthZEN question. The `context` of the answer names the route and the generation of
-/// the rules.
+/// Answers one AuthZEN question. The `context` of the answer contains the name of the chosen route
+/// and the generation (version number) of the rules.
 async fn evaluate(app: &Arc<App>, admitted: &Admitted, question: Evaluation<'_>) -> Result<Json, Problem> {
     let decided = decide(app, admitted, &question.to_message()?).await?;
     let context = json!({ "route": decided.route, "generation": decided.decision.generation() });
@@ -157,7 +157,7 @@ struct EvaluationOptions {
     evaluations_semantic: Semantic,
 }
 
-/// The AuthZEN setting for when to stop answering further questions.
+/// The AuthZEN setting that says after which answer the remaining questions are skipped.
 #[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 enum Semantic {
@@ -203,18 +203,18 @@ async fn evaluations(
     Ok(respond(&headers, &json!({ "evaluations": answers })))
 }
 
-/// A request that Envoy asks about.
+/// The HTTP request about which Envoy asks whether it may pass.
 pub(super) struct Check<'r> {
     pub method: &'r str,
-    /// The path after [`ENVOY_PATH`], with the query.
+    /// The path and query of the checked request, prefixed with [`ENVOY_PATH`].
     pub uri: &'r Uri,
     pub host: &'r str,
     pub headers: &'r HeaderMap,
 }
 
 impl Check<'_> {
-    /// Returns what the rules read: `{"method", "path", "query", "host", "headers"}`. The header of
-    /// the token is not in `headers`.
+    /// Returns the message that the rules decide: `{"method", "path", "query", "host", "headers"}`.
+    /// `headers` does not contain `Authorization`, which holds the token.
     fn to_message(&self) -> Result<Box<RawValue>, Problem> {
         let mut headers = Map::new();
         for name in self.headers.keys().filter(|name| **name != header::AUTHORIZATION) {
@@ -233,13 +233,13 @@ impl Check<'_> {
         to_raw_value(&message).map_err(|error| Problem::invalid(error.to_string()))
     }
 
-    /// Decides whether the request may pass.
+    /// Decides by the rules whether the request may pass.
     pub async fn decide(&self, app: &Arc<App>, admitted: &Admitted) -> Result<Decided, Problem> {
         decide(app, admitted, &self.to_message()?).await
     }
 }
 
-/// Answers Envoy: the status 200 lets the request pass.
+/// Answers Envoy's question about a request. The status 200 lets the request pass.
 async fn check_request(
     State(app): State<Arc<App>>,
     Extension(admitted): Extension<Admitted>,

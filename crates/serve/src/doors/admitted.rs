@@ -1,5 +1,5 @@
-//! What the service knows about a request after it was admitted: its permissions, its permit and
-//! its deadline.
+//! The data that is attached to a request when it is admitted, such as its permissions and its
+//! deadline. The handlers of all protocols read it.
 
 use crate::auth::Grant;
 use crate::limits::Deadline;
@@ -21,7 +21,7 @@ impl Permit {
     }
 }
 
-/// A request that was admitted: its permissions, its permit and its deadline.
+/// The data of an admitted request: its permissions, its permit and its deadline.
 #[derive(Clone)]
 pub(crate) struct Admitted {
     pub grant: Grant,

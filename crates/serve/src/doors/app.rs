@@ -1,4 +1,5 @@
-//! The state that the doors share, such as the core and the tokens, and helpers that write answers.
+//! The state that all protocol adapters share, such as the service and the tokens, and helpers that
+//! write responses.
 
 use super::admitted::Admitted;
 use crate::auth::{Grant, Scope, Tokens};
@@ -22,10 +23,10 @@ use rulec::Language;
 use std::sync::Arc;
 use tokio::sync::{Notify, Semaphore};
 
-/// The response header with the generation of the rules that decided.
+/// The response header that contains the generation (version number) of the rules that decided.
 pub(crate) const GENERATION_HEADER: &str = "rulec-generation";
 
-/// The state that all doors share.
+/// The state that the handlers of all protocols share.
 pub(crate) struct App {
     service: Service,
     /// The tokens; `None` if the service accepts every request.
@@ -35,10 +36,11 @@ pub(crate) struct App {
     events: Events,
     /// Notified when a request asks the server to check its files for changes.
     reload: Notify,
-    /// The export to a collector; `None` if nothing is exported.
+    /// The export of metrics and traces to an OpenTelemetry collector; `None` if nothing is
+    /// exported.
     #[cfg(feature = "remote")]
     otlp: Option<Otlp>,
-    /// The studio; `None` if the service shows none.
+    /// The studio (the web page for rule authors); `None` if the service has no studio.
     #[cfg(feature = "studio")]
     studio: Option<super::logins::Door>,
 }
@@ -59,7 +61,7 @@ impl App {
         }
     }
 
-    /// Adds the export to a collector.
+    /// Sets the export of metrics and traces to an OpenTelemetry collector.
     #[cfg(feature = "remote")]
     pub fn with_otlp(self, otlp: Option<Otlp>) -> App {
         App { otlp, ..self }
@@ -70,7 +72,7 @@ impl App {
         self.otlp.as_ref()
     }
 
-    /// Adds the studio.
+    /// Sets the studio, the web page for rule authors.
     #[cfg(feature = "studio")]
     pub fn with_studio(self, door: Option<super::logins::Door>) -> App {
         App { studio: door, ..self }
@@ -81,7 +83,7 @@ impl App {
         self.studio.as_ref()
     }
 
-    /// Returns the permissions of the token with this hash.
+    /// Returns the permissions of the token with this hash; `None` if the token is unknown.
     #[cfg(feature = "studio")]
     pub fn grant_of_hash(&self, hash: &str) -> Option<Grant> {
         self.tokens.load().as_ref().and_then(|tokens| tokens.grant_of_hash(hash).cloned())
@@ -95,7 +97,7 @@ impl App {
         &self.permits
     }
 
-    /// Replaces the tokens. The server calls this after the token file has changed.
+    /// Replaces the accepted tokens. The server calls this after the token file has changed.
     pub fn set_tokens(&self, tokens: Tokens) {
         self.tokens.store(Some(Arc::new(tokens)));
     }
@@ -135,7 +137,7 @@ impl App {
         }
     }
 
-    /// Returns the body of a request, which axum has read.
+    /// Returns the body of a request, as axum has read it.
     ///
     /// # Errors
     /// If the body has more bytes than the limit, or could not be read.
@@ -187,8 +189,8 @@ impl App {
         Ok(decided)
     }
 
-    /// Runs `work` on a thread that may block. The work holds the permit of the request until the
-    /// work ends, even if the request is cancelled.
+    /// Runs `work` on a thread that may block. The work holds the request's permit until it ends,
+    /// even if the request is cancelled. So the work counts against the limit of open requests.
     ///
     /// # Errors
     /// The error of `work`, or an internal error if `work` panicked.
@@ -206,8 +208,8 @@ impl App {
     }
 }
 
-/// Checks that the media type of a request is JSON. This stops foreign web pages: a browser sends
-/// JSON only after asking the service, but sends plain text without asking.
+/// Checks that the media type of a request is JSON. This keeps out foreign web pages: a browser
+/// asks the service for permission before it sends JSON, but sends plain text without asking.
 ///
 /// # Errors
 /// If the media type is missing or is not JSON.
@@ -225,7 +227,8 @@ pub(crate) fn media_type(headers: &HeaderMap) -> String {
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
-/// Returns the language that a request asks for; English if it asks for none of ours.
+/// Returns the first language that the request accepts. English if it names none, or one without
+/// translations.
 pub(crate) fn language(headers: &HeaderMap) -> Language {
     let value = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let first = value.and_then(|value| value.split([',', ';']).next());
@@ -239,7 +242,8 @@ pub(crate) fn json_response(body: impl Into<Body>) -> Response {
     response
 }
 
-/// The variable part of a route's path, percent-decoded, such as the name of a rule set.
+/// The variable part of a route's path, percent-decoded, such as the name of a rule set in
+/// `/v1/rules/{name}`.
 pub(crate) struct Name(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Name {

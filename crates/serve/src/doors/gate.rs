@@ -1,5 +1,5 @@
 //! Admission of requests. Checks the token, the limit of open requests and the deadline before a
-//! door gets the request.
+//! handler gets the request.
 
 use super::access;
 use super::admitted::{Admitted, Permit};
@@ -21,20 +21,20 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
-/// Paths that need neither a token nor a permit. So a health check succeeds even if the service is
-/// overloaded.
+/// Paths that need neither a token nor a permit (see [`Permit`](super::admitted::Permit)). So a
+/// health check succeeds even if the service is overloaded.
 const OPEN_PATHS: [&str; 3] = ["/healthz", "/readyz", "/openapi.json"];
 
-/// The status with which a request is counted if its client disconnected before the answer.
+/// The status under which a request is counted if its client disconnected before the response.
 const CLIENT_GONE: u16 = 499;
 
-/// A request that is being answered. Dropping it counts the request, also if the answer panicked or
-/// the client disconnected.
+/// A request that is being answered. Its metrics are counted on drop. So the request is also
+/// counted if its handler panicked or the client disconnected.
 struct OpenRequest<'a> {
     app: &'a App,
     path: &'a str,
     status: Option<StatusCode>,
-    /// The span of the request; `None` if nothing is exported.
+    /// The tracing span of the request; `None` if nothing is exported.
     #[cfg(feature = "remote")]
     span: Option<OpenSpan>,
     #[cfg(feature = "remote")]
@@ -95,12 +95,14 @@ pub(crate) async fn guard(
     response
 }
 
-/// Returns the trace of a request: the caller's, or the one that the export has begun.
+/// Returns the trace id of a request. This is the id of the trace that the export has started, or
+/// else the id that the caller has sent.
 fn trace_of(request: &Request) -> Option<TraceId> {
     request.extensions().get::<TraceId>().copied().or_else(|| TraceId::read(request.headers()))
 }
 
-/// Returns the status that counts for an answer.
+/// Returns the status under which a response is counted. For an error of gRPC, it is the matching
+/// HTTP status.
 fn status_of(response: &Response) -> StatusCode {
     #[cfg(feature = "grpc")]
     if let Some(status) = grpc::http_status(response) {
@@ -109,8 +111,8 @@ fn status_of(response: &Response) -> StatusCode {
     response.status()
 }
 
-/// True for the paths that Envoy asks. It sends the name and the origin that its own client has
-/// used.
+/// True for the paths that Envoy's authorization requests use. On them the checks against foreign
+/// web pages are skipped, because Envoy forwards the host and origin of its own client.
 fn is_envoy(path: &str) -> bool {
     #[cfg(feature = "grpc")]
     if grpc::is_envoy(path) {
@@ -119,7 +121,7 @@ fn is_envoy(path: &str) -> bool {
     path.starts_with(access::ENVOY_PATH)
 }
 
-/// True for the paths that need neither a token nor a permit.
+/// True for the paths that need neither a token nor a permit, such as health checks.
 fn is_open(path: &str) -> bool {
     #[cfg(feature = "grpc")]
     if grpc::is_health(path) {
@@ -147,7 +149,8 @@ async fn admit(app: &Arc<App>, path: &str, request: Request, next: Next) -> Resu
     run(app, grant, request, next).await
 }
 
-/// Answers an admitted request within the limits.
+/// Runs an authorized request. Refuses it if too many requests are open, and cancels it at its
+/// deadline.
 async fn run(app: &Arc<App>, grant: Grant, mut request: Request, next: Next) -> Result<Response, Problem> {
     let Ok(permit) = app.permits().clone().try_acquire_owned() else {
         app.service().metrics().count_limit(LimitName::concurrency);

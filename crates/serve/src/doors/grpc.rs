@@ -1,5 +1,5 @@
-//! The doors over gRPC: `rulec.v1`, Envoy's external authorization, health and reflection. They are
-//! routes of the same router as the doors over HTTP, so that all limits hold here too.
+//! The gRPC services: `rulec.v1`, Envoy's external authorization, health and reflection. They are
+//! routes of the same router as the HTTP services, so that all limits apply to them too.
 
 mod decide;
 mod envoy;
@@ -31,20 +31,20 @@ use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
 use tonic::{Code, Status};
 
-/// The messages and servers that the build script makes from the `.proto` files.
+/// The messages and servers that the build script generates from the `.proto` files.
 #[allow(missing_docs, clippy::all, clippy::pedantic, reason = "generated")]
 mod pb {
     include!(concat!(env!("OUT_DIR"), "/server/all.rs"));
 }
 
-/// The descriptors of the `.proto` files.
+/// The encoded descriptors of the `.proto` files, for reflection and for the list of methods.
 const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
 
 type HealthServer = tonic_health::pb::health_server::HealthServer<health::Health>;
 type EnvoyServer = pb::envoy::service::auth::v3::authorization_server::AuthorizationServer<envoy::Envoy>;
 type RulesServer = pb::rulec::v1::rules_server::RulesServer<rules::Rules>;
 
-/// Returns the services as routes: one for each method.
+/// Returns the HTTP routes of all gRPC services: one route for each method.
 pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     let limit = app.service().limits().body;
     let rules = RulesServer::new(rules::Rules(app.clone())).max_decoding_message_size(limit);
@@ -60,7 +60,8 @@ pub(super) fn routes(app: &Arc<App>) -> Router<Arc<App>> {
     routes.layer(middleware::from_fn_with_state(app.clone(), check))
 }
 
-/// Returns the routes of a service, whose methods the descriptors name.
+/// Returns the HTTP routes of one gRPC service. `descriptors` are encoded file descriptors that
+/// list the methods of the service.
 fn service_routes<S>(descriptors: &[u8], service: &S) -> Router<Arc<App>>
 where
     S: Service<Request, Response = http::Response<tonic::body::Body>, Error = Infallible>
@@ -82,8 +83,8 @@ where
     })
 }
 
-/// Returns the routes of reflection. A stream of a client ends at the deadline, because it keeps
-/// the permit of its request.
+/// Returns the routes of gRPC server reflection, by which clients list the services. A reflection
+/// stream ends at its deadline, because it holds the permit of its request.
 fn reflection_routes(limit: usize) -> Router<Arc<App>> {
     let built = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIPTORS)
@@ -110,12 +111,12 @@ async fn end_at_deadline(request: Request, next: Next) -> Response {
     })
 }
 
-/// True for the method that Envoy asks.
+/// True for the path of the gRPC method by which Envoy asks for authorization.
 pub(super) fn is_envoy(path: &str) -> bool {
     is_method_of(path, EnvoyServer::NAME)
 }
 
-/// True for the methods that say whether the service takes requests.
+/// True for the paths of the gRPC health service.
 pub(super) fn is_health(path: &str) -> bool {
     is_method_of(path, HealthServer::NAME)
 }
@@ -129,7 +130,8 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     matches!(media_type(headers).as_str(), "application/grpc" | "application/grpc+proto")
 }
 
-/// Answers the client of a gRPC service that meets an error with a status of gRPC.
+/// Converts the error of a gRPC request to a gRPC status. Errors of other requests stay HTTP
+/// responses.
 pub(super) async fn answer_with_status(request: Request, next: Next) -> Response {
     let is_grpc = is_grpc(request.headers());
     let mut response = next.run(request).await;
@@ -139,7 +141,8 @@ pub(super) async fn answer_with_status(request: Request, next: Next) -> Response
     }
 }
 
-/// Refuses requests of other protocols, and says which limit a message was over.
+/// Refuses requests that are not gRPC. If a message was too large, replaces the library's error
+/// with an error that names the limit.
 async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     if !is_grpc(request.headers()) {
         return Problem::wrong_type("send `Content-Type: application/grpc`").into_response();
@@ -151,15 +154,15 @@ async fn check(State(app): State<Arc<App>>, request: Request, next: Next) -> Res
     }
 }
 
-/// Returns the error of a message over the limit, and counts it. The library of gRPC reports such a
-/// message as out of range, which no other error is.
+/// Returns the error for a message that exceeds the size limit, and counts it in the metrics. The
+/// gRPC library reports only such messages as `OutOfRange`.
 fn too_large(app: &App) -> Problem {
     app.service().metrics().count_limit(LimitName::body);
     let limit = app.service().limits().body;
     Problem::too_large(format!("the message is over the limit of {limit} bytes; see `--max-body`"))
 }
 
-/// Returns what the request may do, and its message.
+/// Splits a gRPC request into its admission data (such as its permissions) and its message.
 fn open<T>(request: tonic::Request<T>) -> Result<(Admitted, T), Problem> {
     let admitted = request.extensions().get::<Admitted>().cloned();
     let admitted = admitted.ok_or_else(|| Problem::broken("the request was not admitted"))?;

@@ -1,4 +1,4 @@
-//! The door of rulec's own protocol: JSON over HTTP.
+//! The HTTP routes of rulec's own protocol, which sends JSON, such as `POST /v1/decide`.
 
 use super::admitted::Admitted;
 use super::app::{self, App, Name, json_response, media_type, need_json};

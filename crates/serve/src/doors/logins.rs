@@ -1,4 +1,5 @@
-//! The studio of a service, and the logins of its browsers.
+//! The studio (the web page for rule authors) as a part of the decision service, and the logins of
+//! the browsers that use it.
 
 use crate::problem::Problem;
 use crate::rules::{RuleSet, StartError};
@@ -10,29 +11,32 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The path of the page without its last slash. The longer paths belong to the studio.
+/// The path of the studio's page, without the last slash. Every longer path also belongs to the
+/// studio.
 pub(super) const PATH: &str = "/studio";
-/// The name of the cookie that names a login.
+/// The name of the cookie whose value is the id of a login.
 pub(super) const COOKIE: &str = "rulec-login";
-/// Maximum number of logins. A further login ends the oldest one.
+/// Maximum number of logins at the same time. A further login ends the oldest one.
 const MAX_LOGINS: usize = 256;
-/// Time after which a login ends.
+/// Time after which a login ends: 12 hours.
 const LOGIN_TIME: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// The logins of browsers.
+/// The current logins of browsers in the studio, oldest first.
 #[derive(Default)]
 pub(crate) struct Logins(Mutex<VecDeque<Login>>);
 
 struct Login {
-    /// The value of the cookie, which is random.
+    /// The random id of the login, which is the value of its cookie.
     id: String,
-    /// The hash of the token. The token file may change while the login lasts.
+    /// The hash of the token with which the browser logged in. Each request looks up the hash
+    /// again, because the token may be removed from the token file.
     token: String,
     end: Instant,
 }
 
 impl Logins {
-    /// Adds a login with the hash of a token. Returns the value of its cookie.
+    /// Adds a login. `token` is the hash of its token. Returns the id of the login, which is the
+    /// value of its cookie.
     pub fn add(&self, token: String) -> Result<String, Problem> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes)
@@ -46,7 +50,8 @@ impl Logins {
         Ok(id)
     }
 
-    /// Returns the hash of the token of a login.
+    /// Returns the hash of the token that belongs to the login `id`. `None` if there is no such
+    /// login, or if it has ended.
     pub fn token(&self, id: &str) -> Option<String> {
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         logins.retain(|login| login.end > Instant::now());
@@ -59,7 +64,7 @@ impl Logins {
     }
 }
 
-/// The rules in force, as the studio reads them.
+/// The active rules of the service, in the form that the studio needs.
 struct RulesInForce(Arc<RuleSet>);
 
 impl LiveRuleSet for RulesInForce {
@@ -84,16 +89,17 @@ impl LiveRuleSet for RulesInForce {
     }
 }
 
-/// The studio of a service, and the logins of its browsers.
+/// The studio (the web page for rule authors), and the logins of the browsers that use it.
 pub(crate) struct Door {
     pub studio: Router,
     pub logins: Logins,
-    /// Whether the service has TLS, so that browsers must not send the cookie without it.
+    /// Whether the service has TLS. If so, the cookie is marked `Secure`, so that browsers send it
+    /// only over TLS.
     has_tls: bool,
 }
 
 impl Door {
-    /// Opens the studio.
+    /// Creates the studio of a service, without logins.
     ///
     /// # Errors
     /// If the system has no random numbers or no folder for temporary files.
@@ -105,7 +111,8 @@ impl Door {
         Ok(Door { studio, logins: Logins::default(), has_tls })
     }
 
-    /// Returns the cookie of a login, or the cookie that ends it if `id` is empty.
+    /// Returns the `Set-Cookie` value for the login `id`. If `id` is empty, the value deletes the
+    /// cookie.
     pub fn cookie(&self, id: &str) -> String {
         let seconds = if id.is_empty() { 0 } else { LOGIN_TIME.as_secs() };
         let secure = if self.has_tls { "; Secure" } else { "" };

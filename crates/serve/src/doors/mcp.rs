@@ -1,5 +1,5 @@
-//! The door for agents: the Model Context Protocol (MCP). It serves streamable HTTP (`POST /mcp`),
-//! and standard input and output. The tools are `decide`, `explain`, `check` and `test`.
+//! The adapter for agents: the Model Context Protocol (MCP), over streamable HTTP (`POST /mcp`) and
+//! over standard input and output. The tools are `decide`, `explain`, `check` and `test`.
 
 use super::admitted::{Admitted, Permit};
 use super::app::{App, json_response, need_json};
@@ -21,7 +21,7 @@ use std::io;
 use std::sync::Arc;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The versions of the protocol that this door supports, newest first.
+/// The versions of the Model Context Protocol that this adapter supports, newest first.
 const VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
 
 const PARSE_ERROR: i32 = -32700;
@@ -81,7 +81,7 @@ pub(crate) async fn serve_lines(
     Ok(())
 }
 
-/// An error of JSON-RPC, the base of the protocol: its code and its message.
+/// An error of JSON-RPC, on which MCP is based: its code and its message.
 #[derive(Serialize)]
 struct RpcError {
     code: i32,

@@ -1,5 +1,6 @@
-//! The door with the data API of Open Policy Agent (OPA). `POST /v1/data/{path}` takes an `input`
-//! and answers with a `result`. The path names the entry, or the rules and the entry.
+//! The adapter for the data API of Open Policy Agent (OPA), so that OPA's clients can ask rulec.
+//! `POST /v1/data/{path}` takes an `input` and answers with a `result`. The path names the entry,
+//! or the rule set and the entry.
 
 use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
@@ -46,8 +47,8 @@ async fn data(
     need_json(&headers)?;
     let body = app.body(body)?;
     let Ok(Input { input }) = serde_json::from_slice(&body) else {
-        // OPA's clients omit `input` if they have none. OPA then answers without a `result`; so
-        // does this door.
+        // OPA's clients omit `input` if they have none. OPA then answers without a `result`, and
+        // this adapter does the same.
         let object = parse_object_bytes(&body)?;
         return match object.contains_key("input") {
             true => {
@@ -75,8 +76,8 @@ async fn data(
     Ok(json_response(answer))
 }
 
-/// Returns the names of the rules and of the entry in a path. The first part of the path is the
-/// name of the rules, if a rule set has this name.
+/// Splits a path into the name of the rule set and the name of the entry. The first part of the
+/// path is the rule set, if a rule set has this name.
 fn split_path<'p>(app: &App, path: &'p str) -> (Option<&'p str>, Option<&'p str>) {
     let path = path.trim_matches('/');
     let (first, rest) = path.split_once('/').unwrap_or((path, ""));

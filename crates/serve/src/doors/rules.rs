@@ -1,4 +1,4 @@
-//! The door that describes the rules in force, and changes them.
+//! HTTP routes that describe the active rules, and that change them.
 
 use super::admitted::Admitted;
 use super::app::{App, Name, json_response, need_json};
@@ -60,8 +60,8 @@ async fn describe(
     Ok(response)
 }
 
-/// A request to change the rules in force: its permissions, and the entity tag of the rules that
-/// the caller has read.
+/// A request to change the active rules: its permissions, and the entity tag (`If-Match`) of the
+/// version that the caller has read.
 struct Change {
     app: Arc<App>,
     admitted: Admitted,
@@ -76,9 +76,9 @@ impl Change {
         Ok(Change { app, admitted, rules, if_match })
     }
 
-    /// Makes the change, reports it with `details`, and answers with the new generation. Runs as
-    /// its own task, so that a change that has begun is completed and reported even if its request
-    /// is cancelled.
+    /// Makes the change with `work`, records it with `details`, and answers with the new
+    /// generation. Runs as its own task. So a change that has begun is completed and recorded even
+    /// if its request is cancelled.
     async fn make(
         self,
         action: &'static str,
@@ -119,11 +119,11 @@ impl Change {
     }
 }
 
-/// Returns the generation of the rules in force if their entity tag is `if_match`. `None` without
-/// `if_match`.
+/// Returns the generation (version number) of the active rules if their entity tag is `if_match`.
+/// `None` if the request has no `if_match`.
 ///
 /// # Errors
-/// If the rules in force have another tag.
+/// If the active rules have another entity tag, because another caller has changed them.
 fn expected_generation(set: &RuleSet, if_match: Option<&HeaderValue>) -> Result<Option<u64>, Problem> {
     let Some(expected) = if_match else { return Ok(None) };
     let version = set.active();

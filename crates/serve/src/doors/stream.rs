@@ -19,10 +19,11 @@ use std::time::Duration;
 /// Maximum number of blocks (groups of lines) of one stream that are answered at the same time.
 const OPEN_BLOCKS: usize = 4;
 
-/// Reads the settings of a batch from the query of a URL, such as `entry=billing&explain=true`.
+/// Parses the settings of a batch from the query string of a URL, such as
+/// `entry=billing&explain=true`.
 ///
 /// # Errors
-/// If a setting is unknown, or its value has another form.
+/// If a setting is unknown, or if its value is invalid.
 pub(super) fn read_settings(query: &str) -> Result<BatchSettings, Problem> {
     let mut settings = BatchSettings::default();
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -104,8 +105,8 @@ pub(super) async fn answer_array(
     Ok(json_response(Body::from_stream(parts)))
 }
 
-/// Size in bytes up to which the answer to an array is sent whole. A longer answer is sent in
-/// parts.
+/// Maximum size in bytes of an answer to a JSON array that is sent whole. A longer answer is sent
+/// in parts.
 const MAX_WHOLE_ANSWER: usize = 256 << 10;
 
 /// Answers blocks of messages, at most [`OPEN_BLOCKS`] at the same time. The answers keep the order
@@ -128,8 +129,8 @@ fn answer_blocks(
     answers.buffered(OPEN_BLOCKS).map_ok(Bytes::from)
 }
 
-/// Converts an error to an I/O error, which cuts the answer off. The status cannot report the error
-/// any more, because it was sent already.
+/// Replaces an error in a stream of answers by an I/O error, which ends the response early. The
+/// HTTP status cannot report the error, because it was sent before.
 fn cut_off(
     app: &Arc<App>,
     answers: impl Stream<Item = Result<Bytes, Problem>> + Send + 'static,
@@ -146,16 +147,16 @@ fn cut_off(
 /// Splits the body of a request into blocks of lines.
 struct LineSplitter {
     body: BodyDataStream,
-    /// The bytes of the last received part that are not split into lines yet.
+    /// The bytes of the last received part of the body that are not split into lines yet.
     part: Bytes,
     /// The start of a line whose line feed has not arrived.
     pending: BytesMut,
     /// Whether the current line is longer than the limit. The rest of the line is then dropped.
     is_too_long: bool,
     next_line: u64,
-    /// Maximum number of lines of a block.
+    /// Maximum number of lines in a block. The lines of a block are answered together.
     block_size: usize,
-    /// Maximum number of bytes of a line.
+    /// Maximum number of bytes in a line. A longer line gets an error as its answer.
     limit: usize,
     deadline: Duration,
     is_done: bool,
@@ -209,8 +210,8 @@ impl LineSplitter {
         Ok(lines)
     }
 
-    /// Moves the complete lines of the current part to `lines`, until `lines` holds `block_size`
-    /// lines. Keeps the rest.
+    /// Moves the complete lines of the last received part to `lines`, until `lines` holds
+    /// `block_size` lines. Other bytes stay in the part.
     fn take_lines(&mut self, lines: &mut Vec<Option<Bytes>>) {
         while lines.len() < self.block_size {
             let Some(end) = self.part.iter().position(|byte| *byte == b'\n') else {
@@ -229,8 +230,8 @@ impl LineSplitter {
         }
     }
 
-    /// Appends a piece of a line to `pending`. A line over the limit is dropped instead, and marked
-    /// as too long.
+    /// Appends a part of a line to `pending`. If the line then exceeds the limit, drops the line
+    /// instead, and marks it as too long.
     fn keep(&mut self, part: &[u8]) {
         if self.is_too_long || self.pending.len() + part.len() > self.limit {
             self.is_too_long = true;
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(limited, [(1, vec![None, line("12345")]), (3, vec![None, line("x")]), (5, vec![None])]);
     }
 
-    /// Such a client would hold its permit for ever.
+    /// A client that never ends a line would otherwise hold its permit for ever.
     #[tokio::test]
     async fn a_client_that_ends_no_line_is_too_slow() {
         let parts = stream::unfold((), |()| async {

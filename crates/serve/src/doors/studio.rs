@@ -1,9 +1,10 @@
-//! The door for people: the studio's page under `/studio`, with the rules in force and the live
-//! traffic.
+//! The HTTP routes of the studio, a web page for people who work on the rules. The page is under
+//! `/studio`, and shows the active rules and the live traffic.
 //!
-//! A browser sends no bearer token for a page, so a login page takes the token once. A cookie then
-//! names the login. Browsers send the cookie to this service only for its own pages
-//! (`SameSite=Strict`), and scripts cannot read it (`HttpOnly`). The token is in no address.
+//! A browser sends no bearer token when it opens a page. So the user enters the token once, on a
+//! login page, and a cookie then names the login. Browsers send the cookie only with requests from
+//! this service's own pages (`SameSite=Strict`). Scripts cannot read it (`HttpOnly`). No URL
+//! contains the token.
 
 use super::admitted::Admitted;
 use super::app::{App, json_response, language};
@@ -22,15 +23,16 @@ use percent_encoding::percent_decode;
 use std::sync::Arc;
 use tower_service::Service as _;
 
-/// The page at which a browser sends the token.
+/// The HTML of the login page, on which the user enters the token.
 const LOGIN_PAGE: &str = include_str!("studio/login.html");
-/// The policy of the login page: a form for this service, and nothing else.
+/// The Content-Security-Policy of the login page: it may send a form to this service, and nothing
+/// else.
 const LOGIN_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
-/// Maximum number of bytes of the form with the token.
+/// Maximum number of bytes of the form that contains the token.
 const MAX_FORM_BYTES: usize = 4 << 10;
 
-/// Returns the routes of the studio.
+/// Returns the HTTP routes of the studio.
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route(PATH, any(answer))
@@ -38,16 +40,18 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/studio/{*path}", any(answer))
 }
 
-/// True for the paths of the studio. `path` is the pattern of a route.
+/// True for the paths of the studio. `path` is the path pattern of an HTTP route.
 pub(super) fn is_studio(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Checks which page sends a request, and what the request may do. Returns its permissions, which
-/// have the scope `admin`; `None` for a request without a token, which sees only the login page.
+/// Checks that the request comes from the studio's own page, and that its token permits it. Returns
+/// the permissions, which include the scope `admin`. `None` for a request without a token, which
+/// gets only the login page.
 ///
 /// # Errors
-/// If another page sends it, or its token is unknown or lacks the scope `admin`.
+/// If another website's page sends the request, or if its token is unknown or lacks the scope
+/// `admin`.
 pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Problem> {
     let is_page = request.method() == Method::GET && !request.uri().path().starts_with("/studio/api/");
     check_page(app, request, is_page)?;
@@ -68,7 +72,8 @@ pub(super) fn admit(app: &App, request: &Request) -> Result<Option<Grant>, Probl
     }
 }
 
-/// Checks that the studio's own page sends a request. A link of another page may lead to the page.
+/// Checks that the studio's own page sends a request. If `is_page` is true, the request opens the
+/// page, and a link on another website may send it.
 fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem> {
     app.web().check_host(request)?;
     let foreign = || Problem::forbidden("the studio answers only its own page");
@@ -87,7 +92,8 @@ fn check_page(app: &App, request: &Request, is_page: bool) -> Result<(), Problem
     }
 }
 
-/// Returns the value of the login's cookie.
+/// Returns the id of the login, from the cookie of a request. `None` if the request has no such
+/// cookie.
 fn login_of(headers: &HeaderMap) -> Option<&str> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
@@ -124,7 +130,8 @@ async fn answer(
     Ok(response.unwrap_or_else(|never| match never {}))
 }
 
-/// Removes the prefix of the studio from the path of a request.
+/// Removes the prefix `/studio` from the path of a request, because the studio's router knows only
+/// the shorter paths.
 fn without_prefix(mut request: Request, path: &str) -> Result<Request, Problem> {
     let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
     let rest: Result<PathAndQuery, _> = format!("{path}{query}").parse();
@@ -136,7 +143,7 @@ fn without_prefix(mut request: Request, path: &str) -> Result<Request, Problem> 
     Ok(request)
 }
 
-/// Takes the form of the login page. A right token begins a login.
+/// Handles the form of the login page. If the token has the scope `admin`, a login begins.
 async fn log_in(app: &Arc<App>, door: &Door, request: Request) -> Result<Response, Problem> {
     if request.method() != Method::POST {
         return Ok(login_page(StatusCode::OK, ""));
@@ -158,7 +165,8 @@ async fn log_in(app: &Arc<App>, door: &Door, request: Request) -> Result<Respons
     }
 }
 
-/// Returns the login page. `message` is HTML that says why a token was refused.
+/// Returns the login page as a response. `message` is HTML that explains why a token was refused,
+/// or is empty.
 fn login_page(status: StatusCode, message: &str) -> Response {
     let page = LOGIN_PAGE.replace("<!-- message -->", message);
     let mut response = (status, Body::from(page)).into_response();
@@ -177,7 +185,7 @@ fn login_page(status: StatusCode, message: &str) -> Response {
     response
 }
 
-/// Sets a cookie, and leads the browser to the page.
+/// Returns a response that sets a cookie and redirects the browser to the studio's page.
 fn redirect(cookie: &str) -> Response {
     let location = (header::LOCATION, HeaderValue::from_static("/studio/"));
     let mut response = (StatusCode::SEE_OTHER, [location]).into_response();

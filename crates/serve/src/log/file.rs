@@ -20,7 +20,7 @@ const MAX_LINE_BYTES: u64 = 64 << 20;
 /// data.
 pub(super) const OWNER_ONLY: u32 = 0o600;
 
-/// The log file that lines are appended to.
+/// The file to which the lines of the decision log are appended.
 pub(super) struct LogFile {
     path: PathBuf,
     file: File,
@@ -32,16 +32,17 @@ pub(super) struct LogFile {
     is_renamed: bool,
     /// True for a device, such as a terminal. A device is never renamed.
     is_device: bool,
-    /// The lock file, whose lock ends with the process. `None` for a device.
+    /// The lock file, which is locked until the process ends. `None` for a device.
     _lock: Option<File>,
 }
 
 impl LogFile {
     /// Opens a log file, and returns the end of its hash chain. Removes an incomplete last line,
-    /// which a killed process leaves. No answer has waited for such a line.
+    /// which a killed process may have left. No request was answered on the basis of such a line.
     ///
     /// # Errors
-    /// If the file cannot be used, is not a log with a chain, or another process writes the log.
+    /// If the file cannot be used, is not a log with a hash chain, or another process writes the
+    /// log.
     pub fn open(path: &Path) -> Result<(LogFile, Chain), StartError> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let to_error =
@@ -77,11 +78,11 @@ impl LogFile {
         !self.is_device && self.bytes >= limit
     }
 
-    /// Appends lines to the file. With `syncs`, waits until they are on the disk.
+    /// Appends lines to the file. If `syncs` is true, waits until they are on the disk.
     ///
     /// # Errors
-    /// If the lines cannot be written. A written part then does not count, and the next call
-    /// removes it.
+    /// If the lines cannot be written. The next call then removes any part of them that was
+    /// written.
     pub fn write(&mut self, lines: &[u8], syncs: bool) -> io::Result<()> {
         if self.is_torn {
             self.file.set_len(self.bytes)?;
@@ -96,7 +97,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Removes the part of a line that a failed write has left.
+    /// Removes the part of a line that a failed write has left at the end of the file.
     ///
     /// # Errors
     /// If the part cannot be removed. The next write tries again.
@@ -108,8 +109,8 @@ impl LogFile {
         Ok(())
     }
 
-    /// Renames the full file, and starts a new file. `next`, the number of the next line, becomes
-    /// part of the full file's name.
+    /// Renames the full file, and starts a new file. `next` is the number of the next line, and
+    /// becomes part of the full file's name.
     ///
     /// # Errors
     /// If a file cannot be renamed or created. Lines can still be written, and a further call tries
@@ -150,10 +151,10 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Returns the end of the hash chain in a file, and the number of bytes of its complete lines.
+/// Returns the end of the hash chain in a log file, and the number of bytes of its complete lines.
 ///
 /// # Errors
-/// If the file cannot be read, or is not a log with a chain. The file is not changed.
+/// If the file cannot be read, or is not a log with a hash chain. The file is not changed.
 fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
     let to_error = |error: io::Error| StartError::File(path.to_owned(), Message::verbatim(error.to_string()));
     // A device has no end, but the size 0.
@@ -180,7 +181,7 @@ fn read_end(file: &mut File, path: &Path) -> Result<(Chain, u64), StartError> {
 mod tests {
     use super::*;
 
-    /// A device that were full would be renamed.
+    /// If a device counted as full, it would be renamed.
     #[test]
     fn a_device_is_never_full() {
         let (mut file, _) = LogFile::open(Path::new("/dev/null")).expect("it opens");

@@ -29,7 +29,8 @@ impl Target {
     }
 }
 
-/// The end of the hash chain up to the last written line. Other threads read it.
+/// The end of the hash chain, up to the last line that was written. The writer's thread updates it,
+/// and other threads read it.
 #[derive(Clone, Default)]
 pub(super) struct LogEnd(Arc<Mutex<Chain>>);
 
@@ -47,8 +48,8 @@ impl LogEnd {
 pub(super) struct Output {
     target: Target,
     chain: Chain,
-    /// The end of the chain up to the last written line. After a failed write, the chain continues
-    /// from there.
+    /// The end of the hash chain up to the last written line. After a failed write, the chain
+    /// continues from there.
     written: LogEnd,
     key: Option<SigningKey>,
     rotate_bytes: u64,
@@ -57,14 +58,16 @@ pub(super) struct Output {
     /// Number of written lines since the last written checkpoint. `since_checkpoint` returns to it
     /// after a failed write.
     written_since_checkpoint: u64,
-    /// Whether the last attempt to start a new file has failed.
+    /// Whether the last attempt to start a new file has failed, so that lines still go to the full
+    /// file.
     is_stuck: bool,
-    /// The bytes of the lines that are added and not written yet.
+    /// The bytes of the lines that were added and are not written yet.
     pending: Vec<u8>,
 }
 
 impl Output {
-    /// Opens the file or takes the writer. A file that exists continues its chain.
+    /// Opens the file or the writer for the lines of the log. A file that exists continues its hash
+    /// chain.
     ///
     /// # Errors
     /// As [`LogFile::open`].
@@ -93,13 +96,13 @@ impl Output {
         })
     }
 
-    /// Returns the end of the chain up to the last written line, which later writes update.
+    /// Returns the end of the hash chain up to the last written line. Later writes update it.
     pub fn end(&self) -> &LogEnd {
         &self.written
     }
 
-    /// Adds a line to the pending lines. `line` is the text of a JSON object, without its place in
-    /// the chain.
+    /// Adds a line to the pending lines. `line` is the text of a JSON object, without its number
+    /// and hash in the chain.
     pub fn add(&mut self, mut line: Vec<u8>) {
         if self.pending.is_empty() && self.is_at_start() {
             self.pending = self.chain.file_header();
@@ -113,7 +116,7 @@ impl Output {
         }
     }
 
-    /// True if the output has no line yet, so that it needs a header.
+    /// True if the file or writer has no line yet, so that a header line must come first.
     fn is_at_start(&self) -> bool {
         match &self.target {
             Target::File(file) => file.bytes() == 0,
@@ -135,11 +138,11 @@ impl Output {
         self.pending.len()
     }
 
-    /// Writes the pending lines. With `syncs`, waits until they are on the disk.
+    /// Writes the pending lines. If `syncs` is true, waits until they are on the disk.
     ///
     /// # Errors
-    /// If the lines cannot be written. They are then lost, and the chain continues as if they had
-    /// not been added.
+    /// If the lines cannot be written. They are then lost, and the hash chain continues as if they
+    /// had not been added.
     pub fn flush(&mut self, syncs: bool) -> io::Result<()> {
         if self.pending.is_empty() {
             return Ok(());
@@ -180,7 +183,7 @@ impl Output {
     /// Writes a last checkpoint, and waits until all lines are on the disk.
     ///
     /// # Errors
-    /// If they cannot be written.
+    /// If the lines cannot be written.
     pub fn close(&mut self) -> io::Result<()> {
         if self.since_checkpoint > 0 {
             self.add_checkpoint();

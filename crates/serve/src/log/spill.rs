@@ -1,5 +1,6 @@
-//! The spill files: files next to a decision log for lines that arrive faster than they can be
-//! written. New lines go to one file. The log's thread takes lines from a second one.
+//! The spill files: files next to a decision log, for lines that arrive faster than they can be
+//! written. New lines are appended to one file. The thread that writes the log reads a second one,
+//! the draining file.
 
 use super::file::OWNER_ONLY;
 use crate::rules::StartError;
@@ -10,32 +11,32 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Lines that wait in the spill files, in order.
+/// The lines that wait in the spill files of a decision log, in order.
 pub(super) struct Spill {
-    /// The file that new lines are appended to.
+    /// The path of the spill file to which new lines are appended.
     path: PathBuf,
-    /// The file from which the log's thread takes lines.
+    /// The path of the draining file, from which the log's thread moves lines to the log.
     draining: PathBuf,
     state: Mutex<SpillState>,
 }
 
 struct SpillState {
     file: File,
-    /// Number of complete lines in `file`.
+    /// Number of complete lines in the file for new lines.
     lines: u64,
-    /// Number of bytes of the complete lines in `file`.
+    /// Number of bytes of the complete lines in the file for new lines.
     bytes: u64,
     /// Whether a failed write may have left a part of a line after the complete lines.
     is_torn: bool,
-    /// Whether the log's thread was notified that lines wait.
+    /// Whether the thread that writes the log was already notified that lines wait.
     is_woken: bool,
-    /// Whether the draining file has lines that are not in the log.
+    /// Whether the draining file still has lines that are not in the log.
     is_draining: bool,
-    /// Number of bytes at the start of the draining file whose lines are in the log.
+    /// Number of bytes at the start of the draining file that are already in the log.
     drained_bytes: u64,
 }
 
-/// Lines that are moved to the log together.
+/// Consecutive lines of the draining file that are moved to the log together.
 pub(super) struct Group {
     pub lines: Vec<Vec<u8>>,
     /// Number of bytes of these lines in the draining file.
@@ -60,8 +61,8 @@ impl Spill {
         Ok(Spill { path, draining, state: Mutex::new(state) })
     }
 
-    /// True if no line waits in the spill files. Otherwise, all new lines must go there, to keep
-    /// the order.
+    /// True if no line waits in the spill files. Otherwise, all new lines must be appended there
+    /// too, to keep the order of the lines.
     pub fn is_empty(&self) -> bool {
         let state = self.lock();
         state.lines == 0 && !state.is_draining
@@ -71,7 +72,8 @@ impl Spill {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a line to the spill file. Returns true if the caller must notify the log's thread.
+    /// Appends a line to the file for new lines. Returns true if the caller must notify the thread
+    /// that writes the log.
     ///
     /// # Errors
     /// If the line cannot be written.
@@ -88,8 +90,8 @@ impl Spill {
         Ok(!std::mem::replace(&mut state.is_woken, true))
     }
 
-    /// Makes the waiting lines available to [`Spill::next_group`]: renames their file, and starts a
-    /// file for new lines. Lines that are added later wait for the next call.
+    /// Makes the waiting lines available to [`Spill::next_group`]. Renames their file to the
+    /// draining file, and starts a new file for further lines.
     ///
     /// # Errors
     /// If the files cannot be renamed or created. All lines are kept.

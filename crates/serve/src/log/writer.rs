@@ -1,5 +1,5 @@
-//! The thread that writes the decision log. It writes all lines that wait at the same time
-//! together.
+//! The thread that writes the decision log. It takes all lines that are waiting, and writes them in
+//! one operation.
 
 use super::output::Output;
 use super::spill::Spill;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use tokio::sync::oneshot;
 
-/// When the pending lines have this many bytes, the thread writes them before it takes further
+/// Size in bytes of the pending lines at which the thread writes them, before it takes further
 /// lines.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
@@ -24,21 +24,21 @@ pub(super) struct Writer {
     pub spill: Option<Arc<Spill>>,
     pub metrics: LogMetrics,
     pub report_event: Report,
-    /// For each kind of [`Attempt`], whether the last one has failed. Repeated failures are
-    /// reported once.
+    /// For each kind of [`Attempt`], whether the last attempt has failed. Of several failures in a
+    /// row, only the first is reported.
     pub failing: [bool; 2],
 }
 
-/// An action of the writer that can fail. Its number is an index of `Writer::failing`.
+/// An action of the writer that can fail. As a number, it is the index into `Writer::failing`.
 #[derive(Clone, Copy)]
 enum Attempt {
     Write,
-    /// Starting a new file.
+    /// The attempt to start a new log file because the current one is full.
     Rotate,
 }
 
 impl Writer {
-    /// Writes the lines of the arriving tasks, until the log is closed.
+    /// Writes the lines of the tasks that arrive through `tasks`, until the log is closed.
     pub fn run(mut self, tasks: &Receiver<Task>) {
         let mut is_open = true;
         while is_open {
@@ -75,8 +75,8 @@ impl Writer {
         (self.report_event)("log_closed", log_end_json(&self.output.end().get()));
     }
 
-    /// Reports the error of an attempt. Does not report it if the previous attempt of the same kind
-    /// has failed too.
+    /// Reports the error of an attempt as an event. Reports nothing if the previous attempt of the
+    /// same kind has failed too.
     fn report(&mut self, attempt: Attempt, outcome: io::Result<()>) {
         let was_failing = std::mem::replace(&mut self.failing[attempt as usize], outcome.is_err());
         if let (Err(error), false) = (outcome, was_failing) {
@@ -105,8 +105,8 @@ impl Writer {
         1
     }
 
-    /// Writes the pending lines, and fulfils their receipts. `lines` is the number of these lines,
-    /// for the counts.
+    /// Writes the pending lines, and notifies the requests that wait for them through `receipts`.
+    /// `lines` is the number of pending lines, for the metrics.
     fn flush(&mut self, lines: u64, receipts: &mut Vec<oneshot::Sender<bool>>) {
         let written = self.output.flush(self.is_sync);
         let was_written = written.is_ok();
@@ -115,8 +115,8 @@ impl Writer {
             false => drop(self.metrics.failed.inc_by(lines)),
         }
         for receipt in receipts.drain(..) {
-            // Sending fails if the request was cancelled, so that its answer does not wait any
-            // more.
+            // Sending fails if the request was cancelled, because then its handler does not wait
+            // any more.
             let _ = receipt.send(was_written);
         }
         self.report(Attempt::Write, written);
@@ -126,9 +126,9 @@ impl Writer {
         }
     }
 
-    /// Moves the lines of the spill files to the log. Returns false after an error, which is
-    /// reported. The lines that are not in the log are then kept, and the next spilled line starts
-    /// another attempt.
+    /// Moves the lines of the spill files to the log. After an error, reports it and returns false.
+    /// The lines that are not in the log are then kept, and the next spilled line starts another
+    /// attempt.
     fn drain_spill(&mut self) -> bool {
         let Some(spill) = self.spill.clone() else { return true };
         let drained = self.drain_groups(&spill);
@@ -152,8 +152,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Moves lines to the log until the spill files are empty or an error occurs. Called at the end
-    /// of the service.
+    /// Moves lines to the log until the spill files are empty or an error occurs. Called when the
+    /// service stops.
     fn drain_all(&mut self) {
         while self.spill.as_ref().is_some_and(|spill| !spill.is_empty()) && self.drain_spill() {}
     }
@@ -170,7 +170,8 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// A file that stays too long must not hide that lines are lost.
+    /// If a log file stays full for long because it cannot be renamed, a later loss of lines must
+    /// still be reported.
     #[test]
     fn each_kind_of_failure_is_reported_once() {
         let output = Output::open(LogTarget::Writer(Box::new(io::sink())), 0, None).expect("it opens");

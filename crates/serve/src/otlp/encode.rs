@@ -1,26 +1,28 @@
-//! The JSON encoding of OTLP: ids in hexadecimal, 64-bit integers as texts, enumerations as
-//! numbers.
+//! Writes spans and metrics in the JSON encoding of OTLP, which differs from plain JSON: ids are
+//! hexadecimal, 64-bit integers are texts, and enumerations are numbers.
 
 use super::Span;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The kind of a span that answers a request.
+/// OTLP's number for the span kind "server": a span that answers a request.
 const SERVER: u8 = 2;
-/// The status of a span that has failed.
+/// OTLP's number for the span status "error".
 const ERROR: u8 = 2;
-/// Sums since the start of the process, in place of differences.
+/// OTLP's number for sums since the start of the process, not since the last export.
 const CUMULATIVE: u8 = 2;
-/// Upper bounds of the durations of requests, in seconds, by the conventions.
+/// Upper bounds of the buckets for request durations, in seconds, as OpenTelemetry's conventions
+/// recommend.
 const BOUNDS: [f64; 14] = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 7.5, 10.0];
-/// Maximum number of histograms of durations. Further requests are not measured.
+/// Maximum number of histograms, one for each method, route and status. Requests with further
+/// combinations are not measured.
 const MAX_HISTOGRAMS: usize = 1000;
 
-/// An attribute: its key and its value.
+/// An attribute of a span or data point: its key and its value.
 pub(super) type Attribute = (&'static str, Value);
 
-/// The value of an attribute.
+/// The value of an attribute of a span or data point.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
     Text(String),
@@ -51,7 +53,8 @@ impl From<u64> for Value {
     }
 }
 
-/// The start of the process, and the time of a measurement, in nanoseconds since 1970.
+/// The start of the process and the time of a measurement, in nanoseconds since 1970. Each data
+/// point contains both.
 #[derive(Clone, Copy)]
 pub(super) struct Times {
     start: u64,
@@ -63,7 +66,7 @@ impl Times {
         Times { start: nanoseconds(start), now: nanoseconds(now) }
     }
 
-    /// Adds the times to a data point.
+    /// Adds the two times to a data point, and returns it.
     pub fn stamp(self, mut point: Json) -> Json {
         point["startTimeUnixNano"] = self.start.to_string().into();
         point["timeUnixNano"] = self.now.to_string().into();
@@ -76,7 +79,7 @@ fn nanoseconds(time: SystemTime) -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Returns an attribute in JSON.
+/// Returns an attribute in OTLP's JSON encoding.
 pub(super) fn attribute(key: &str, value: &Value) -> Json {
     let value = match value {
         Value::Text(text) => json!({ "stringValue": text }),
@@ -85,7 +88,8 @@ pub(super) fn attribute(key: &str, value: &Value) -> Json {
     json!({ "key": key, "value": value })
 }
 
-/// What sends the data: this process.
+/// The OTLP description of this process as the sender of the data: the service's name, version and
+/// instance id.
 pub(super) struct Resource(Json);
 
 impl Resource {
@@ -105,7 +109,7 @@ fn scope() -> Json {
     json!({ "name": "rulec", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// Returns the body of a request with spans.
+/// Returns the body of an OTLP request that sends spans.
 pub(super) fn spans(resource: &Resource, spans: &[Span]) -> Json {
     let spans: Vec<Json> = spans.iter().map(span).collect();
     json!({ "resourceSpans": [{
@@ -133,31 +137,32 @@ fn span(span: &Span) -> Json {
     json
 }
 
-/// Returns the body of a request with metrics.
+/// Returns the body of an OTLP request that sends metrics.
 pub(super) fn metrics(resource: &Resource, metrics: Vec<Json>) -> Json {
     json!({ "resourceMetrics": [{
         "resource": resource.0, "scopeMetrics": [{ "scope": scope(), "metrics": metrics }]
     }] })
 }
 
-/// Returns a metric that counts since the start of the process.
+/// Returns an OTLP sum: a metric that counts since the start of the process. `points` are its data
+/// points.
 pub(super) fn sum(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let sum = json!({ "aggregationTemporality": CUMULATIVE, "isMonotonic": true, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "sum": sum })
 }
 
-/// Returns a metric with the present value of something.
+/// Returns an OTLP gauge: a metric that shows a current value. `points` are its data points.
 pub(super) fn gauge(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     json!({ "name": name, "unit": unit, "description": help, "gauge": { "dataPoints": points } })
 }
 
-/// Returns a metric with histograms.
+/// Returns an OTLP histogram metric. `points` are its data points.
 pub(super) fn histogram(name: &str, unit: &str, help: &str, points: Vec<Json>) -> Json {
     let histogram = json!({ "aggregationTemporality": CUMULATIVE, "dataPoints": points });
     json!({ "name": name, "unit": unit, "description": help, "histogram": histogram })
 }
 
-/// Returns the number of spans or points that the collector has refused, by its answer.
+/// Returns the number of spans or data points that the collector reports as rejected in its answer.
 pub(super) fn rejected(answer: &Json) -> u64 {
     let partial = &answer["partialSuccess"];
     ["rejectedSpans", "rejectedDataPoints"]
@@ -167,15 +172,16 @@ pub(super) fn rejected(answer: &Json) -> u64 {
         .sum()
 }
 
-/// The durations of requests, by method, route and status.
+/// The histograms of request durations, by HTTP method, route and status.
 #[derive(Clone, Default)]
 pub(crate) struct Durations(BTreeMap<(&'static str, String, u16), Histogram>);
 
 #[derive(Clone, Default)]
 struct Histogram {
-    /// The number of requests at most as long as each bound, and longer ones.
+    /// The number of requests in each bucket. Bucket `i` counts durations up to bound `i` that
+    /// exceed the bound before it. The last bucket counts all longer durations.
     counts: [u64; BOUNDS.len() + 1],
-    /// Sum of the durations in seconds.
+    /// Sum of the durations of all requests in this histogram, in seconds.
     sum: f64,
 }
 
@@ -192,7 +198,8 @@ impl Durations {
         histogram.sum += seconds;
     }
 
-    /// Returns the metric of the conventions; `None` if there was no request.
+    /// Returns the durations as the metric that OpenTelemetry's conventions define; `None` if there
+    /// was no request.
     pub(super) fn to_metric(&self, times: Times) -> Option<Json> {
         let points = self.0.iter().map(|((method, route, status), histogram)| {
             let attributes = [

@@ -5,19 +5,20 @@ use super::encode::{Times, Value, attribute, gauge, histogram, sum};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 
-/// The labels of a series.
+/// The labels of a time series: names and values.
 type Labels = Vec<(String, String)>;
 
-/// A metric while its lines are read.
+/// A Prometheus metric, collected while the lines of the text format are read.
 #[derive(Default)]
 struct Family {
     kind: String,
     help: String,
-    /// Lines of the metric: the ending of the name, such as `_total`, the labels and the value.
+    /// The samples of the metric, one for each line: the ending of the name, such as `_total`, the
+    /// labels and the value.
     samples: Vec<(String, Labels, f64)>,
 }
 
-/// Returns the metrics of a text.
+/// Converts metrics from the text format of Prometheus to OTLP.
 pub(super) fn metrics(text: &str, times: Times) -> Vec<Json> {
     let mut families: Vec<(String, Family)> = Vec::new();
     for line in text.lines() {
@@ -76,7 +77,8 @@ impl Family {
         (!points.is_empty()).then(|| histogram(&name, unit, &self.help, points))
     }
 
-    /// Converts the cumulative buckets of each series to the counts of each bucket.
+    /// Converts the buckets of each series. Prometheus counts in a bucket all smaller values too,
+    /// OTLP counts only the values of the bucket itself.
     fn histogram_points(&self, times: Times) -> Vec<Json> {
         let mut series: BTreeMap<Labels, (Vec<(f64, f64)>, f64)> = BTreeMap::new();
         for (ending, labels, value) in &self.samples {
@@ -108,8 +110,8 @@ impl Family {
     }
 }
 
-/// Returns the labels as attributes. Paths and statuses have their names in the conventions; other
-/// labels are in the name space of this program.
+/// Converts labels to OTLP attributes. Paths and statuses get the names of OpenTelemetry's
+/// conventions. Other labels get a name with the prefix of this program.
 fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     let attributes = labels.iter().map(|(name, value)| match (metric, name.as_str()) {
         ("rulec.requests", "path") => attribute("http.route", &value.as_str().into()),
@@ -122,7 +124,7 @@ fn attributes(metric: &str, labels: &Labels) -> Vec<Json> {
     attributes.collect()
 }
 
-/// Reads a line `name{label="value",…} value`.
+/// Parses a sample line `name{label="value",…} value` of the text format of Prometheus.
 fn read_sample(line: &str) -> Option<(&str, Labels, f64)> {
     let end = line.find(['{', ' '])?;
     let (name, mut rest) = line.split_at(end);

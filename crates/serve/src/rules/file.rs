@@ -1,4 +1,4 @@
-//! Rules from files and artifacts, which are watched.
+//! Loads rules from files and artifacts, and puts each change of them into force.
 
 use super::RuleSet;
 use super::loading::{Feed, Loaders, StartError};
@@ -6,7 +6,7 @@ use rulec_runtime::route::WatchedRules;
 use std::path::Path;
 use std::sync::{Arc, Weak};
 
-/// Loads the rules of a file, and watches it.
+/// Loads the rules of a file, and watches it for changes.
 pub(super) async fn open(
     name: &str,
     path: &Path,

@@ -7,10 +7,10 @@ use rulec::{DiskLoader, LiveRules, LoadError, Loader};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Maximum number of earlier versions that are kept.
+/// Maximum number of earlier versions of a rule set that are kept.
 const MAX_KEPT: usize = 16;
 
-/// The kept versions of a rule set, oldest first.
+/// The earlier versions of a rule set that are kept, oldest first.
 #[derive(Default)]
 pub(super) struct History(VecDeque<Kept>);
 
@@ -20,7 +20,7 @@ struct Kept {
 }
 
 enum Content {
-    /// A version that another version has replaced.
+    /// The version itself. Another version has replaced it, without an edit.
     Whole(Arc<Version>),
     /// The texts of the rules before an edit, each with the name of its file. An edit changes the
     /// version itself, so the version cannot be kept.

@@ -1,4 +1,4 @@
-//! What loading rules from any place needs and returns.
+//! Types that loading rules from files and from HTTP addresses has in common.
 
 use super::RuleSet;
 use crate::events::Events;
@@ -9,14 +9,15 @@ use rulec_runtime::route::WatchError;
 use std::path::{Path, PathBuf};
 use tokio::task::AbortHandle;
 
-/// The files of a source, for compiling its texts again.
+/// The files of a rule set that are needed to compile its texts again after an edit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourceFiles {
-    /// The name of the main file.
+    /// The name of the main file, which imports the other files.
     pub main: String,
-    /// Reads word lists in files of their own.
+    /// Loads the word lists that the rules keep in files of their own. `None` if the rules can have
+    /// none.
     pub disk: Option<DiskLoader>,
-    /// Whether only signed artifacts are accepted.
+    /// Whether the service accepts only artifacts (compiled rules) that a trusted key has signed.
     pub signed_only: bool,
 }
 
@@ -29,20 +30,21 @@ pub enum StartError {
     Rules(PathBuf, Box<WatchError>),
     /// The rules of a source do not compile.
     Compile(PathBuf, Box<CompileError>),
-    /// Two sources have the same name.
+    /// Two sources of rules have the same name, so that requests could not select one of them.
     SameName(String),
     /// The rules at an address cannot be fetched: the address, and the reason.
     Address(String, Message),
-    /// The service cannot listen at an address.
+    /// The service cannot listen at its address, for example because the address is in use.
     Listen(String, std::io::Error),
     /// A file that the service needs cannot be used: the file, and the reason.
     File(PathBuf, Message),
-    /// The options contradict each other.
+    /// The options of the service contradict each other.
     Options(Message),
 }
 
 impl StartError {
-    /// Creates the error of rules that cannot be loaded. `place` is their path or address.
+    /// Converts the error of rules that cannot be loaded. `place` is the path or address of the
+    /// rules.
     pub(super) fn of_rules(place: &Path, error: WatchError) -> StartError {
         match error {
             WatchError::Compile(error) => StartError::Compile(place.to_owned(), Box::new(error)),
@@ -50,7 +52,7 @@ impl StartError {
         }
     }
 
-    /// Returns the reason as a localized message.
+    /// Returns the reason why the service cannot start, as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
             StartError::Rules(path, error) => message!("`{}`: {}", path.display(), error.to_message()),
@@ -68,8 +70,8 @@ impl StartError {
     }
 }
 
-/// Returns the compiler of the service. Rules may declare functions of an embedding program; here
-/// their results count as missing.
+/// Returns the compiler with the settings of the service. Rules may declare functions that an
+/// embedding program supplies. The service supplies none, so their results count as missing.
 pub(crate) fn compiler() -> Compiler {
     Compiler::new().allow_missing_functions()
 }
@@ -81,7 +83,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// Creates a feed. `check` asks the task to look soon whether the source has changed.
+    /// Creates a feed. `check` makes the task `task` look soon whether the source has changed.
     pub fn new(check: impl Fn() + Send + Sync + 'static, task: AbortHandle) -> Feed {
         Feed { check: Box::new(check), task }
     }
@@ -97,7 +99,8 @@ impl Drop for Feed {
     }
 }
 
-/// What all sources are loaded with: the keys, the counts and the events.
+/// The data with which the rules of every source are loaded: the trusted keys, the metrics and the
+/// events.
 pub(super) struct Loaders<'a> {
     pub trusted: &'a [VerifyingKey],
     pub metrics: &'a Metrics,
@@ -105,17 +108,17 @@ pub(super) struct Loaders<'a> {
 }
 
 impl Loaders<'_> {
-    /// Returns a compiler that trusts the keys.
+    /// Returns a compiler that accepts artifacts signed with the trusted keys.
     pub fn compiler(&self) -> Compiler {
         self.trusted.iter().fold(compiler(), |compiler, key| compiler.trust(*key))
     }
 
-    /// True if only signed artifacts are accepted.
+    /// True if only artifacts (compiled rules) that a trusted key has signed are accepted.
     pub fn signed_only(&self) -> bool {
         !self.trusted.is_empty()
     }
 
-    /// Returns the rule set of a source whose first version is loaded.
+    /// Creates the rule set of a source, whose first version is `rules`.
     pub fn rule_set(&self, name: &str, rules: LiveRules, main: String, disk: Option<DiskLoader>) -> RuleSet {
         let files = SourceFiles { main, disk, signed_only: self.signed_only() };
         RuleSet::new(name.to_owned(), rules, files, (self.metrics, self.events))

@@ -1,5 +1,5 @@
-//! Rules at an address of HTTP, which are fetched again and again. A version that cannot be fetched
-//! or loaded changes nothing.
+//! Rules that are fetched from an HTTP address at regular intervals. If a new version cannot be
+//! fetched or loaded, the last good version stays in force.
 
 use super::RuleSet;
 use super::loading::{Feed, Loaders, StartError};
@@ -15,36 +15,37 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-/// The longest pause after failures, unless the interval is longer.
+/// The longest pause between two requests after failures, unless the configured interval is longer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// Rules at an address: an artifact (a file of compiled rules), or the text of rules without
 /// imports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteSource {
-    /// The address. Without TLS, it must be of this machine, or the rules must be signed and need
-    /// no token.
+    /// The address of the rules. It must use TLS, with two exceptions: an address on this machine,
+    /// and signed rules that need no token.
     pub url: String,
-    /// The bearer token that the server of the rules wants.
+    /// The bearer token that the server of the rules requires; `None` if it requires none.
     pub token: Option<Secret>,
-    /// The time between two requests. After failures, the time doubles up to ten minutes.
+    /// The time between two requests for a new version. After failures, the time doubles up to ten
+    /// minutes.
     pub interval: Duration,
-    /// Maximum time of a request, until the last byte of its answer.
+    /// Maximum time of a request, until the last byte of its response.
     pub time: Duration,
-    /// Maximum number of bytes of the rules.
+    /// Maximum size of the rules in bytes.
     pub bytes: usize,
 }
 
 impl RemoteSource {
-    /// Creates a source that is asked every 30 seconds. A request has 20 seconds, and the rules at
-    /// most 64 MiB.
+    /// Creates a source whose address is asked every 30 seconds. A request may take 20 seconds, and
+    /// the rules may have at most 64 MiB.
     pub fn new(url: impl Into<String>) -> RemoteSource {
         let (interval, time) = (Duration::from_secs(30), Duration::from_secs(20));
         RemoteSource { url: url.into(), token: None, interval, time, bytes: 64 << 20 }
     }
 }
 
-/// Checks that no one on the way can replace the rules or read the token.
+/// Checks that no attacker on the network can replace the rules or read the token.
 fn check_address(remote: &RemoteSource, signed_only: bool) -> Result<(), Message> {
     let uri = remote.url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
@@ -66,7 +67,7 @@ struct Fetcher {
     compiler: Compiler,
     signed_only: bool,
     url: String,
-    /// The name of the text in findings.
+    /// The file name of the rules in diagnostics.
     main: String,
 }
 
@@ -92,7 +93,7 @@ impl Fetcher {
         self.client.fetch(&self.request, tag).await
     }
 
-    /// Loads the rules. Blocks.
+    /// Compiles or decodes the fetched bytes. Blocks the thread.
     fn load(&self, bytes: Vec<u8>) -> Result<LiveRules, WatchError> {
         if artifact::is_artifact(&bytes) {
             return Ok(self.compiler.load_artifact(&bytes)?.into());
@@ -108,7 +109,7 @@ impl Fetcher {
     }
 }
 
-/// A loader of one text, which can import no other.
+/// A loader that knows only one text, so that the text can import no other file.
 struct OneText<'t> {
     name: &'t str,
     bytes: Vec<u8>,
@@ -124,11 +125,11 @@ impl Loader for OneText<'_> {
 struct Seen {
     tag: Option<String>,
     hash: [u8; 32],
-    /// Why it is not in force.
+    /// Why this version is not in force; `None` if it is.
     refusal: Option<String>,
 }
 
-/// Fetches the rules of an address, and asks for new versions from then on.
+/// Fetches the rules of an address, and starts a task that regularly asks for new versions.
 pub(super) async fn open(
     name: &str,
     remote: &RemoteSource,
@@ -154,13 +155,13 @@ async fn load(fetcher: &Arc<Fetcher>, bytes: Vec<u8>) -> Result<LiveRules, Watch
     tokio::task::spawn_blocking(move || fetcher.load(bytes)).await?
 }
 
-/// Returns the pause before the next request, after this number of failures in a row.
+/// Returns the pause before the next request, after `failures` failures in a row.
 fn pause(interval: Duration, failures: u32) -> Duration {
     let doubled = interval.saturating_mul(2_u32.saturating_pow(failures));
     with_jitter(doubled.min(LONGEST_PAUSE.max(interval)))
 }
 
-/// Asks for new versions until the rules are dropped.
+/// Asks for new versions of the rules until their rule set is dropped.
 async fn poll(
     set: Weak<RuleSet>,
     fetcher: Arc<Fetcher>,

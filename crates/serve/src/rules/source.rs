@@ -1,4 +1,5 @@
-//! The sources of rules: files of rules and artifacts. The service watches them for changes.
+//! The sources of rules: files of rules, artifacts, and HTTP addresses. The service watches them
+//! for changes.
 
 use super::loading::{Loaders, StartError};
 #[cfg(feature = "remote")]
@@ -10,28 +11,27 @@ use rulec::VerifyingKey;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A source of rules: the path of a file of rules or of an artifact (a file of compiled rules), and
-/// a name.
+/// A source of rules, and the name of the rule set that is loaded from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleSource {
-    /// The name under which requests select the rules.
+    /// The name by which requests select the rule set.
     pub name: String,
-    /// The place.
+    /// Where the rules are: a file or an HTTP address.
     pub place: Place,
 }
 
-/// A place of rules.
+/// Where the rules of a source are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Place {
     /// A file with rules, or an artifact (a file of compiled rules).
     File {
-        /// The file.
+        /// The path of the file that contains the rules.
         path: PathBuf,
         /// The folder that imports must stay inside; `None` for the folder of the file.
         root: Option<PathBuf>,
     },
-    /// An address of HTTP.
+    /// An HTTP address from which the rules are fetched.
     #[cfg(feature = "remote")]
     Address(RemoteSource),
 }

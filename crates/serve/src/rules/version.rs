@@ -1,4 +1,4 @@
-//! One version of a rule set, and the data that are computed from it once.
+//! One version of a rule set, with derived data, such as the hash, that is computed only once.
 
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
@@ -18,12 +18,12 @@ pub(crate) struct Version {
     default_entry: Result<String, Vec<String>>,
     /// Whether the rules have flows that an intent classifier can choose.
     has_intents: bool,
-    /// Whether the rules read recorded messages.
+    /// Whether the rules read earlier messages, which the service must then record.
     has_history: bool,
-    /// Whether some decisions need [`Derived`] data.
+    /// Whether some decisions need [`Derived`] data, which must then be computed first.
     needs_derived: bool,
     derived: OnceLock<Derived>,
-    /// The lock of the thread that computes the data, so that concurrent requests compute them
+    /// Held while a thread computes the derived data, so that concurrent requests compute them only
     /// once.
     deriving: Mutex<()>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Version {
 /// Data that takes long to compute from the rules.
 struct Derived {
     rules: Rules,
-    /// The generation (version number) of `rules`.
+    /// The generation (version number of the rule set) to which `rules` belongs.
     generation: u64,
     matcher: Option<FlowMatcher>,
     hash: OnceLock<String>,
@@ -57,7 +57,8 @@ impl Version {
         }
     }
 
-    /// Returns a version with the same live rules, for use after the caller has edited them.
+    /// Returns a version with the same live rules. It is for use after the caller has edited them,
+    /// because derived data of the old version may be out of date.
     pub fn edited(&self) -> Version {
         // A route that was inserted into rules without routes becomes an entry only when the edits
         // are merged.
@@ -79,7 +80,7 @@ impl Version {
         self.since
     }
 
-    /// True if the rules read recorded messages.
+    /// True if the rules read earlier messages, which the service must then record.
     pub fn has_history(&self) -> bool {
         self.has_history
     }
@@ -148,7 +149,7 @@ impl Version {
         Ok(&self.derived()?.rules)
     }
 
-    /// Returns the generation of [`Version::rules`].
+    /// Returns the generation (version number) of [`Version::rules`].
     ///
     /// # Errors
     /// As [`Version::rules`].
@@ -166,8 +167,8 @@ impl Version {
         Ok(format!("\"{}-{}\"", self.generation()?, hash.get(..16).unwrap_or(hash)))
     }
 
-    /// Returns the classifier of flows with intents. `None` if no flow has an intent, or the
-    /// examples do not suffice to train the classifier.
+    /// Returns the classifier that chooses among flows with intents. `None` if no flow has an
+    /// intent, or if the examples do not suffice to train the classifier.
     pub fn matcher(&self) -> Result<Option<&FlowMatcher>, Problem> {
         Ok(self.derived()?.matcher.as_ref())
     }
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
     use crate::rules::compiler;
 
-    /// A request is answered on a thread for slow work while this holds.
+    /// While `must_prepare` is true, a request is answered on a thread that may block.
     #[test]
     fn rules_whose_decisions_need_derived_data_must_be_prepared() {
         let version =

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-/// Maximum number of bytes of an answer that hyper gets at once. A slow client then shows progress
-/// with each part.
+/// Maximum number of bytes of an answer that hyper gets at once. So even a slow client shows
+/// progress, with each part of this size that it takes.
 const MAX_PART: usize = 64 << 10;
 
 /// The open requests of one connection, and when its client last made progress.
@@ -22,8 +22,8 @@ pub(super) struct Activity {
 
 #[derive(Debug)]
 struct State {
-    /// The open requests by number. For a request whose client must take a part of the answer: the
-    /// time since it must.
+    /// The open requests by number. The value is the time since which the service waits for the
+    /// client to take a part of the answer. `None` while the client waits for the service.
     open: HashMap<u64, Option<Instant>>,
     next: u64,
     /// The time when a request last began or ended, or when the connection was accepted.
@@ -55,8 +55,8 @@ impl Activity {
         !self.lock().open.is_empty()
     }
 
-    /// Returns the time after which the connection counts as idle, zero if it is idle already.
-    /// `None` while every open request waits for the service, not for the client.
+    /// Returns how long the client may still be idle before the connection is closed; zero if the
+    /// time is over. `None` while every open request waits for the service, not for the client.
     pub fn time_left(&self, limits: &Limits) -> Option<Duration> {
         let state = self.lock();
         let (since, limit) = match state.open.values().flatten().min() {
@@ -70,7 +70,7 @@ impl Activity {
     }
 }
 
-/// An open request of a connection. Dropping it ends the request.
+/// An open request of a connection. The request ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     activity: Arc<Activity>,
@@ -78,14 +78,15 @@ pub(super) struct OpenRequest {
 }
 
 impl OpenRequest {
-    /// Records that the request now waits for the client to take a part of the answer, or for the
-    /// service.
+    /// Records whether the request now waits for the client to take a part of the answer. If false,
+    /// it waits for the service.
     fn set_waiting(&self, waits_for_client: bool) {
         let since = waits_for_client.then(Instant::now);
         self.activity.lock().open.insert(self.number, since);
     }
 
-    /// Wraps the body of the answer. The request ends when the body is dropped.
+    /// Wraps the body of the answer, to record when the client takes its parts. The request ends
+    /// when the body is dropped.
     pub fn watch(self, body: axum::body::Body) -> WatchedBody {
         self.set_waiting(true);
         WatchedBody { body, rest: Bytes::new(), request: self }
@@ -100,11 +101,11 @@ impl Drop for OpenRequest {
     }
 }
 
-/// The body of an answer. It records when the client takes a part.
+/// The body of an answer. It records each time when the client takes a part of it.
 #[derive(Debug)]
 pub(super) struct WatchedBody {
     body: axum::body::Body,
-    /// The bytes of the last part that hyper has not got yet.
+    /// The bytes of the last part of the body that hyper has not taken yet.
     rest: Bytes,
     request: OpenRequest,
 }

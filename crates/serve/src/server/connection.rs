@@ -19,7 +19,7 @@ use tokio_rustls::Accept;
 
 /// Maximum number of requests that may be open at the same time on one HTTP/2 connection.
 const MAX_STREAMS: u32 = 128;
-/// Maximum number of bytes of the head of a request.
+/// Maximum number of bytes of the request line and headers of a request.
 const MAX_HEAD_BYTES: usize = 32 << 10;
 
 /// An accepted connection, and the state that its requests share.
@@ -50,8 +50,8 @@ impl Connection {
         loop {
             let pause = match is_closing {
                 true => limits.head_time,
-                // While the service works on a request, the client cannot be idle: look again
-                // later.
+                // While the service works on a request, the client cannot be idle. So its idle time
+                // is checked again later.
                 false => activity.time_left(&limits).unwrap_or(limits.write_time),
             };
             tokio::select! {
@@ -69,8 +69,8 @@ impl Connection {
                         if activity.has_open() {
                             return;
                         }
-                        // Closes in order, because the client may be sending a request at this
-                        // moment. That request is still answered.
+                        // Closes the connection gracefully, because the client may be sending a
+                        // request at this moment. That request is still answered.
                         connection.as_mut().graceful_shutdown();
                         is_closing = true;
                     }

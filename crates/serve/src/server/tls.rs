@@ -1,5 +1,5 @@
-//! TLS settings from a certificate file and a key file. New connections use a changed certificate
-//! without a restart.
+//! TLS settings from a certificate file and a key file. When the files change, new connections use
+//! the new certificate without a restart.
 
 use crate::rules::StartError;
 use arc_swap::ArcSwap;
@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
 use tokio_rustls::{Accept, TlsAcceptor};
 
-/// The paths of the certificate chain and of the private key, and the TLS settings made from the
-/// files.
+/// The paths of the certificate chain and of the private key, and the TLS settings that were
+/// created from these files.
 pub(super) struct TlsFiles {
     chain: PathBuf,
     key: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct TlsFiles {
     content: Mutex<Content>,
 }
 
-/// The bytes of the two files.
+/// The bytes of the certificate file and of the key file.
 #[derive(PartialEq, Eq)]
 struct Content {
     chain: Vec<u8>,
@@ -41,7 +41,7 @@ impl TlsFiles {
         Ok(TlsFiles { chain, key, config, content: Mutex::new(content) })
     }
 
-    /// Reads both files again. If their content has changed, new connections use it.
+    /// Reads both files again. If their content has changed, new connections use the new content.
     ///
     /// # Errors
     /// As [`TlsFiles::read`]. New connections then use the old settings.

@@ -1,4 +1,5 @@
-//! Batches: many messages for one entry. Each message gets its own answer or its own error.
+//! Answers batches: requests with many messages for one entry. Each message gets its own answer or
+//! its own error.
 
 use super::Service;
 use super::decide::{Decider, Unanswered};
@@ -64,12 +65,13 @@ impl BatchRequest<'_> {
     }
 }
 
-/// The form in which the answers of a batch are written.
+/// How the answers of a batch are joined to one text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
     /// One answer per line. Blank lines have no answer.
     Lines,
-    /// The elements of a JSON array. The closing bracket is left to the caller.
+    /// The elements of a JSON array, with the opening bracket. The caller writes the closing
+    /// bracket.
     Array,
 }
 
@@ -84,17 +86,17 @@ pub(crate) struct Batch {
     trace: Option<TraceId>,
 }
 
-/// Consecutive messages that are answered together. `None` is a line that was dropped because it is
-/// longer than the limit.
+/// Consecutive messages of a batch that are answered together. `None` is a line that was dropped
+/// because it is longer than the limit.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The number of the first message, from 1.
+    /// The number of the block's first message in the batch, from 1.
     pub first: u64,
     pub lines: Vec<Option<Bytes>>,
 }
 
 impl Batch {
-    /// Creates a batch. Checks its rules and its entry before a message is answered.
+    /// Creates a batch. Checks first that its rule set and its entry exist.
     ///
     /// # Errors
     /// If the service has no such rules, or the rules have no such entry.
@@ -170,7 +172,7 @@ impl BlockAnswers<'_> {
         Ok(out)
     }
 
-    /// Answers one message, or writes its error. `number` is the number of its line.
+    /// Answers one message, or writes its error as its answer. `number` is the number of its line.
     ///
     /// # Errors
     /// If the decision log still has no memory for the decision at the deadline.

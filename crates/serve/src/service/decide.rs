@@ -1,4 +1,5 @@
-//! Decides one message: the decision, its answer, its counts and its line in the decision log.
+//! Decides one message: makes the decision, writes the answer, counts the decision, and adds it to
+//! the decision log.
 
 use super::Service;
 use crate::limits::Deadline;
@@ -20,17 +21,17 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A request for one decision.
+/// A request to decide one message.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct DecideRequest<'m> {
-    /// The name of the rules; optional if the service has only one rule set.
+    /// The name of the rule set; `None` selects the only rule set of the service.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
     /// The entry (table, choice, router or flow set) that decides. `None` for the default entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
-    /// The message, as JSON text.
+    /// The message to decide, as JSON text.
     #[serde(borrow)]
     pub message: &'m RawValue,
     /// Whether the answer contains an explanation of the decision.
@@ -53,7 +54,7 @@ pub struct DecideRequest<'m> {
 }
 
 impl<'m> DecideRequest<'m> {
-    /// Creates a request without options.
+    /// Creates a request to decide `message` with the default entry and without optional parts.
     pub fn new(message: &'m RawValue) -> DecideRequest<'m> {
         DecideRequest {
             rules: None,
@@ -67,22 +68,22 @@ impl<'m> DecideRequest<'m> {
         }
     }
 
-    /// True if the request asks for something that shows how the rules decide. Then it needs the
-    /// scope `explain`.
+    /// True if the request asks for a part of the answer that shows how the rules decide. Then its
+    /// token needs the scope `explain`.
     pub(crate) fn explains(&self) -> bool {
         self.explain || self.matched || self.why_not.is_some()
     }
 
-    /// Returns the request as JSON text. The message keeps its text.
+    /// Returns the request as JSON text. The text of the message stays unchanged.
     ///
     /// # Errors
-    /// If it cannot be written, which would be a bug.
+    /// If the request cannot be serialized, which would be a bug.
     pub(crate) fn to_body(&self) -> Result<Bytes, Problem> {
         super::other::to_bytes(self).map(Bytes::from)
     }
 }
 
-/// A decision, and the answer that contains it.
+/// A decision, with the answer that contains it.
 pub struct Decided {
     /// The decision. If a classifier found the flow, this is the decision of the keyword patterns,
     /// which chose none.
@@ -92,13 +93,13 @@ pub struct Decided {
     pub route: Option<String>,
     /// The answer as JSON text: the decision, and the further parts that the request asks for.
     pub body: Vec<u8>,
-    /// The rule set that decided.
+    /// The rule set by which the message was decided.
     pub set: Arc<RuleSet>,
     /// The receipt for the line in the decision log.
     pub(crate) receipt: Receipt,
 }
 
-/// The reason why a message gets no answer: invalid JSON, or another error.
+/// The reason why a message gets no answer.
 pub(super) enum Unanswered {
     Invalid(JsonError),
     Problem(Problem),
@@ -145,7 +146,7 @@ pub(super) struct Decider<'a> {
     pub version: &'a Version,
     pub entry: &'a str,
     pub options: AnswerOptions,
-    /// The name of the route for which the answer must say why it was not chosen.
+    /// The name of a route. The answer must explain why this route was not chosen.
     pub why_not: Option<&'a str>,
     pub log: Option<&'a DecisionLog>,
     pub deadline: Deadline,
@@ -155,16 +156,16 @@ pub(super) struct Decider<'a> {
     pub trace: Option<TraceId>,
 }
 
-/// A decision after its answer was written.
+/// The decision about a message whose answer was written.
 pub(super) struct Answered {
     pub decision: Decision,
     pub route: Option<String>,
-    /// Whether a classifier chose the route.
+    /// Whether an intent classifier chose the route, because no keyword pattern matched.
     pub by_classifier: bool,
     pub receipt: Receipt,
 }
 
-/// An answer, with the explanation why the route in the request was not chosen.
+/// An answer, with the explanation why the route in `why_not` was not chosen.
 #[derive(Serialize)]
 struct WithWhyNot<'a, A> {
     #[serde(flatten)]
@@ -182,11 +183,11 @@ impl Service {
         self.decide_before(request, Deadline::after(self.limits().deadline), None)
     }
 
-    /// True if answering can take longer than some microseconds, so that the answer must run on a
-    /// thread that may block.
+    /// True if answering may take longer than some microseconds. The answer must then be computed
+    /// on a thread that may block.
     ///
     /// # Errors
-    /// If there are no such rules.
+    /// If the service has no such rule set.
     pub(crate) fn is_slow(&self, request: &DecideRequest<'_>) -> Result<bool, Problem> {
         let version = self.set(request.rules.as_deref())?.active();
         Ok(request.explains() || request.analysis || version.must_prepare())
@@ -232,9 +233,9 @@ impl Service {
 }
 
 impl Decider<'_> {
-    /// Decides the message `text`, counts the decision, and appends the answer to `out`. If `line`
-    /// is given, the answer contains it as the number of the line. `room` is the memory that the
-    /// decision log has reserved.
+    /// Decides the message `text`, counts the decision, and appends the answer to `out`. `line` is
+    /// the number of the message's line; if it is given, the answer contains it. `room` is the
+    /// memory that the decision log has reserved.
     pub fn answer(
         &self,
         text: &[u8],
@@ -295,8 +296,8 @@ impl Decider<'_> {
         self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided
     }
 
-    /// Decides with the fully compiled rules, and with the history if the rules read one. So the
-    /// explanation and the other parts come from the same rules as the decision.
+    /// Writes an answer from the fully compiled rules, with the history if the rules read one. So
+    /// the explanation and the other parts come from the same rules as the decision.
     fn write_answer(
         &self,
         text: &[u8],
@@ -307,8 +308,9 @@ impl Decider<'_> {
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
         let alone = rules.entry(self.entry)?;
-        // Each way reads the history once, so that all parts of the answer come from the same
-        // messages. Only parts need the messages after the decision. Keeping them costs a copy.
+        // Each case reads the history once, so that all parts of the answer come from the same
+        // messages. The messages are kept only for the optional parts, because keeping them costs a
+        // copy.
         let (decided, past) = match (self.record, self.wants_parts()) {
             (true, false) => (Some(alone.decide_and_record(store, &message)?), Past::default()),
             (true, true) => {
@@ -344,7 +346,8 @@ impl Decider<'_> {
     }
 }
 
-/// Writes an answer that contains only the decision.
+/// Appends an answer that contains only the decision to `out`. `line` is the number of the
+/// message's line.
 fn write_plain(decision: Decision, line: Option<u64>, out: &mut Vec<u8>) -> Answered {
     out.push(b'{');
     if let Some(line) = line {

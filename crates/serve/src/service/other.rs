@@ -1,4 +1,4 @@
-//! Requests that are not decisions: judging payloads, running workflows, analysing texts, recording
+//! Requests other than decisions: judging payloads, running workflows, analysing texts, recording
 //! messages, and running tests.
 
 use super::Service;
@@ -15,7 +15,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::time::Instant;
 
-/// A request to judge a payload.
+/// A request to judge a payload: to check it by the rules of a `payload` statement.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JudgeRequest<'m> {
@@ -23,10 +23,10 @@ pub(crate) struct JudgeRequest<'m> {
     pub rules: Option<String>,
     #[serde(borrow)]
     pub payload: &'m RawValue,
-    /// The object that rules read as `context`.
+    /// The object that rules can read as `context`.
     #[serde(borrow, default)]
     pub context: Option<&'m RawValue>,
-    /// The object that rules read as `options`.
+    /// The object that rules can read as `options`.
     #[serde(borrow, default)]
     pub options: Option<&'m RawValue>,
     /// Whether warnings and unchecked rules count as violations.
@@ -44,7 +44,7 @@ pub(crate) struct WorkflowRequest<'m> {
     pub input: Option<&'m RawValue>,
     #[serde(default)]
     pub resume: Option<SavedRun>,
-    /// Whether to run the failed nodes of a saved run again.
+    /// Whether the failed nodes of the saved run are run again.
     #[serde(default)]
     pub retry_failed: bool,
     #[serde(default)]
@@ -57,18 +57,18 @@ pub(crate) struct WorkflowRequest<'m> {
 struct WorkflowAnswer {
     complete: bool,
     report: Report,
-    /// The state of an incomplete run, which a request can send as `resume`.
+    /// The state of an incomplete run. A later request can send it as `resume` to continue the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<Box<RawValue>>,
-    /// The reason why an incomplete run has no `saved`.
+    /// The reason why the state of an incomplete run is not in `saved`.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_saved: Option<String>,
 }
 
-/// Maximum number of steps of a run, which bounds the size of its report. A resumed run counts its
-/// earlier steps too.
+/// Maximum number of steps of a workflow run, which bounds the size of its report. A resumed run
+/// counts its earlier steps too.
 pub(crate) const MAX_STEPS: usize = 10_000;
-/// Estimated number of bytes of a request that resumes a run, without the saved run.
+/// Estimated number of bytes that a request to resume a run needs in addition to the saved run.
 const RESUME_BYTES: usize = 256;
 
 /// A request to analyse the text of a message.
@@ -98,9 +98,9 @@ pub(crate) struct TestRequest {
     pub rules: Option<String>,
     /// Whether the outcome of a failed test has the explanation of its decision.
     pub explain: bool,
-    /// The language of the sentences, such as `en` or `zh`.
+    /// The language of the sentences in the outcomes, such as `en` or `zh`.
     pub language: Option<String>,
-    /// The generation that the rules in force must have.
+    /// The generation (version number) that the rules in force must have; `None` accepts any.
     pub generation: Option<u64>,
 }
 
@@ -196,8 +196,8 @@ impl Service {
         to_bytes(&WorkflowAnswer { complete, report, saved, not_saved })
     }
 
-    /// Returns the JSON text of a saved run. If the text is too long for a request, returns the
-    /// reason instead.
+    /// Returns the JSON text of a saved run. If a request cannot contain so long a text, returns
+    /// the reason instead.
     fn saved_text(&self, saved: &SavedRun) -> Result<(Option<Box<RawValue>>, Option<String>), Problem> {
         let text = to_raw_value(saved);
         let text = text.map_err(|error| Problem::broken(format!("the run cannot be saved: {error}")))?;

@@ -38,8 +38,8 @@ impl Service {
     }
 }
 
-/// Returns the full description of one version: the short one, and the entries, schemas, findings
-/// and texts.
+/// Returns the full description of one version: the short description, and the entries, schemas,
+/// findings and texts.
 fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem> {
     let mut description = short(set, version)?;
     let rules = version.rules()?;
@@ -61,7 +61,7 @@ fn full(set: &RuleSet, version: &Version, texts: Texts) -> Result<Json, Problem>
 }
 
 impl Service {
-    /// Compiles and analyses the text of rules. Returns an object with `ok` (no error) and
+    /// Compiles and analyses rules. Returns an object with `ok` (true if there is no error) and
     /// `findings` (errors, warnings and findings of the analysis).
     pub(crate) fn check(text: &str) -> Json {
         match compiler().compile_text(text) {
@@ -109,8 +109,8 @@ fn kind_name(kind: TableKind) -> &'static str {
     }
 }
 
-/// Returns an object with the JSON Schema of the arguments of each handler that the rules can
-/// select.
+/// Returns a JSON object from handler names to JSON Schemas. The schema describes the arguments of
+/// the handler, which the rules can select.
 fn handler_schemas(rules: &Rules) -> Json {
     let schemas =
         rules.targets().into_iter().filter_map(|name| Some((name.to_owned(), rules.args_schema(name)?)));
@@ -123,7 +123,7 @@ fn payload_schemas(rules: &Rules) -> Json {
     Json::Object(schemas.collect::<Map<String, Json>>())
 }
 
-/// Returns the warnings of the compiler, then the findings of the analysis.
+/// Returns the warnings of the compiler and then the findings of the rule analysis, as a JSON list.
 fn findings(rules: &Rules) -> Json {
     let analysed = rules.analyse();
     let found = rules.warnings().iter().chain(analysed.iter().map(|finding| &finding.diagnostic));

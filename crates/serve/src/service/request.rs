@@ -1,23 +1,25 @@
-//! Fields that several requests have: the language of the answer, and the expected generation.
+//! Reads fields that several kinds of requests have: the language of the answer, and the expected
+//! generation (version number) of the rules.
 
 use crate::problem::Problem;
 use crate::rules::{self, Version};
 use rulec::Language;
 
-/// Reads the name of a language.
+/// Converts the name of a language, such as `en`. `None` means English.
 ///
 /// # Errors
-/// If the texts of rulec are not available in this language.
+/// If rulec has no translations into this language.
 pub(super) fn read_language(name: Option<&str>) -> Result<Language, Problem> {
     let Some(name) = name else { return Ok(Language::default()) };
     Language::of_locale(name)
         .ok_or_else(|| Problem::invalid(format!("`{name}` is no language of rulec; write `en` or `zh`")))
 }
 
-/// Returns the generation of the rules in force, which must be the one that a request expects.
+/// Returns the generation (version number) of the rules in force. It must be the one that the
+/// request expects, if the request expects one.
 ///
 /// # Errors
-/// If they have another generation.
+/// If the rules in force have another generation.
 pub(super) fn check_generation(version: &Version, expected: Option<u64>) -> Result<u64, Problem> {
     let generation = version.generation()?;
     rules::check_generation(generation, expected).map(|()| generation)

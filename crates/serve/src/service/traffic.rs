@@ -13,28 +13,29 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-/// The live traffic of the service.
+/// The live traffic of the service: the numbers of decisions in the last minute.
 #[derive(Serialize)]
 struct TrafficAnswer {
-    /// The time of the answer. The last count of each list belongs to the second that has begun.
+    /// The time of the answer. The last number of each list counts the current second, which is not
+    /// over.
     now: String,
     seconds: usize,
     rules: Vec<SetTraffic>,
 }
 
-/// The live traffic of one rule set.
+/// The live traffic of one rule set: the numbers of its decisions in the last minute.
 #[derive(Serialize)]
 struct SetTraffic {
     name: String,
     generation: u64,
     routes: Vec<RouteTraffic>,
-    /// Messages that no route took.
+    /// Number of messages for which no route was chosen.
     undecided: Counts,
-    /// Messages that violate the input.
+    /// Number of messages that violate the input contract (the `input` statement).
     violations: Counts,
-    /// Messages that are not JSON objects.
+    /// Number of messages that are not JSON objects.
     invalid: Counts,
-    /// Whether near misses are known. They are not for rules that read a history.
+    /// Whether near misses are listed. They are not listed for rules that read a history.
     explained: bool,
     near_misses: Vec<NearMiss>,
     unknown: Vec<Unknown>,
@@ -56,8 +57,8 @@ impl Service {
     }
 }
 
-/// Masks the credentials of a message in its explanation. `None` if the explanation cannot be
-/// masked.
+/// Masks the credentials of `message` where its explanation repeats them. `None` if the explanation
+/// cannot be masked.
 fn mask_credentials(explanation: Explanation, mut message: Json) -> Option<Explanation> {
     let credentials = Credentials::mask_in(&mut message);
     if credentials.is_empty() {

@@ -1,5 +1,5 @@
-//! Explains a decision of the rules in force, without making it. So an explanation is neither
-//! counted nor logged, and records nothing.
+//! Explains how the rules in force would decide a message. The decision is neither counted nor
+//! logged, and the message is not recorded.
 
 use super::Service;
 use super::other::to_bytes;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use serde_json::value::RawValue;
 
-/// A request to explain the decision about a message.
+/// A request to explain how the rules decide a message.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WhyRequest<'m> {
@@ -24,10 +24,10 @@ pub(crate) struct WhyRequest<'m> {
     pub entry: Option<String>,
     #[serde(borrow)]
     pub message: &'m RawValue,
-    /// The language of the sentences, such as `en` or `zh`.
+    /// The language of the sentences in the explanation, such as `en` or `zh`.
     #[serde(default)]
     pub language: Option<String>,
-    /// The generation that the rules in force must have.
+    /// The generation (version number) that the rules in force must have; `None` accepts any.
     #[serde(default)]
     pub generation: Option<u64>,
 }
@@ -44,10 +44,10 @@ struct WhyAnswer<'a> {
     /// The question for a language model; `None` if the decision needs no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<&'a str>,
-    /// The reason why the language model's answer could not be used.
+    /// The reason why the language model's answer could not be used; `None` if it could.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
-    /// The reason why the history may lack messages: `no_key` or `dropped`.
+    /// The reason why the recorded messages may be incomplete: `no_key` or `dropped`.
     #[serde(skip_serializing_if = "Option::is_none")]
     history_gap: Option<&'static str>,
 }

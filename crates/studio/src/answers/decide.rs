@@ -1,4 +1,4 @@
-//! Answers requests for one decision, with its explanation.
+//! Answers the page's requests to decide one message and to explain the decision.
 
 use super::message::request_message;
 use super::{find_entry, judge, workflow};

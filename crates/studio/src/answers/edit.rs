@@ -127,7 +127,7 @@ fn localized_options() -> RenderOptions {
     RenderOptions { language: language(), ..RenderOptions::default() }
 }
 
-/// Runs all tests of a rule set.
+/// Runs all tests of a rule set, and returns the result of each test.
 pub(crate) fn test_runs(snapshot: &ProjectSnapshot, rules: &Rules) -> Vec<TestRun> {
     let to_test_run = |outcome: TestOutcome| TestRun {
         place: snapshot.source_range(outcome.span),

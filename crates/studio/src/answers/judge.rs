@@ -123,8 +123,8 @@ enum PathStep {
     Index(usize),
 }
 
-/// Splits the first step, a key or an index, off a path. Returns the step and the rest of the path;
-/// `None` if the path does not begin with a valid step.
+/// Splits the first component, a key or an index, off a path. Returns the component and the rest of
+/// the path. `None` if the path does not begin with a valid component.
 fn split_step(path: &str) -> Option<(PathStep, &str)> {
     if let Some(name) = path.strip_prefix('.') {
         let end = name.find(['.', '[']).unwrap_or(name.len());

@@ -34,7 +34,7 @@ pub(crate) fn replay_routes() -> [ApiRoute; 7] {
     ]
 }
 
-/// Starts a replay on a new thread, and returns its id.
+/// Starts a replay on a new thread, and returns the id of the replay.
 fn start_replay(studio: &Arc<Studio>, request: StartReplay) -> Answer<Started> {
     let (replay, entry) = prepare_replay(studio, &request)?;
     let running = replay.clone();

@@ -17,7 +17,7 @@ use rulec_syntax::{format as formatter, parse, write};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A byte range of the text, and the text that replaces it.
+/// A byte range of a file's text, and the text that replaces it.
 type Replacement = (std::ops::Range<usize>, String);
 
 /// A row of a decision table: the text of its file, and the row's statement in it.
@@ -69,7 +69,8 @@ pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedR
     Err(first_error.unwrap_or_else(|| RequestError::invalid(message!("this changes nothing"))))
 }
 
-/// Compiles the rules with this text of the file. Fails with the first error.
+/// Compiles the rule set as if the file `file` had the text `text`. Returns the first compile
+/// error.
 fn check(project: &Project, file: &str, text: &str) -> Answer<()> {
     let snapshot: Arc<ProjectSnapshot> = project.snapshot_with_text(file, text, true);
     match snapshot.first_error() {
@@ -147,8 +148,8 @@ fn change_cell(
     })
 }
 
-/// Writes a condition: joins conditions by `and`, and exceptions by `unless`. `added` is one more
-/// condition.
+/// Returns the text of a route's condition: the conditions joined by `and`, then the exceptions
+/// after `unless`. `text` is the text of the file. `added` is one more condition.
 fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
     let source = |conjunct: &Conjunct| text[range(conjunct.span)].to_owned();
     let several = conjuncts.len() + usize::from(added.is_some()) > 1;
@@ -166,7 +167,8 @@ fn join(conjuncts: &[&Conjunct], text: &str, added: Option<&str>) -> String {
     conditions.join(" and ") + &exceptions.collect::<String>()
 }
 
-/// Replaces the target of the row. If both targets are handlers, keeps the arguments and metadata.
+/// Returns the replacements that change the target of a row to `target`. If both targets are
+/// handlers, the arguments and metadata stay.
 fn change_target(row: &RowText<'_>, target: &str) -> Vec<Replacement> {
     let span = match &row.route.target {
         Target::Handler { name, .. } if write::is_name(target) => name.span,
@@ -190,8 +192,8 @@ fn disable(row: &RowText<'_>, disabled: bool) -> Vec<Replacement> {
     }
 }
 
-/// Inserts a copy after the row. The copy is disabled, so that it does not change decisions until
-/// the author has edited its condition.
+/// Returns the replacement that inserts a copy of a row after it. The copy is disabled, so that it
+/// does not change decisions until the author has edited its condition.
 fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacement> {
     let taken: BTreeSet<&str> =
         program.rules.iter().filter(|other| other.table == rule.table).map(|other| &*other.name).collect();
@@ -208,7 +210,8 @@ fn add_copy(program: &Program, rule: &Rule, row: &RowText<'_>) -> Vec<Replacemen
     vec![(statement.end..statement.end, copy)]
 }
 
-/// Returns the white space before the row in its line. Empty if other text precedes the row.
+/// Returns the white space before the row's statement in its line. Empty if other text precedes the
+/// statement.
 fn indent<'a>(row: &RowText<'a>) -> &'a str {
     let start = row.statement.span.start as usize;
     let line = row.text[..start].rfind('\n').map_or(0, |newline| newline + 1);
@@ -216,8 +219,8 @@ fn indent<'a>(row: &RowText<'a>) -> &'a str {
     if before.trim().is_empty() { before } else { "" }
 }
 
-/// Moves the row and the comments before it in front of another row. Also gives it the priority of
-/// the other row, because rows are ordered by priority first.
+/// Returns the replacements that move a row, with the comments before it, in front of the row
+/// `other`. The moved row also gets `priority`, because rows are ordered by priority first.
 fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Replacement> {
     let (moved, place) = (block(row), block(other).start);
     if moved.start <= place && place <= moved.end {
@@ -240,8 +243,8 @@ fn move_before(row: &RowText<'_>, other: &RowText<'_>, priority: i64) -> Vec<Rep
     vec![(moved, String::new()), (place..place, text)]
 }
 
-/// Returns the byte range of the row in whole lines. Includes the comments directly before it, and
-/// the blank lines after it.
+/// Returns the byte range of a row's statement in whole lines. Includes the comments directly
+/// before it, and the blank lines after it.
 fn block(row: &RowText<'_>) -> std::ops::Range<usize> {
     let line_start = |position: usize| row.text[..position].rfind('\n').map_or(0, |newline| newline + 1);
     let mut start = line_start(row.statement.span.start as usize);

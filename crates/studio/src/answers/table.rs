@@ -206,7 +206,8 @@ fn row_cells(
     (cells, others)
 }
 
-/// Returns messages that no route matches, for the routes outside any table.
+/// Returns the gaps of the routes outside any table: messages that no route matches, according to
+/// the analysis findings.
 fn find_gaps(findings: &[rulec::Finding]) -> Vec<Gap> {
     let no_default_findings = findings
         .iter()

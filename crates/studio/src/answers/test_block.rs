@@ -66,9 +66,9 @@ pub(crate) fn make_test(studio: &Arc<Studio>, request: MakeTest) -> Answer<MadeT
     })
 }
 
-/// Returns candidate messages for the test, those with the most fields first. Each comes with the
-/// expected statement in rule syntax. The caller takes the first candidate with which the test
-/// passes.
+/// Returns candidate messages for a generated test; messages with the most fields come first. Each
+/// message comes with the expected statement in rule syntax. The caller takes the first candidate
+/// with which the test passes.
 fn candidate_messages(
     snapshot: &crate::snapshot::ProjectSnapshot,
     rules: &Rules,

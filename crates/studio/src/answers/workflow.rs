@@ -80,7 +80,7 @@ pub(crate) fn run_workflow(
     })
 }
 
-/// Masks private values in the answer about a run.
+/// Masks private values in the response about a workflow run.
 struct Masking<'r> {
     rules: &'r Rules,
     /// Whether values must be masked: the input of the run has private values, and the request does

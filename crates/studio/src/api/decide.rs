@@ -145,7 +145,7 @@ pub struct AskNear {
     pub version: Version,
     /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON text.
+    /// The message whose near misses are requested, as JSON text.
     pub message: String,
     /// Name of the statement that the changed message should select, also as a test writes it
     /// after `expect`; null requests the nearest statements.
@@ -248,9 +248,9 @@ pub struct Violation {
     /// The value at `path`, as JSON; null if there is no value.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub value: Json,
-    /// Start of the value in the sent text, in UTF-16 units.
+    /// Start of the violating value in the payload text that was sent, in UTF-16 units.
     pub from: Option<usize>,
-    /// End of the value in the sent text, in UTF-16 units.
+    /// End of the violating value in the payload text that was sent, in UTF-16 units.
     pub to: Option<usize>,
     /// Explanation of the violation by the conditions of the rule, as lines of text.
     pub why: Option<String>,
@@ -383,7 +383,7 @@ pub struct MakeTest {
     pub version: Version,
     /// Name of the entry (such as a table) that decides.
     pub entry: String,
-    /// The message, as JSON text.
+    /// The message for which a test is made, as JSON text.
     pub message: String,
     /// Name of the test; null lets the server choose a name.
     #[serde(default)]

@@ -14,7 +14,7 @@ pub struct FileText {
     pub saved: String,
     /// Unsaved text of the file in the editor; null if equal to the text on disk.
     pub draft: Option<String>,
-    /// Fingerprint of the file on disk, to pass to [`Save`].
+    /// Fingerprint of the file on disk. [`Save`] needs it to detect whether the file has changed.
     pub stamp: String,
     /// Whether the file can be saved.
     pub writable: bool,
@@ -86,7 +86,7 @@ pub struct Diagnostic {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct DiagnosticLabel {
-    /// The secondary span.
+    /// Location of the secondary span in its file.
     pub place: super::SourceRange,
     /// Text that explains the secondary span.
     pub text: String,
@@ -227,7 +227,7 @@ pub struct Hover {
     pub text: String,
 }
 
-/// Request to format a text.
+/// Request to format the text of a rules file. The server stores nothing.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Format {
@@ -235,7 +235,7 @@ pub struct Format {
     pub text: String,
 }
 
-/// Response to [`Format`].
+/// Response to [`Format`]: the formatted text, if the text could be formatted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Formatted {
@@ -257,7 +257,7 @@ pub struct Save {
     pub stamp: String,
 }
 
-/// Response to [`Save`].
+/// Response to [`Save`]: whether the text was written to the file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -282,7 +282,7 @@ pub enum Saved {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct CodePage {
-    /// The diagnostic code.
+    /// The diagnostic code that the page explains, such as `E0203`.
     pub code: String,
     /// The documentation page, as Markdown.
     pub text: String,

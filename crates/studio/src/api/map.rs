@@ -174,7 +174,7 @@ pub struct MapEdge {
 pub struct DecisionTable {
     /// Name of the table.
     pub table: String,
-    /// Columns of the decision table. Fields that the most rows test come first.
+    /// Columns of the decision table. Fields that the most rows have a condition on come first.
     pub columns: Vec<Column>,
     /// Rows of the decision table in evaluation order, the default last.
     pub rows: Vec<TableRow>,
@@ -194,7 +194,7 @@ pub struct DecisionTable {
 pub struct Column {
     /// Path of the field in the message.
     pub field: String,
-    /// Number of rows that test the field.
+    /// Number of rows whose condition reads the field.
     pub rows: usize,
 }
 
@@ -206,8 +206,8 @@ pub struct TableRow {
     pub key: String,
     /// Name of the row's statement.
     pub name: String,
-    /// One entry for each column: the row's condition on the column's field, or null if the row
-    /// does not test the field.
+    /// One entry for each column: the row's condition on the column's field, or null if the row has
+    /// no condition on this field.
     pub cells: Vec<Option<String>>,
     /// Conditions of the row that fit no single column.
     pub others: Vec<String>,
@@ -253,7 +253,7 @@ pub struct EditRow {
     pub rules: usize,
     /// Key of the row's statement, such as `routes/refunds`.
     pub key: String,
-    /// What to change.
+    /// The change to make in the row.
     pub change: RowChange,
 }
 
@@ -262,14 +262,14 @@ pub struct EditRow {
 #[cfg_attr(test, derive(TS))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum RowChange {
-    /// Replaces the conditions on one field.
+    /// Replaces the row's conditions on one field.
     Cell {
         /// Path of the field, which names the column.
         field: String,
         /// The conditions, with or without the field; an empty text removes them.
         text: String,
     },
-    /// Replaces the target.
+    /// Replaces the target of the row's route.
     Target {
         /// A handler, optionally with arguments, or `goto TABLE`.
         text: String,
@@ -294,8 +294,8 @@ pub enum RowChange {
 pub struct EditedRow {
     /// Name of the changed file.
     pub file: String,
-    /// Text before the change, for undoing it.
+    /// Text of the file before the change, so that the page can undo the change.
     pub before: String,
-    /// Text after the change.
+    /// Text of the file after the change.
     pub text: String,
 }

@@ -24,7 +24,7 @@ pub struct StartReplay {
     pub against: Option<Version>,
 }
 
-/// Response to [`StartReplay`].
+/// Response to [`StartReplay`]: the replay was started, and is running.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Started {
@@ -108,7 +108,7 @@ pub struct ReplaySums {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct LineMistake {
-    /// Number of the line, from 1.
+    /// Number of the line in the replayed file, from 1.
     #[cfg_attr(test, ts(type = "number"))]
     pub line: u64,
     /// Description of the line's error.
@@ -224,7 +224,7 @@ pub enum RowSort {
     Elapsed,
 }
 
-/// Response to [`AskRows`].
+/// Response to [`AskRows`]: the requested rows, and the number of all matching rows.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Rows {

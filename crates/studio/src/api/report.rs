@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 #[cfg(test)]
 use ts_rs::TS;
 
-/// Request for a report.
+/// Request for a report about one version of the rules.
 #[derive(Clone, Debug, Serialize, serde::Deserialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct AskReport {
@@ -17,7 +17,7 @@ pub struct AskReport {
     pub replay: Option<usize>,
 }
 
-/// All data of a report.
+/// All data of a report, which are embedded in its HTML file.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(test, derive(TS))]
 pub struct Report {

@@ -113,7 +113,7 @@ pub enum EntryKind {
 pub struct EntryInfo {
     /// Name of the entry; `routes` for the routes outside any table.
     pub name: String,
-    /// Kind of the entry.
+    /// Kind of the entry, such as a table of routes or a workflow.
     pub kind: EntryKind,
     /// Doc comment of the entry.
     pub docs: String,

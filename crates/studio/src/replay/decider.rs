@@ -24,7 +24,7 @@ enum EntryDecider {
     Judge(Box<Judge>),
 }
 
-/// Result of deciding one message.
+/// The result of deciding one message again in a replay.
 pub(crate) struct MessageResult {
     /// Key of the chosen statement, such as `routes/refunds`.
     pub key: String,

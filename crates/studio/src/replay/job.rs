@@ -20,7 +20,7 @@ use time::format_description::well_known::Rfc3339;
 
 /// Maximum number of invalid lines whose error message is kept.
 const MAX_LINE_ERRORS: usize = 20;
-/// Interval between two progress updates.
+/// Minimum time between two progress updates of a replay.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(50);
 /// Message fields that may contain the time of the message, in the order in which they are checked.
 const TIME_FIELDS: [&str; 3] = ["now", "time", "timestamp"];

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::sync::{Arc, PoisonError};
 
-/// Maximum number of rows in a response.
+/// Maximum number of replay rows in one response.
 const MAX_ROWS: usize = 200;
 /// Maximum number of characters in the preview of a row.
 const MAX_PREVIEW_CHARS: usize = 240;
@@ -32,7 +32,8 @@ const SAFE_LOG_FIELDS: [&str; 26] = [
 ];
 
 impl Replay {
-    /// Returns one page of the rows that match a filter, in the requested order.
+    /// Returns the requested part of the rows that match the filters of a request, in the requested
+    /// order.
     pub fn rows(&self, request: &AskRows) -> Answer<Rows> {
         let matching = self.find_rows(request)?;
         let page = matching.iter().skip(request.offset).take(request.limit.min(MAX_ROWS));
@@ -166,8 +167,8 @@ impl Replay {
         ))
     }
 
-    /// Reads and parses a line. Returns the logged decision (null for a plain
-    /// message), and the message if there is one.
+    /// Reads a line of the replayed file again, and parses it. Returns the logged decision (null
+    /// for a plain message), and the message if the line has one.
     fn parse_line(&self, file: &mut BufReader<File>, place: FileLine) -> Answer<(Json, Option<Json>)> {
         let line = self.read_line(file, place)?;
         let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed())?;

@@ -8,7 +8,7 @@ use rulec::{Code, Finding};
 use rulec_base::message;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Number of buckets of the timeline.
+/// Number of time intervals (buckets) into which the timeline of a replay is divided.
 const BUCKET_COUNT: usize = 60;
 /// Maximum number of statements that the timeline shows separately.
 const MAX_SERIES: usize = 8;

@@ -17,7 +17,8 @@ const CONTINUATION_MARKER: [u8; 4] = [0xff; 4];
 /// limit.
 const MAX_VALUES: i64 = i32::MAX as i64;
 
-/// A complete message whose lengths are plausible.
+/// A complete message of an Arrow stream. The lengths in its header were checked before this value
+/// was created.
 pub struct EncapsulatedMessage {
     head: MessageBuffer,
     body: Bytes,
@@ -55,7 +56,7 @@ impl EncapsulatedMessage {
         self.head.as_ref()
     }
 
-    /// Returns the body with the column data.
+    /// Returns the body of the message, which contains the column data.
     pub fn body(&self) -> &Bytes {
         &self.body
     }
@@ -126,7 +127,7 @@ fn checked_slice(bytes: &[u8], offset: i64, length: i64) -> Option<&[u8]> {
     bytes.get(offset..)?.get(..length)
 }
 
-/// Reads exactly `length` bytes.
+/// Reads exactly `length` bytes of the input. Fails if the input ends earlier.
 fn read_exactly(input: &mut impl Read, length: i64) -> Result<Vec<u8>, Message> {
     let length = u64::try_from(length).map_err(|_| message!("a message claims to have {length} bytes"))?;
     let bytes = read_up_to(input, length)?;

@@ -17,10 +17,11 @@ const DICTIONARY_HEADER_ID: i16 = 7;
 /// Field id of the number of values, in the Thrift record of a dictionary page's header.
 const NUM_VALUES_ID: i16 = 1;
 
-/// A record that was skipped over, with its bytes and the sizes to check.
+/// A Thrift record that was skipped over, with its bytes and the sizes that it states. The caller
+/// checks these sizes before the Parquet library reads the record.
 pub struct SkippedRecord<R> {
     input: R,
-    /// Bytes of the record.
+    /// The bytes of the record, for the Parquet library.
     pub bytes: Vec<u8>,
     /// Compressed size of a page in bytes, if the record is a page header.
     pub compressed: i64,

@@ -1,4 +1,4 @@
-//! One decision over gRPC, alone or in a stream.
+//! Decides one message that came over gRPC, alone or in a stream.
 
 use super::pb::rulec::v1 as pb;
 use crate::doors::admitted::Admitted;
@@ -7,12 +7,13 @@ use crate::problem::Problem;
 use crate::service::{DecideRequest, read_request};
 use std::sync::Arc;
 
-/// Returns a text that was given. Protobuf sends nothing for an empty one.
+/// Returns a text field of a Protobuf message; `None` if it is empty. Protobuf does not distinguish
+/// an empty text from a missing one.
 pub(super) fn given(text: &str) -> Option<String> {
     Some(text).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// Decides one message.
+/// Decides the message in a gRPC request, with the options of the request.
 pub(super) async fn decide(
     app: &Arc<App>,
     admitted: &Admitted,

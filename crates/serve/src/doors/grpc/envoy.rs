@@ -1,5 +1,6 @@
-//! Envoy's external authorization over gRPC: `envoy.service.auth.v3.Authorization`. The rules read
-//! the same message as over HTTP. Only a decision for `allow` lets a request pass.
+//! Envoy's external authorization over gRPC: `envoy.service.auth.v3.Authorization`. The rules
+//! decide the same message as over HTTP. Only a decision for the handler `allow` lets a request
+//! pass.
 
 use super::open;
 use super::pb::envoy::config::core::v3::HeaderValue as RawHeader;
@@ -22,7 +23,8 @@ use tonic::{Code, Request, Response, Status};
 
 pub(super) struct Envoy(pub Arc<App>);
 
-/// Returns the headers of a request as the rules read them over HTTP/1.
+/// Returns the headers of the request that Envoy asks about, without HTTP/2's pseudo-headers. So
+/// the rules read the same headers as for a request over HTTP/1.
 fn headers_of(http: &HttpRequest) -> Result<HeaderMap, Problem> {
     let mut headers = HeaderMap::new();
     let mut add = |name: &str, value: &[u8]| -> Result<(), Problem> {
@@ -48,7 +50,7 @@ fn headers_of(http: &HttpRequest) -> Result<HeaderMap, Problem> {
     Ok(headers)
 }
 
-/// Returns the address that Envoy asks over HTTP for this path.
+/// Returns the URI at which Envoy would ask over HTTP about a request to `path`.
 fn uri_of(path: &str) -> Result<Uri, Problem> {
     let is_path = path.is_empty() || path.starts_with(['/', '?']);
     let uri = Uri::try_from(format!("{ENVOY_PATH}{path}"));
@@ -64,7 +66,8 @@ async fn decide(app: &Arc<App>, admitted: &Admitted, request: pb::CheckRequest) 
     check.decide(app, admitted).await
 }
 
-/// Returns the answer to a decision. Other filters of Envoy, and its log, see the route.
+/// Returns the answer that Envoy gets for a decision. Its metadata names the route and the
+/// generation, for Envoy's log and for Envoy's other filters.
 fn answer(decided: &Decided) -> pb::CheckResponse {
     let text = |text: &str| Value { kind: Some(Kind::StringValue(text.to_owned())) };
     let generation = decided.decision.generation().to_string();
@@ -81,7 +84,8 @@ fn answer(decided: &Decided) -> pb::CheckResponse {
     pb::CheckResponse { dynamic_metadata: Some(Struct { fields }), ..answer }
 }
 
-/// Returns an answer that denies. Envoy's client gets `status`, and no words.
+/// Returns an answer that denies the request. Envoy's client gets the HTTP status `status` and an
+/// empty body. Only Envoy sees `words`.
 fn denial(code: Code, status: StatusCode, words: &str) -> pb::CheckResponse {
     let status = HttpStatus { code: status.as_u16().into() };
     let denied = pb::DeniedHttpResponse { status: Some(status), body: String::new() };
@@ -98,8 +102,8 @@ impl pb::authorization_server::Authorization for Envoy {
         let (admitted, request) = open(request)?;
         let answer = match decide(&self.0, &admitted, request).await {
             Ok(decided) => answer(&decided),
-            // As over HTTP: a request that cannot be decided is denied, and a service that fails
-            // has not answered.
+            // An authorization request that cannot be decided is denied, as over HTTP. A failure of
+            // the service itself is reported to Envoy as an error instead.
             Err(problem) if problem.status().is_client_error() => {
                 denial(code_of(&problem), problem.status(), problem.detail())
             }

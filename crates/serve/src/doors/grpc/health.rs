@@ -1,4 +1,5 @@
-//! The service `grpc.health.v1.Health`, which says over gRPC what `/readyz` says over HTTP.
+//! The gRPC service `grpc.health.v1.Health`, which load balancers ask whether the service is ready.
+//! It is the gRPC counterpart of `/readyz`.
 
 use super::{EnvoyServer, RulesServer};
 use crate::doors::app::App;
@@ -13,7 +14,8 @@ use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_server};
 
 pub(super) struct Health(pub Arc<App>);
 
-/// True for the services that a client may name; the empty name means all of them.
+/// True if `service` is the name of a gRPC service whose health a client may ask for. The empty
+/// name means all services.
 fn is_known(service: &str) -> bool {
     ["", RulesServer::NAME, EnvoyServer::NAME].contains(&service)
 }
@@ -22,8 +24,8 @@ fn respond(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-/// Returns the state of the service now, and when it stops. Then the stream ends, so that no client
-/// delays the end of the service.
+/// Returns a stream with the health of a service now, and a second state when the server stops.
+/// Then the stream ends, so that no open stream delays the shutdown.
 fn states(is_known: bool, stopping: watch::Receiver<bool>) -> BoxStream<'static, HealthCheckResponse> {
     let now = match (is_known, *stopping.borrow()) {
         (false, _) => ServingStatus::ServiceUnknown,

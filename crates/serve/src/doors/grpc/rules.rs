@@ -1,4 +1,5 @@
-//! The service `rulec.v1.Rules`: rulec itself over gRPC.
+//! The gRPC service `rulec.v1.Rules`: the methods of the decision service, such as `Decide`, over
+//! gRPC.
 
 use super::decide::{decide, given};
 use super::pb::rulec::v1 as pb;
@@ -16,17 +17,18 @@ use serde::Deserialize;
 use std::sync::Arc;
 use tonic::{Request, Response, Status, Streaming};
 
-/// The service. Each method reads its request, asks the core, and writes the answer.
+/// The gRPC service `rulec.v1.Rules`. Each method reads its request, calls the decision service,
+/// and writes the answer.
 pub(super) struct Rules(pub Arc<App>);
 
-/// Reads a JSON text that may be left out.
+/// Parses a JSON text that may be empty; `None` if it is empty.
 fn read_optional<'b, T: Deserialize<'b>>(text: &'b [u8]) -> Result<Option<T>, Problem> {
     (!text.is_empty()).then(|| read_request(text)).transpose()
 }
 
 impl Rules {
-    /// Asks the core on a thread for slow work, if the token has the scope. Returns its answer as
-    /// JSON.
+    /// Checks that the token has the scope, and runs `work` on a thread that may block. Returns the
+    /// result of `work`, which is JSON text.
     async fn ask<T: Send + 'static>(
         &self,
         request: Request<T>,

@@ -1,4 +1,5 @@
-//! Errors as statuses of gRPC. The table of errors says which code a kind of error has.
+//! Converts errors of the service to gRPC statuses. [`GRPC_CODES`] lists the gRPC code of each kind
+//! of error.
 
 use crate::problem::{GRPC_CODES, Problem};
 use axum::http::StatusCode;
@@ -6,20 +7,21 @@ use axum::response::Response;
 use tonic::metadata::{BinaryMetadataValue, MetadataMap};
 use tonic::{Code, Status};
 
-/// The metadata with the error as JSON, as the doors over HTTP send it.
+/// The metadata key whose value is the error as JSON, the same JSON as over HTTP.
 const PROBLEM: &str = "rulec-problem-bin";
-/// Maximum number of bytes of this metadata. Clients refuse long ones.
+/// Maximum number of bytes of the JSON in the metadata. Clients refuse larger metadata.
 const MAX_PROBLEM: usize = 4 << 10;
-/// Maximum number of bytes of the words of a status.
+/// Maximum number of bytes of the error message in a status.
 const MAX_WORDS: usize = 2 << 10;
 
-/// Returns the code that an error has in gRPC.
+/// Returns the gRPC status code of an error.
 pub(super) fn code_of(problem: &Problem) -> Code {
     let row = GRPC_CODES.iter().find(|(kind, ..)| *kind == problem.kind());
     row.map_or(Code::Unknown, |(_, _, code)| *code)
 }
 
-/// Returns the start of a text that may be long, such as the words about a name that a client sent.
+/// Returns the start of an error message, at most [`MAX_WORDS`] bytes. The message may be long,
+/// because it may repeat a name that a client sent.
 fn start_of(words: &str) -> &str {
     let end = (0..=words.len().min(MAX_WORDS)).rev().find(|end| words.is_char_boundary(*end));
     &words[..end.unwrap_or_default()]
@@ -36,7 +38,8 @@ impl From<Problem> for Status {
     }
 }
 
-/// Returns the HTTP status of an answer whose head says that it is an error of gRPC.
+/// Returns the HTTP status that matches the gRPC error in the headers of a response. `None` if the
+/// headers contain no gRPC error.
 pub(in crate::doors) fn http_status(response: &Response) -> Option<StatusCode> {
     let code = Status::from_header_map(response.headers())?.code();
     if code == Code::Ok {

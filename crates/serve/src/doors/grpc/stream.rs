@@ -21,14 +21,15 @@ use tonic::{Code, Status, Streaming};
 /// Maximum number of messages of one stream that are decided at the same time.
 const OPEN_MESSAGES: usize = 64;
 
-/// The turn of a message. A message that is recorded is decided alone: those before it are decided
-/// first, and those after it see it in their history.
+/// A lock that orders the decisions of a stream. A message that is recorded in the history is
+/// decided alone (`Alone`): after all earlier messages, and before all later ones, which see it in
+/// the history. Other messages are decided in parallel (`Shared`).
 enum Turn {
     Shared { _held: OwnedRwLockReadGuard<()> },
     Alone { _held: OwnedRwLockWriteGuard<()> },
 }
 
-/// The messages of a client, each with its turn.
+/// The messages of a client's stream, each with the lock that orders its decision.
 struct Messages {
     app: Arc<App>,
     requests: Streaming<pb::DecideStreamRequest>,
@@ -36,7 +37,7 @@ struct Messages {
 }
 
 impl Messages {
-    /// Waits for the next message; `None` at the end of the stream.
+    /// Waits for the next message of the client; `None` at the end of the stream.
     async fn next(&mut self) -> Result<Option<(pb::DecideRequest, Turn)>, Status> {
         let deadline = self.app.service().limits().deadline;
         let Ok(next) = tokio::time::timeout(deadline, self.requests.message()).await else {
@@ -57,7 +58,8 @@ impl Messages {
     }
 }
 
-/// Answers each message in its place. The stream keeps the permit of its request until its end.
+/// Answers the messages of a stream, in the order in which they arrive. The stream holds the permit
+/// of its request until the stream ends.
 pub(super) fn answer(
     app: &Arc<App>,
     admitted: Admitted,
@@ -78,7 +80,8 @@ pub(super) fn answer(
     answers.buffered(OPEN_MESSAGES).boxed()
 }
 
-/// Answers a message, or says why it has no answer. It has the deadline of a request.
+/// Decides one message of a stream, or returns the error for it. The message has the deadline of a
+/// request of its own.
 async fn answer_one(
     app: &Arc<App>,
     admitted: Admitted,
