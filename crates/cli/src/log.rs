@@ -119,7 +119,7 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
             if let Err(fault) = verifier.check(&line) {
                 faults += 1;
                 // Without a hash in the first line, the file is no log of decisions.
-                if number == 1 && fault == ChainFault::NoChain && !has_hash(&line) {
+                if number == 1 && fault == ChainFault::NoChain && !may_be_damaged_log_line(&line) {
                     return Err(CliError::usage(message!(
                         "`{name}` is no log of decisions with a hash chain; `rulec serve --log` writes one"
                     )));
@@ -136,12 +136,14 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
     Ok(faults)
 }
 
-/// True if a line may be a damaged line of a log with a hash chain. Such a line contains the key
-/// `hash`, or is not a complete JSON object.
-fn has_hash(line: &[u8]) -> bool {
+/// True if a line may be a damaged line of a log with a hash chain. Such a line contains a key that
+/// only lines of such a log have, or is not a complete JSON object.
+fn may_be_damaged_log_line(line: &[u8]) -> bool {
+    let contains = |key: &[u8]| line.windows(key.len()).any(|part| part == key);
     !line.starts_with(b"{")
         || !line.trim_ascii_end().ends_with(b"}")
-        || line.windows(6).any(|part| part == b"\"hash\"")
+        || contains(b"\"chain\"")
+        || contains(b"\"seq\"")
 }
 
 /// Prints the counts of one log. Returns false if a key was given and the log has no signed

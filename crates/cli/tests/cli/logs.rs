@@ -143,6 +143,14 @@ fn log_verify_finds_lines_that_were_changed_dropped_or_moved() {
         let ran = folder.rulec(&["log", "verify", "log.jsonl"]).expect(1);
         assert!(ran.out.contains("log.jsonl:2: "), "{text}: {}", ran.out);
     }
+    // A first line with a damaged hash is a wrong line, not another kind of file.
+    let damaged = lines.concat().replacen("\"chain\":\"", "\"chain\":\"x", 1);
+    let damaged = Folder::with(RULES).file("log.jsonl", damaged);
+    let ran = damaged.rulec(&["log", "verify", "log.jsonl"]).expect(1);
+    assert!(ran.out.contains("log.jsonl:1: "), "{}", ran.out);
+    let other = Folder::with(RULES).file("log.jsonl", "{\"text\":\"hi\"}\n");
+    let ran = other.rulec(&["log", "verify", "log.jsonl"]).expect(2);
+    assert!(ran.err.contains("is no log of decisions with a hash chain"), "{}", ran.err);
     let ran = folder.rulec(&["log", "verify", "none.jsonl"]).expect(2);
     assert!(ran.err.contains("none.jsonl"), "{}", ran.err);
 }
