@@ -28,7 +28,8 @@ pub(super) struct ConditionFacts {
     pub always_true: bool,
 }
 
-/// Parts of a condition (by address), each with the constant that is assumed instead of the part.
+/// Parts of a condition, identified by their addresses, each with the constant that replaces the
+/// part. The analysis compares a condition with and without replacements to find redundant parts.
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is

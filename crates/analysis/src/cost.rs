@@ -65,8 +65,8 @@ impl Work {
     }
 }
 
-/// Computes the cost of each table with which a decision can start. `growing` are the loops whose
-/// work grows with the history.
+/// Computes the cost of each table with which a decision can start. `growing` returns true for a
+/// node that is a loop whose work grows with the number of recorded messages.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
     let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };

@@ -1,4 +1,5 @@
-//! The kinds of value that an expression may have.
+//! The kinds of value (such as text or number) that an expression may have. The solver tries only
+//! values of these kinds for an operand.
 
 use hashbrown::HashMap;
 use rulec_lang::history::WindowBound;

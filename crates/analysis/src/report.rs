@@ -89,7 +89,8 @@ impl<'p> AnalysisReport<'p> {
         self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or(MISSING_SOURCE)
     }
 
-    /// Returns the source text on one line, truncated.
+    /// Returns the source text of a span for use in a message: on one line, and truncated to
+    /// [`MAX_QUOTED_CHARS`].
     pub fn quote(&self, span: Span) -> String {
         let text = self.source(span);
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)

@@ -66,7 +66,8 @@ struct TieSearch<'a, 'p> {
 }
 
 impl TieSearch<'_, '_> {
-    /// Reports a later route that ties with the route at `index` of the evaluation order.
+    /// Reports that the route at `index` of the evaluation order ties with a later route: both have
+    /// the same priority and match a common message. Reports nothing without a tie.
     fn report_tie(&mut self, solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
         let program = self.subject.program;
         let id = program.tables[self.table.index()].order[index];

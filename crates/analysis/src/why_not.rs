@@ -245,7 +245,8 @@ fn describe_change(
     }
 }
 
-/// Describes in words what the tests in conditions require of fields.
+/// Collects in words what the tests in conditions require of message fields. An explanation shows
+/// these requirements next to each field that must change.
 struct RequirementWords<'w> {
     report: &'w AnalysisReport<'w>,
     old_message: &'w Json,

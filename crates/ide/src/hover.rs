@@ -180,7 +180,7 @@ fn word_hover(row: &WordDoc, span: Span) -> Hover {
     Hover { span, code: row.example.to_owned(), text: word_explanation(row), page: None }
 }
 
-/// Returns the explanation of a word of the language, after the word itself.
+/// Returns the hover text for a word of the language: the word, a colon and an explanation.
 pub(super) fn word_explanation(row: &WordDoc) -> Message {
     message!("`{}`: {}", row.word, row.doc)
 }

@@ -156,7 +156,8 @@ pub struct SymbolIndex {
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<OutlineEntry>)>,
-    /// The spans of the expressions with an operator or a call.
+    /// The spans of all expressions that have an operator or a call. Editors can select such an
+    /// expression, and a refactoring extracts it.
     pub(super) expressions: HashSet<Span>,
 }
 

@@ -119,7 +119,7 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// The kept messages; `None` if the rules have no `history` statement.
+    /// The messages that the history keeps; `None` if the rules have no `history` statement.
     pub history: Option<History>,
     /// The limits that apply to every decision.
     pub limits: rulec_lang::limits::Limits,

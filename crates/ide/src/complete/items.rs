@@ -17,7 +17,7 @@ use rulec_syntax::write::quote_name;
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the fields that can follow the dot before the position.
+    /// Returns the fields that can follow the dot directly before the position to complete.
     pub(super) fn member_items(&self) -> Vec<CompletionItem> {
         let dot = self.tokens_before.len() - 1;
         let (path, start) = self.path_before(dot);

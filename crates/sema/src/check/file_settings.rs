@@ -45,7 +45,7 @@ pub(super) const FORM: SettingSet = 2;
 pub(super) const ZONE: SettingSet = 4;
 pub(super) const WHITE_SPACE: SettingSet = 8;
 pub(super) const REGEX: SettingSet = 16;
-/// The names of the settings, as authors write them.
+/// The bit and the name of each setting that a [`SettingSet`] can contain.
 const SETTING_NAMES: [(SettingSet, &str); 5] =
     [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
 

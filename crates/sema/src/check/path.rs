@@ -415,8 +415,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the only declared field that has the second name of a path as a field. `None` if several
-/// fields have it.
+/// For a path whose root is unknown, returns the only declared field that contains a field with the
+/// second name of the path. `None` if several fields do.
 fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
     let second = names.get(1)?;
     let has_field =

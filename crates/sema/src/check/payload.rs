@@ -367,8 +367,8 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// Adds a requirement, which is violated if all conditions in `parts` and the conditions of
-    /// enclosing `include`s are true.
+    /// Adds a requirement and its rule to the program. The requirement is violated if all
+    /// conditions in `parts` and the conditions of enclosing `include`s are true.
     fn add_requirement(
         &mut self,
         id: &str,
@@ -417,7 +417,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Lowers `let name = value`.
+    /// Lowers `let name = value`, so that later rules of the payload can read the value by its
+    /// name.
     fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.pending_type_tests.clear();
         let Ok(expr) = self.check_value(value) else {

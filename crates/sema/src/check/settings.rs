@@ -11,7 +11,7 @@ use rulec_lang::limits::{self, Limit};
 use rulec_lang::operators::Case;
 use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 
-/// A setting that is not a limit of decisions. Limits are rows of `limits::TABLE`.
+/// A row of the table of settings. Limits of decisions are rows of `limits::TABLE` instead.
 pub struct Setting {
     /// The name of the setting, as authors write it.
     pub name: &'static str,
@@ -347,8 +347,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the word if a value is a single word, with or without quotes. Returns an empty text for
-/// other values.
+/// Returns the value of a setting if it is a single word, with or without quotes. Returns an empty
+/// text for other values.
 fn setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

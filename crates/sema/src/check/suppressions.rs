@@ -19,12 +19,12 @@ pub struct Suppressions {
     inside_tables: Vec<usize>,
     /// For each suppression, whether it suppressed a diagnostic.
     used: Vec<bool>,
-    /// The suppressed warnings.
+    /// The warnings that the comments suppressed.
     suppressed: Vec<Diagnostic>,
 }
 
 impl Suppressions {
-    /// Collects the suppressions.
+    /// Collects the `# rulec: allow` comments of all loaded files.
     pub fn new(loaded: &Loaded) -> Suppressions {
         let mut allows = Suppressions::default();
         for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
@@ -49,7 +49,7 @@ impl Suppressions {
         self.suppressed.extend(suppressed);
     }
 
-    /// Returns the suppressed warnings.
+    /// Returns the warnings that the comments suppressed.
     pub fn suppressed(&self) -> &[Diagnostic] {
         &self.suppressed
     }

@@ -38,7 +38,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a comparison with `null`, with the test for a missing value that the author means.
+    /// Reports a comparison with `null`. Suggests the test `is missing` or `is present`, which the
+    /// author means.
     pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
         let is_null =
             |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));

@@ -275,7 +275,7 @@ enum UnknownPartOwner {
     Entities,
 }
 
-/// Returns a record type whose fields may be missing.
+/// Returns a record type with these fields, all of them optional.
 fn optional_record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
     Ty::record(fields.into_iter().map(field).collect())
