@@ -1,5 +1,5 @@
-//! Everything that a builder needs to build the syntax tree of one statement: its tokens and their
-//! spans, its text, and the diagnostics.
+//! The context from which builders create the syntax tree of one statement: its tokens and their
+//! spans, its source text, and the diagnostics.
 
 use super::stream::SignificantToken;
 use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};

@@ -102,7 +102,7 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(unexpected_token(self.span, message, help))
     }
 
-    /// True if the grammar expects only pieces of an expression. The author then left out a value.
+    /// True if the grammar expects only tokens of an expression. The author then left out a value.
     fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
@@ -243,7 +243,7 @@ impl<'a> ParseFailure<'_, 'a> {
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
-    /// `None` without such a mistake.
+    /// `None` if no common mistake is recognized.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
         if let Some(diagnostic) = self.slip() {

@@ -300,8 +300,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(self.report(unexpected_token(span, message, help)))
     }
 
-    /// Returns the diagnostic for a method call, in the syntax of other languages. The current
-    /// piece is the parentheses of the call. `None` without such a mistake.
+    /// Returns the diagnostic for a method call in the syntax of other languages, such as
+    /// `text.lower()`. The parser is at the parentheses of the call. `None` without such a mistake.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (pieces_before, rest) = self.pieces.split_at(self.position);
         let (member, base) = pieces_before.split_last()?;

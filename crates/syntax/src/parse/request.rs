@@ -47,7 +47,7 @@ fn build_weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> 
     Ok(Weight { word, weight: Spanned::new(value, span) })
 }
 
-/// Builds an expression for the words after `keywords` or `examples`: a list literal, or the name
+/// Builds an expression from the value after `keywords` or `examples`: a list literal, or the name
 /// of a list.
 pub(super) fn build_words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.build_child(&pair, Rule::words, decide::build_word_list)

@@ -6,9 +6,9 @@ use rulec_base::message;
 
 /// The explanation of a word with a special meaning.
 pub struct WordDoc {
-    /// The spelling, such as `route`; with its mark for `@private`.
+    /// The spelling, such as `route`. The entry for `@private` includes the `@`.
     pub word: &'static str,
-    /// One sentence about the word.
+    /// One sentence that explains the word, for hover texts.
     pub doc: Message,
     /// Statements that use the word.
     pub example: &'static str,
