@@ -178,8 +178,8 @@ pub enum NExpr {
         level: u32,
         nest: QuantifierNesting,
     },
-    /// The part of a history that a bound selects. The last id is the time or the element that
-    /// bounds the part.
+    /// The messages of a history that a bound selects. The last id is the time or the element that
+    /// bounds the selection.
     Window(WindowBound, ExprId, ExprId),
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes whether the value is true and whether it is false. Two traversals per level would

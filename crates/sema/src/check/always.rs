@@ -363,8 +363,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the parts of a plain test of a text with a constant: the value, the operator and the
-/// constant. `None` for other conditions.
+/// Splits a comparison of a text with a constant text into the value, the operator and the
+/// constant. `None` for other conditions, and for comparisons with `not` or modifiers.
 fn text_test(cond: &Cond) -> Option<(&Expr, Op, &str)> {
     let CondKind::Test(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };

@@ -363,8 +363,8 @@ impl<'a> Checker<'a> {
         Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
-    /// Checks `x as T`, which reads a field as the type `T`. Such a read does not depend on the
-    /// field's inferred type, and does not narrow the inferred type.
+    /// Checks `x as T`: a value of another type than `T` counts as missing. Such a read does not
+    /// depend on the field's inferred type, and does not narrow the inferred type.
     pub(super) fn check_typed_read(
         &mut self,
         operand: &'a ast::Expr,

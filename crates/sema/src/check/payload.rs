@@ -435,8 +435,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns one condition for the pending type tests, and clears them. The condition is true if
-    /// the names used since the last call have values of their declared types. `None` if no test is
+    /// Joins the pending type tests into one condition, and clears them. The condition is true if
+    /// the names used since the last call have values of their declared types. `None` if none is
     /// pending.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);

@@ -128,8 +128,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` whose result is present: a known condition tests that the
-    /// regular expression matches, and each match includes the group.
+    /// True for a call of `capture` whose result is surely present. A true condition proves that
+    /// the regular expression matches, and each match includes the group.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());

@@ -312,7 +312,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused intents, entities and lexicons of the main file.
+    /// Warns about intents, entities and lexicons of the main file that no rule reads.
     pub(super) fn warn_unused_analysis(&mut self) {
         let symbols = self.symbols;
         // One warning is enough for all intents, because they are used together.

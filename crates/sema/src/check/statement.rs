@@ -454,7 +454,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Converts a text to a shared text. An empty text needs no allocation.
+/// Converts a text to a reference-counted text. An empty text needs no allocation.
 fn shared_text(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

@@ -1,4 +1,5 @@
-//! Substitutes the arguments of a call for the parameters in the body of a `def`.
+//! Substitutes the arguments of a call for the parameters in the body of a `def`, because calls of
+//! `def`s are inlined.
 
 use super::MAX_NODES;
 use super::constant::list_expr;

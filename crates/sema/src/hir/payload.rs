@@ -34,8 +34,8 @@ pub struct Payload {
     /// Whether a payload of this kind, when it is selected to be executed, drops all waiting
     /// payloads of other kinds.
     pub interrupts: bool,
-    /// Whether all waiting payloads, after a payload of this kind was executed, wait for an answer
-    /// to it from outside, such as from the user.
+    /// Whether an executed payload of this kind needs an answer from outside, such as from the
+    /// user. Until the answer arrives, all waiting payloads wait.
     pub suspends: bool,
     pub internal: bool,
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
@@ -89,8 +89,8 @@ pub struct Each {
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition after `when`, which tests one element. If it is false, the requirements are
-    /// not evaluated for that element. `None` applies them to all elements.
+    /// The condition after `when` on one element. If it is false, the requirements are not
+    /// evaluated for that element. `None` applies them to all elements.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
@@ -150,7 +150,7 @@ pub struct Requirement {
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
-    /// Whether the message ends with the value found at the path `place`.
+    /// Whether the message of a violation ends with the value that was found at the path `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,

@@ -65,8 +65,8 @@ pub enum CondKind {
 
 #[derive(Clone, Debug)]
 pub struct Guarded {
-    /// The test that all values that `cond` reads are present: a [`CondKind::And`] of presence
-    /// tests.
+    /// The condition that all values which `cond` reads are present: a [`CondKind::And`] of
+    /// predicates with `is present`.
     pub usable: Cond,
     pub cond: Cond,
 }
@@ -74,10 +74,11 @@ pub struct Guarded {
 /// A predicate over one or two values.
 #[derive(Clone, Debug)]
 pub struct Predicate {
-    /// A comparison, text or presence operator; `None` if the left operand is a bool value that is
-    /// tested itself.
+    /// The operator, such as `==`, `contains` or `is present`. `None` if the left operand is a bool
+    /// that is itself the condition.
     pub op: Option<Op>,
-    /// Whether `not` precedes the operator.
+    /// Whether `not` precedes the operator, which swaps the truth values true and false of the
+    /// predicate.
     pub negated: bool,
     /// The modifiers, such as `ignoring case`, with the settings of the file applied.
     pub mode: TestMode,
@@ -151,11 +152,11 @@ pub enum ExprKind {
         var: Var,
         body: Box<Cond>,
     },
-    /// The part of a history that a bound selects: `history within 1h` or `history after p`.
+    /// The messages of a history that a bound selects: `history within 1h` or `history after p`.
     Window {
         list: Box<Expr>,
         bound: WindowBound,
-        /// The time or the element at which the part begins or ends.
+        /// The time or the element at which the selection begins or ends.
         operand: Box<Expr>,
     },
     /// A condition as a value: true, false, or missing if the condition is unknown.

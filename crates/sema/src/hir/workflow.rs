@@ -39,7 +39,7 @@ pub struct Node {
     pub span: Span,
 }
 
-/// A way to merge the inputs of a node where several edges meet.
+/// How the inputs of a node are merged where several edges meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// `merge first`: the first value of each key, and each whole input under `branch_N`.
@@ -63,7 +63,7 @@ impl_codec!(enum Merge { 0 First, 1 Latest, 2 Append, 3 ByNode });
 impl_codec!(struct Node { id, kind, config, time_limit, merge, next, router, span });
 
 impl Merge {
-    /// The ways to merge, each with its name in rules.
+    /// All variants, each with the words that select it in rules.
     pub const NAMES: [(&str, Merge); 4] = [
         ("first", Merge::First),
         ("latest", Merge::Latest),

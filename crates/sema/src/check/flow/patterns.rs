@@ -71,7 +71,8 @@ struct LiteralMatcher {
 }
 
 impl LiteralMatcher {
-    /// Creates the matchers of all patterns, one for each way to compare texts.
+    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that compare texts
+    /// alike, such as without case, share one matcher.
     fn of_patterns(patterns: &[KeywordPattern]) -> Vec<LiteralMatcher> {
         let mut modes: Vec<PatternMode> = Vec::new();
         for pattern in patterns.iter().filter(|pattern| pattern.mode.operator != Op::Matches) {

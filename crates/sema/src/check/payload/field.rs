@@ -33,7 +33,7 @@ struct DeclaredField<'a, 's> {
     typed: Expr,
     place: ObjectPath,
     repair: Message,
-    /// The correction `remove`, if the author wrote it.
+    /// The correction that removes the field; set if the author wrote `remove` after the field.
     removal: Option<Correction>,
 }
 
@@ -123,7 +123,8 @@ impl<'a> Checker<'a> {
         Some(Cond { kind, span })
     }
 
-    /// Adds the rules that a field declaration implies.
+    /// Adds the rules that a field declaration implies: that the field is present, has its type,
+    /// and has an allowed value.
     pub(super) fn add_field_rules(&mut self, field: &'a FieldItem, site: &ItemSite) -> Checked<()> {
         let shape = self.lower_shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
