@@ -90,7 +90,7 @@ impl Atom {
     }
 }
 
-/// An operand that predicates compare with constants.
+/// A term: an operand that predicates compare with constants.
 pub(super) struct TermInfo {
     pub expr: ExprId,
     pub kinds: KindSet,

@@ -24,7 +24,7 @@ pub struct TableCost {
     pub steps: u64,
     /// The number of host function calls of all statements that `steps` counts.
     pub calls: u64,
-    /// The statements, the most expensive first.
+    /// The cost of each statement of the table, the most expensive first.
     pub statements: Vec<StatementCost>,
 }
 
@@ -32,7 +32,7 @@ pub struct TableCost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StatementCost {
-    /// The name of the statement.
+    /// The name of the statement, such as the name of a route.
     pub name: String,
     /// The steps of the statement's condition. The table to which a `goto` leads is counted
     /// separately.

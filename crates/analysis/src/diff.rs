@@ -61,7 +61,7 @@ pub struct EntryDiff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Proven: both versions decide every message equally.
+    /// It is proven that both versions decide every message equally.
     Same,
     /// The versions decide at least one message differently.
     Different,
@@ -119,7 +119,8 @@ pub struct Example {
 }
 
 impl Diff {
-    /// Returns the worst verdict of all compared entry points.
+    /// Returns one verdict on all entry points: `Different` if any differs, otherwise `Undecided`
+    /// if any is undecided, otherwise `Same`.
     pub fn verdict(&self) -> Verdict {
         worst_verdict(self.entries.iter().map(|entry| entry.verdict))
     }

@@ -7,7 +7,7 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, VarId
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Maximum number of proposed elements.
+/// Maximum number of list elements to try in one search.
 const MAX_ELEMENTS: usize = 200;
 /// Maximum number of values to try for one field of a list element.
 const MAX_VALUES: usize = 8;

@@ -12,7 +12,7 @@ use rulec_sema::normal::{ExprId, NExpr, NFold, Normal};
 /// of each part are computed once.
 pub(super) struct PossibleKinds<'p> {
     slots: &'p [Slot],
-    /// The kinds of the results of host functions.
+    /// The kinds of value that each host function may return, indexed by function id.
     extern_kinds: &'p [KindSet],
     known: HashMap<ExprId, KindSet>,
 }

@@ -25,7 +25,7 @@ const REGEX_STEPS: usize = 30;
 /// Estimated work to compile a regular expression, in steps.
 const REGEX_COMPILATION_STEPS: usize = 2_000;
 
-/// A predicate, prepared for tests of its left operand.
+/// A predicate with a constant right operand, prepared to be evaluated for many left operands.
 pub(super) struct PreparedTest {
     op: Option<Op>,
     mode: TestMode,
@@ -33,7 +33,7 @@ pub(super) struct PreparedTest {
     /// The kinds to which the left operand is converted, as by `x as number`.
     kinds: KindSet,
     limits: Limits,
-    /// Whether the constant is a long list.
+    /// Whether the constant is a list of at least [`MIN_PREPARED_ELEMENTS`] elements.
     is_long: bool,
     lookup: OnceCell<Option<Lookup>>,
     /// Number of steps that one linear search of the constant takes.

@@ -122,7 +122,7 @@ impl<'p> AnalysisReport<'p> {
     }
 }
 
-/// Formats a message for use in a sentence, truncated.
+/// Formats a message as JSON for use in a sentence of a finding, truncated if it is long.
 pub(super) fn format_message(message: &Json) -> String {
     truncate(&to_one_line(&message.to_string()), MAX_INPUT_CHARS)
 }

@@ -58,7 +58,7 @@ struct TieSearch<'a, 'p> {
     subject: &'a AnalysisSubject<'p>,
     table: TableId,
     facts: &'a HashMap<RuleId, ConditionFacts>,
-    /// The routes that are never chosen.
+    /// The routes that are never chosen because other routes hide them; they are skipped.
     hidden: &'a HashSet<RuleId>,
     answers: &'a HashMap<RuleId, Answer>,
     /// The number of pairs that may still be compared if `strict_ties` is set.

@@ -66,7 +66,7 @@ impl WhyNot {
 pub enum Remedy {
     /// No change is needed: the message already selects the statement.
     Chosen,
-    /// The message must change.
+    /// The message must change so that it selects the statement.
     Change {
         /// The fields of the message that must change.
         fields: Vec<FieldChange>,
@@ -104,11 +104,11 @@ pub struct WhyNotQuery<'p> {
     pub program: &'p Program,
     /// The source files of the program.
     pub sources: &'p SourceMap,
-    /// The entry table of the decision.
+    /// The table with which the decision starts.
     pub entry: TableId,
     /// The name of the statement, optionally with the names of the `goto`s that lead to it.
     pub route: &'p str,
-    /// The message to start from.
+    /// The message that does not select the statement, and that a remedy changes.
     pub message: &'p Json,
     /// Function that returns the statement that the reference evaluator chooses for a message.
     pub decide: &'p dyn Fn(&Json) -> Choice,

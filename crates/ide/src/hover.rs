@@ -17,7 +17,7 @@ use rulec_syntax::parse::{WordDoc, number_with_unit, word_doc};
 pub struct Hover {
     /// The span of the token that the hover text explains.
     pub span: Span,
-    /// The code to show: a signature or a declaration.
+    /// The rules code to show above the explanation: a signature or a declaration.
     pub code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,

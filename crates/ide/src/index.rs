@@ -120,7 +120,7 @@ pub struct Symbol {
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
-/// The declaration of a symbol.
+/// Where a symbol is declared, and the doc comment of the declaration.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub name: Span,
@@ -216,7 +216,7 @@ impl SymbolIndex {
         })
     }
 
-    /// Returns the outline of a file.
+    /// Returns the outline of a file: its statements with their nested declarations.
     pub fn outline(&self, file: FileId) -> &[OutlineEntry] {
         self.outlines
             .iter()
@@ -246,7 +246,7 @@ struct IndexBuilder<'a> {
     /// The local names in scope at the current expression, innermost last. Each has its symbol
     /// (`None` for a name of the language itself), and where the fields of its value are declared.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
-    /// The value expressions of `let` statements, by name.
+    /// The value of each `let` statement by the name that it defines.
     lets: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
     /// Inside it, the name `payload` refers to the fields of this payload or group.

@@ -206,7 +206,7 @@ struct Checker<'a> {
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
     entries: HashMap<Arc<str>, hir::TableId>,
-    /// The remaining budget of name comparisons for suggestions.
+    /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
     /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
@@ -216,7 +216,7 @@ struct Checker<'a> {
     /// For a router: the name that its author gave to the node's output, and the message field that
     /// holds the output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
-    /// Whether the current router reads its parameter.
+    /// Whether the router being checked reads its parameter, the output of a node.
     reads_output: bool,
     /// Warnings that a router reads the node's output by another name than its parameter. They are
     /// dropped if the router reads its parameter too.
@@ -233,7 +233,7 @@ struct Checker<'a> {
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
-    /// The empty metadata that all handlers without metadata share.
+    /// The empty metadata that all handler calls without metadata share, to save memory.
     no_metadata: Arc<Map<String, Json>>,
 }
 
@@ -272,7 +272,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a diagnostic with a help text.
+    /// Adds a diagnostic with a help text to the list, and continues; [`Self::fail`] also returns
+    /// an error.
     fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }

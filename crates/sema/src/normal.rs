@@ -36,9 +36,9 @@ define_ids! {
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
     pub exprs: Vec<NExpr>,
-    /// The predicates, deduplicated.
+    /// The predicates of all conditions; equal predicates occur once.
     pub preds: Vec<NPred>,
-    /// The conditions, deduplicated.
+    /// The conditions with all their operands; equal conditions occur once.
     pub conds: Vec<NCond>,
     /// For each table of the program, its rules in evaluation order. Rules that are `disabled`, or
     /// whose condition folded to false, are left out.
@@ -106,7 +106,7 @@ impl QuantifierLevels {
     /// The empty set.
     pub const EMPTY: QuantifierLevels = QuantifierLevels(0);
 
-    /// Returns the set of one level.
+    /// Returns the set that contains only this quantifier level.
     pub fn new(level: u32) -> QuantifierLevels {
         QuantifierLevels(1 << level.min(63))
     }
@@ -215,7 +215,7 @@ pub enum NExpr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NFold {
     Count,
-    /// The sum of this expression over the elements.
+    /// The sum of this expression over the elements for which the condition is true.
     Sum(ExprId),
     First,
     Last,

@@ -47,7 +47,7 @@ impl Default for Analysis {
     }
 }
 
-/// An intent: a purpose that a message may have.
+/// An intent: a purpose that a message may have, described by keywords and example messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub name: Arc<str>,

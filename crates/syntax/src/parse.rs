@@ -84,7 +84,7 @@ pub fn starts_statement(word: &str) -> bool {
     terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement)
 }
 
-/// The result of parsing a file.
+/// The result of parsing one file: its valid statements and all diagnostics.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The statements that could be parsed, in source order.

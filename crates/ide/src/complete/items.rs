@@ -160,7 +160,7 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the fields of the message.
+    /// Returns completion items for the top-level fields of the input message.
     pub(super) fn message_fields(&self) -> Vec<CompletionItem> {
         let fields = self.analysis.facts.fields_of_record(&[]).into_iter();
         fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)).collect()
@@ -230,7 +230,7 @@ impl<'a> CompletionContext<'a> {
     }
 }
 
-/// Returns the names of the settings and limits.
+/// Returns completion items for the names of all settings and limits.
 pub(super) fn setting_items() -> Vec<CompletionItem> {
     let setting = |name: &str, docs: &'static str| CompletionItem {
         docs: Message::verbatim(docs),

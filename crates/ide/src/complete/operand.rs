@@ -17,7 +17,7 @@ const COMPARISON: u8 = 40;
 /// The words that begin a quantifier, or name its variable.
 const QUANTIFIERS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
 
-/// The operand that ends directly before a position.
+/// The operand that ends directly before the position to complete.
 struct Operand {
     /// The index of the operand's first token.
     start: usize,

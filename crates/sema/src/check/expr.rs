@@ -134,7 +134,8 @@ impl<'a> Checker<'a> {
         Ok(expr)
     }
 
-    /// Checks an expression that must be a condition.
+    /// Checks an expression that must be a condition. A value of type bool is converted to the
+    /// condition that it is true.
     pub(super) fn check_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let term = self.check_term(expr)?;
         self.term_as_cond(term)

@@ -18,7 +18,7 @@ pub(super) const HISTORY: &str = "history";
 pub(super) const AGO_FIELD: &str = "ago";
 /// The name that rules use for the last recorded message.
 pub(super) const PREVIOUS: &str = "previous";
-/// The field of a message with the current time.
+/// The message field with the current time, from which windows such as `within 1h` count back.
 const NOW: &str = "now";
 
 /// Maximum value of `at most`: the number of messages kept for each key.

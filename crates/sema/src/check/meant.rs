@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Maximum number of declared fields that are compared with one unknown name.
 const MAX_COMPARED_FIELDS: usize = 2000;
-/// Maximum length of a compared path, in names.
+/// Maximum number of names in a declared path that is compared with an unknown name.
 const MAX_PATH: usize = 5;
 
 impl<'a> Checker<'a> {

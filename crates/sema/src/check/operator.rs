@@ -24,7 +24,7 @@ use rulec_syntax::ast;
 use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
-    /// Checks a binary operator, `a OP b`.
+    /// Checks and lowers a binary expression, `a OP b`.
     pub(super) fn check_binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
         if !row.forms.iter().any(|form| form.result == OperatorResult::Condition) {

@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 const OUTPUT_NAMES: &[&str] =
     &["result", "results", "output", "outputs", "response", "resp", "res", "out", "ret", "answer", "value"];
 
-/// The names of a path into the message.
+/// The constant names of a path into the message, outermost first: `ctx`, `user` for `ctx.user`.
 pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
@@ -324,7 +324,7 @@ impl<'a> Checker<'a> {
         Some(self.fields.intern_slot(Some(&root), &path, ty.kinds, private))
     }
 
-    /// Checks an element `list[i]` or an entry `dict[key]`.
+    /// Checks and lowers an index: an element `list[i]` or an entry `dict[key]`.
     fn check_index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
         let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
         let fitting = forms

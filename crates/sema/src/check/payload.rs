@@ -39,11 +39,11 @@ struct ItemSite {
     /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
     /// own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
-    /// The names of all declared fields of the object.
+    /// The names of all fields that are declared for the object; `closed` reports all other keys.
     declared_names: Arc<[Arc<str>]>,
 }
 
-/// The state while one payload is lowered.
+/// The state of the checker while it lowers one `payload` statement.
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
@@ -53,11 +53,12 @@ pub(super) struct PayloadState {
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
     guards: Vec<Cond>,
-    /// The groups that are being inlined, outermost first.
+    /// The names of the groups that are being inlined, outermost first, to detect a group in
+    /// itself.
     groups: Vec<Arc<str>>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
-    /// The number of enclosing `each` blocks.
+    /// The number of `each` blocks that enclose the current item; the nesting is limited.
     each_depth: usize,
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
@@ -87,7 +88,7 @@ const MAX_COPIES: usize = 100_000;
 /// The data with which a violation of a requirement is reported.
 struct ViolationReport<'a> {
     place: ObjectPath,
-    /// The span of the violated condition or clause.
+    /// The source span of the condition or clause that states the requirement.
     span: Span,
     message: Message,
     /// The suggested repair. If it is empty, reports show the correction or the message instead.
@@ -469,7 +470,8 @@ fn all_of(mut parts: Vec<Cond>, span: Span) -> Cond {
     }
 }
 
-/// Builds a condition with one operator and without modifiers.
+/// Builds a condition that applies one operator, without `not` and without modifiers such as
+/// `ignoring case`.
 fn test_condition(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
     Predicate::without_modifiers(op, left, right).into_cond(span)
 }

@@ -44,7 +44,7 @@ struct PresenceProof<'p> {
     steps: u64,
 }
 
-/// The value whose presence must be proven.
+/// A value for which the proof must show that it is present.
 #[derive(Clone, Copy)]
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.

@@ -13,18 +13,18 @@ use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 
 /// A row of the table of settings. Limits of decisions are rows of `limits::TABLE` instead.
 pub struct Setting {
-    /// The name of the setting, as authors write it.
+    /// The name of the setting in a `settings` block, such as `case`.
     pub name: &'static str,
     /// The allowed values of the setting in words, for messages and documentation.
     pub values: Message,
-    /// The default value of the setting in words.
+    /// The value that applies without the setting, in words for the documentation.
     pub default: &'static str,
     /// Whether the setting affects only the file that contains it. If false, it affects all files
     /// of the rules.
     pub of_file: bool,
-    /// What the setting applies to, in words.
+    /// The statements or operations that the setting affects, in words for warnings.
     pub applies_to: Message,
-    /// A sentence that describes the effect of the setting.
+    /// A sentence for the documentation that describes the effect of the setting.
     pub doc: &'static str,
 }
 

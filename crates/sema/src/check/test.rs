@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks the tests of the main file.
+    /// Checks the `test` blocks of the main file, and adds them to the program.
     pub(super) fn check_tests(&mut self) {
         let mut name_tables = NameTables::default();
         for statement in self.main_statements() {
@@ -402,7 +402,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Joins a path with dots, such as `ctx.count`.
+/// Joins the names of a path with dots, such as `ctx.count`, for messages.
 fn join_path(path: &[Ident]) -> String {
     path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
 }

@@ -10,7 +10,7 @@ use rulec_base::span::Span;
 use rulec_syntax::ast;
 use rulec_syntax::parse::UNITS;
 
-/// What a unit measures.
+/// The quantity that a unit measures: time or size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measured {
     Time,

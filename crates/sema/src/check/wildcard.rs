@@ -177,12 +177,12 @@ enum ForeignPattern {
     Alternatives,
 }
 
-/// A replacement that expresses the author's probable intention.
+/// A suggested replacement for a text in foreign pattern syntax.
 enum Remedy {
     None,
-    /// Replaces only the text; the operator stays.
+    /// Replaces only the text by this one; the operator stays.
     Text(String),
-    /// Replaces the operator and the right operand.
+    /// Replaces the operator and the right operand by this source text.
     Comparison(String),
 }
 

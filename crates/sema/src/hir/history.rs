@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The checked `history` statement.
+/// The checked `history` statement: by which key, how long and how many messages are kept.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The slot of the field that is the key of a history. `None` if all messages share one
@@ -39,12 +39,12 @@ impl BindingId {
 }
 
 impl BindingRoot {
-    /// Returns the binding of the name `history`.
+    /// Returns the binding through which slots read `history`, the list of recorded messages.
     pub fn history() -> BindingRoot {
         BindingRoot { id: BindingId::HISTORY, name: "history".into() }
     }
 
-    /// True for the binding of the name `history`.
+    /// True for the binding of `history`, the list of recorded messages.
     pub fn is_history(&self) -> bool {
         self.id == BindingId::HISTORY
     }
@@ -62,7 +62,7 @@ pub enum Reach {
     Nothing,
     /// The rules read messages up to this age, in milliseconds.
     Within(u64),
-    /// The rules read all kept messages.
+    /// The rules may read every kept message, whatever its age.
     Everything,
 }
 

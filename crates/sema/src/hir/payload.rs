@@ -120,7 +120,7 @@ pub struct DottedPath {
 #[derive(Clone, Debug)]
 pub enum ObjectStep {
     Key(Arc<str>),
-    /// A key or index that an expression computes.
+    /// A step to the key or index that this value computes.
     At(ValueId),
 }
 
@@ -145,7 +145,7 @@ pub struct Requirement {
     /// The rule whose condition is true when the requirement is violated. The id of the requirement
     /// is the rule's name.
     pub rule: RuleId,
-    /// The path at which a violation is reported.
+    /// The path in the payload at which a violation of this requirement is reported.
     pub place: ObjectPath,
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
@@ -166,7 +166,7 @@ pub struct Requirement {
 /// What happens if the condition of a requirement's rule is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The requirement is violated.
+    /// The payload violates the requirement and is rejected unless a correction applies.
     Violation,
     /// A warning is reported, but the payload is not rejected.
     Warning,
@@ -221,9 +221,9 @@ pub enum Limits {
     OneOf(Vec<Json>),
     Range {
         least: Json,
-        /// The upper bound, itself allowed if `inclusive`.
+        /// The upper bound of the range; `inclusive` says whether the bound itself is allowed.
         most: Json,
-        /// Whether `most` itself is allowed.
+        /// Whether the bound `most` is itself an allowed value.
         inclusive: bool,
     },
 }

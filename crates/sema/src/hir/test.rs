@@ -11,7 +11,7 @@ pub struct Test {
     pub message: Json,
     /// The earlier messages that the rules read as `history`, oldest first.
     pub history: Vec<Json>,
-    /// The table that decides the message of the test.
+    /// The table with which the decision of the test's message starts.
     pub entry: TableId,
     pub expect: Expect,
     /// What the test expects of the chosen rule's outcome, such as the handler.
@@ -23,7 +23,7 @@ pub struct Test {
 /// the test does not mention is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
-    /// The expected handler.
+    /// The name of the handler that the decision should have as its target.
     pub handler: Option<Arc<str>>,
     /// Expected arguments of the handler; other arguments are not checked. Null expects that the
     /// argument is absent or null.

@@ -43,7 +43,7 @@ pub enum CondKind {
     Test(Box<Predicate>),
     /// A quantifier over a list: `any x in L: C` or `all x in L: C`.
     Quantifier {
-        /// True for `all`, false for `any`.
+        /// True if the quantifier is `all`, false if it is `any`.
         all: bool,
         list: Box<Expr>,
         var: Var,
@@ -71,7 +71,7 @@ pub struct Guarded {
     pub cond: Cond,
 }
 
-/// A predicate over one or two values.
+/// A predicate over one or two values, which is true, false or unknown.
 #[derive(Clone, Debug)]
 pub struct Predicate {
     /// The operator, such as `==`, `contains` or `is present`. `None` if the left operand is a bool
@@ -195,7 +195,7 @@ impl Fold {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Const {
-    /// Any value that JSON can represent.
+    /// A constant that JSON represents exactly, such as a text, number or list.
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
     Version(Arc<str>),

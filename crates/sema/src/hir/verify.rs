@@ -192,7 +192,7 @@ impl<'p> Verifier<'p> {
 struct NodeVerifier<'p> {
     program: &'p Program,
     bindings: u32,
-    /// The variables of the enclosing quantifiers.
+    /// The variables of the enclosing quantifiers, which the node may read.
     scope: Vec<VarId>,
 }
 

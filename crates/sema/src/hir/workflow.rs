@@ -20,7 +20,7 @@ pub struct Workflow {
     pub docs: Arc<str>,
 }
 
-/// A node of a workflow.
+/// A node of a workflow: the processor that it runs, its settings, and the nodes that may run next.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub id: Arc<str>,
@@ -55,7 +55,7 @@ pub enum Merge {
 /// The maximum size of a workflow, as [`Workflow::size`] counts it. Larger workflows are errors,
 /// because some checks take time quadratic in the size.
 pub const MAX_GRAPH_SIZE: usize = 10_000;
-/// The kind of nodes without a processor.
+/// The kind of nodes that run no processor and only start their next nodes in parallel.
 pub const PARALLEL_KIND: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });

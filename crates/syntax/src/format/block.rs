@@ -6,7 +6,7 @@ use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// The kind of content between a pair of braces.
+/// The kind of content between a pair of braces, which decides its layout.
 #[derive(Clone, Copy, PartialEq)]
 enum BraceContent {
     /// The fields of a type, with optional commas between them.

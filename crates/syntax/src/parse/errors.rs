@@ -75,7 +75,8 @@ impl<'a> ParseFailure<'_, 'a> {
         self.token_index >= self.cx.tokens.end
     }
 
-    /// Describes the unexpected token.
+    /// Describes the unexpected token for a message, such as "`when`" or "the end of the
+    /// statement".
     fn describe_found(&self) -> Message {
         if self.is_at_end() {
             phrase::END_OF_STATEMENT
@@ -237,7 +238,7 @@ impl<'a> ParseFailure<'_, 'a> {
         })
     }
 
-    /// True for a `flow tool` statement.
+    /// True if the statement with the error is a `flow tool` statement.
     fn is_flow_tool(&self) -> bool {
         self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.token_text(sig.token) == "tool")
     }

@@ -83,7 +83,7 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) pairs: Vec<Pair<'p>>,
     /// The index in `pieces` of the next element to parse.
     pub(super) position: usize,
-    /// The byte offset of the end of the expression.
+    /// The byte offset at which the whole expression ends, for errors about a missing operand.
     pub(super) end: u32,
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
@@ -398,7 +398,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.make_node(kind, span, height)
     }
 
-    /// Reads `ignoring case` or `matching case`.
+    /// Parses `ignoring case` or `matching case` after an operator, and stores the mode in
+    /// `modifiers`.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
         let word_span = self.piece_span(self.position);
         modifiers.case =

@@ -13,7 +13,8 @@ use rulec_lang::operators::Op;
 /// The words that begin a bound of a history window, in the order in which they must be written.
 const BOUNDS: [&str; 3] = ["within", "after", "before"];
 
-/// Builds `history by ctx.session keep 24h at most 10_000`.
+/// Builds the syntax tree of a `history` statement, such as `history by ctx.session keep 24h at
+/// most 10_000`.
 pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<History> {
     let key = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let mut history = History { key, keep: None, at_most: None };

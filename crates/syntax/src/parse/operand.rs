@@ -15,7 +15,7 @@ use rulec_lang::builtins;
 use rulec_lang::operators::{self, Op};
 
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
-    /// Parses an operand with its prefix operators.
+    /// Parses an operand and the prefix operators before it, such as `not` and `-`.
     pub(super) fn parse_prefixed(&mut self) -> Built<ExprNode> {
         let Some(word) = self.word_ahead(0) else { return self.parse_operand() };
         let span = self.piece_span(self.position);
@@ -55,7 +55,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         )
     }
 
-    /// Parses an operand with its fields, indices and arguments.
+    /// Parses an operand and the fields, indices and arguments after it: `a.b[0]`, `f(x)`.
     fn parse_operand(&mut self) -> Built<ExprNode> {
         let mut node = self.parse_primary()?;
         while let Some(piece) = self.peek() {

@@ -466,7 +466,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         })
     }
 
-    /// Returns the first word of the statement.
+    /// Returns the first word of the statement that contains the expression.
     fn statement_word(&self) -> &'cx str {
         self.cx.sigs[self.cx.tokens.start].token.text(self.cx.text)
     }

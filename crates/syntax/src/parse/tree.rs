@@ -15,7 +15,7 @@ struct TreeNode {
     /// The tokens of the node, relative to the first parsed token.
     start: u32,
     end: u32,
-    /// Number of nodes in this subtree, this node included.
+    /// Number of nodes in the subtree below this node, this node included.
     size: u32,
 }
 

@@ -4,13 +4,13 @@
 use rulec_base::diag::Message;
 use rulec_base::message;
 
-/// The explanation of a word with a special meaning.
+/// The explanation of a word with a special meaning, which editors show.
 pub struct WordDoc {
     /// The spelling, such as `route`. The entry for `@private` includes the `@`.
     pub word: &'static str,
     /// One sentence that explains the word, for hover texts.
     pub doc: Message,
-    /// Statements that use the word.
+    /// An example for hover texts: one or more statements that use the word.
     pub example: &'static str,
 }
 

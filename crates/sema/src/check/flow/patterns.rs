@@ -45,10 +45,10 @@ impl PatternMode {
     }
 }
 
-/// A keyword pattern of a flow.
+/// A text or regular expression that selects a flow if it matches the text of a message.
 pub(super) struct KeywordPattern {
     pub mode: PatternMode,
-    /// The pattern, as the author wrote it.
+    /// The keyword pattern of the flow, as the author wrote it.
     pub text: Arc<str>,
     pub flow: FlowId,
     pub span: Span,

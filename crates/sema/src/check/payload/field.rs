@@ -27,9 +27,10 @@ use std::cmp::Ordering;
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
-    /// The value of the field, of any type.
+    /// The expression that reads the field as a value of any type.
     any: Expr,
-    /// The value of the field if it has the declared type, otherwise missing.
+    /// The expression that reads the field as its declared type; a value of another type is
+    /// missing.
     typed: Expr,
     place: ObjectPath,
     repair: Message,
@@ -220,7 +221,7 @@ impl<'a> Checker<'a> {
         self.add_requirement(&declared.rule_id("empty"), parts, violation, declared.site)
     }
 
-    /// Adds the rule for `const VALUE`.
+    /// Adds the rule for `const VALUE`: the field must equal this constant.
     fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, value_expr: &'a ast::Expr) -> Checked<()> {
         let value = self.check_value(value_expr)?;
         let (name, span, ty) = (&declared.field.name.node, value_expr.span, &declared.typed.ty);

@@ -19,7 +19,8 @@ use rulec_lang::ty::{Field, KindSet, Ty};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks a path such as `request.intent` or `request.entities.order.id`.
+    /// Checks a path such as `request.intent` or `request.entities.order.id`, and lowers it to a
+    /// call of an analysis function.
     pub fn check_request_path(&mut self, path: &ConstantPath<'_>, span: Span) -> Checked<Expr> {
         let Some((name, name_span)) = path.segment(1) else {
             let help = message!("its fields are {}", self.request_field_names(span).join(", "));
