@@ -185,9 +185,9 @@ impl<'p> Past<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a test whether a sum over the history is large, if no rule reads the summed field of
-    /// the current message. A single message can then exceed the limit, because its own value is
-    /// not included. A sum over messages that the rule does not decide is not reported.
+    /// Reports a comparison whether a sum over the history is large, if no rule reads the summed
+    /// field of the current message. A single message can then exceed the limit, because its own
+    /// value is not included. A sum over messages that the rule does not decide is not reported.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,

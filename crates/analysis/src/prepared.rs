@@ -38,7 +38,7 @@ pub(super) struct PreparedTest {
     lookup: OnceCell<Option<Lookup>>,
     /// Number of steps that one linear search of the constant takes.
     steps: usize,
-    /// Additional steps of the first test, such as compiling regular expressions.
+    /// Additional steps of the first evaluation, such as compiling regular expressions.
     first_steps: Cell<usize>,
 }
 
@@ -116,7 +116,8 @@ impl PreparedTest {
         self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()
     }
 
-    /// Returns the steps that a test of this value takes.
+    /// Returns the number of steps (units of the work limit) of one evaluation for this left
+    /// operand.
     pub fn steps(&self, left: Value<'_>) -> usize {
         let size = match left {
             Value::Str(text) => 1 + text.len() / 16,

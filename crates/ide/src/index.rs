@@ -103,7 +103,7 @@ impl DeclarationKind {
     }
 }
 
-/// The position of a symbol in the list of symbols of a [`SymbolIndex`].
+/// The id of a symbol: its index in the list of symbols of a [`SymbolIndex`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]
@@ -237,7 +237,7 @@ struct IndexBuilder<'a> {
     by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
-    /// Whether a `history` statement makes the names `history` and `previous` available.
+    /// Whether the rules have a `history` statement, so that `history` and `previous` are names.
     has_history: bool,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,

@@ -159,7 +159,7 @@ pub struct Slot {
     pub root: Option<BindingRoot>,
     /// The keys that lead from the message, or from the named value, to the field.
     pub path: Vec<Arc<str>>,
-    /// The accepted kinds; a value of another kind counts as missing.
+    /// The accepted kinds of value; a value of another kind counts as missing.
     pub kinds: KindSet,
     /// The texts that the field may have, others count as missing; `None` allows every text.
     pub values: Option<Enumeration>,
@@ -192,7 +192,7 @@ impl Slot {
     }
 }
 
-/// A `let`: a name for a condition or a value.
+/// A `let` statement, which names a condition or a value so that rules can share it.
 #[derive(Clone, Debug)]
 pub struct Let {
     pub name: Arc<str>,
@@ -228,7 +228,8 @@ pub struct Handler {
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// The rules that are not `disabled`: highest priority first, then in source order.
+    /// The rules of the table that are not `disabled`: highest priority first, then in source
+    /// order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
     /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
@@ -370,7 +371,8 @@ pub struct FlowTool {
 /// The rules of this table read the model's answer from the message field [`ANSWERS_FIELD`]`.NAME`.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The name of the choice, also the key of the answer.
+    /// The name of the choice. It is also the key of the answer in the message field
+    /// [`ANSWERS_FIELD`].
     pub name: Arc<str>,
     pub text: Arc<str>,
     /// The id and the description of each branch, which a prompt shows to the language model.

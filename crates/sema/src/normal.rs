@@ -74,7 +74,7 @@ pub enum NCond {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition on the element; the element is [`NExpr::Var`] of `level`.
+        /// The condition on one element, which the condition reads as [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
         nest: QuantifierNesting,
@@ -262,7 +262,7 @@ impl Hash for NConst {
     }
 }
 
-/// Returns the bits of a float; `None` for an integer.
+/// Returns the bits of a float, for comparison and hashing; `None` for an integer.
 fn float_bits(number: &Number) -> Option<u64> {
     number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
 }

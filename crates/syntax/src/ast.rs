@@ -226,7 +226,7 @@ pub struct RouterCase {
     pub span: Span,
 }
 
-/// A graph of nodes. Execution starts at the first node.
+/// A `workflow` statement: a graph of nodes. Execution starts at the first node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
     pub name: Ident,
@@ -373,7 +373,7 @@ pub enum TypeKind {
     Values(Vec<Spanned<String>>),
 }
 
-/// An expression as written. Values and conditions share one syntax.
+/// An expression before name resolution. Values and conditions share one syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
@@ -470,7 +470,7 @@ pub enum BlockKind {
 pub enum QuantifierKind {
     Any,
     All,
-    /// Counts the elements for which the condition of the quantifier is true.
+    /// `count`: the number of elements for which the condition is true.
     Count,
     /// The sum of this expression over the elements for which the condition is true.
     Sum(Box<Expr>),

@@ -85,7 +85,7 @@ impl LoadError {
     }
 }
 
-/// Files kept in memory, for tests, editors and generated rules.
+/// A loader of files in memory, for tests, editors and generated rules.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     files: HashMap<String, Vec<u8>>,

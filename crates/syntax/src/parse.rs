@@ -160,7 +160,7 @@ struct FileParser<'a> {
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
-    /// The index of the tree node of the next statement.
+    /// The index of the tree node of the next statement that the parser has not taken yet.
     next: usize,
     /// The index of the first token of the statements that were parsed together. Token positions in
     /// the tree are relative to this token.

@@ -59,7 +59,7 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the fields of the value at a path in the message.
+    /// Returns completion items for the fields of the message value at a path.
     fn fields_of_message(&self, path: &[&str]) -> Vec<CompletionItem> {
         let known = self.analysis.facts.fields_of_record(path);
         if !known.is_empty() {
@@ -106,8 +106,8 @@ impl<'a> CompletionContext<'a> {
         Some((DeclarationKind::TypeField, vec![self.word(index + 2).to_owned()]))
     }
 
-    /// Returns the results that a test can expect of a table, choice or payload, as in `expect
-    /// TABLE.`.
+    /// Returns completion items after `expect TABLE.`: the results that a test can expect of a
+    /// table, choice or payload.
     fn expected_member_items(&self, path: &[&str]) -> Vec<CompletionItem> {
         let [owner] = path else { return Vec::new() };
         let kinds = [DeclarationKind::Route, DeclarationKind::Branch];
@@ -129,7 +129,7 @@ impl<'a> CompletionContext<'a> {
         inner.filter(|symbol| symbol.declared.is_some()).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns the fields of the payload or group that contains the position.
+    /// Returns completion items for the fields of the payload or group that contains the position.
     pub(super) fn payload_fields(&self) -> Vec<CompletionItem> {
         self.inner_symbol_items(DeclarationKind::PayloadField, &[unquote_name(self.scope.owner_name)])
     }
@@ -166,7 +166,7 @@ impl<'a> CompletionContext<'a> {
         fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)).collect()
     }
 
-    /// Returns the names and words that a condition or value can begin with.
+    /// Returns completion items for the names and words with which a condition or value can begin.
     pub(super) fn value_items(&self) -> Vec<CompletionItem> {
         let mut items = self.symbol_items(&[
             DeclarationKind::Let,
@@ -204,8 +204,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the variables of quantifiers, and the parameters, that are declared before the
-    /// position. Finds them in the tokens, because the statement may have errors.
+    /// Returns the quantifier variables and parameters that are declared before the position to
+    /// complete. Finds them in the tokens, because the statement may have errors.
     fn local_names(&self) -> impl Iterator<Item = &'a str> {
         let is_variable = |index: usize| {
             self.word(index + 1) == "in"

@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
 
-    /// Checks an operand, which must be a value and not a condition.
+    /// Checks an operand of the operator `row`; the operand must be a value and not a condition.
     fn check_operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;

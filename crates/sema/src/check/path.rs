@@ -14,7 +14,7 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// Names that authors give to the output of a node.
+/// Names by which authors often call the output of a workflow node.
 const OUTPUT_NAMES: &[&str] =
     &["result", "results", "output", "outputs", "response", "resp", "res", "out", "ret", "answer", "value"];
 

@@ -35,7 +35,7 @@ impl Checker<'_> {
     }
 }
 
-/// A proof that values are present wherever some known conditions are true.
+/// A proof that values are present in every message for which given conditions are true.
 struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,

@@ -5,7 +5,7 @@ use regex_syntax::Error::{Parse, Translate};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
-/// Maximum number of closing parentheses that are added to an expression.
+/// Maximum number of closing parentheses that a suggested correction adds to an expression.
 const MAX_CLOSED: usize = 5;
 
 /// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.

@@ -263,7 +263,7 @@ impl<'a> Checker<'a> {
         self.settings.insert(file, settings);
     }
 
-    /// Reads the template of a prompt, and checks its placeholders.
+    /// Reads a setting that replaces the template of a prompt, and checks its placeholders.
     fn read_prompt_template(&mut self, template: &PromptTemplate, setting: &Setting, value: &'a ast::Expr) {
         let text = match &value.kind {
             ExprKind::Literal(Literal::String(text)) if !text.trim().is_empty() => text,

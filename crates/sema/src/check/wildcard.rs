@@ -168,7 +168,7 @@ pub(super) fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
     }
 }
 
-/// The foreign pattern syntax that a text seems to use.
+/// The pattern syntax of another language that a text seems to use, such as SQL wildcards.
 enum ForeignPattern {
     Percent,
     Star,

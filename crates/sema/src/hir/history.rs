@@ -60,7 +60,7 @@ pub enum Reach {
     /// The rules read no recorded message, or only the last one, whatever its age.
     #[default]
     Nothing,
-    /// The rules read messages up to this age, in milliseconds.
+    /// The rules read messages that are at most this old, in milliseconds.
     Within(u64),
     /// The rules may read every kept message, whatever its age.
     Everything,

@@ -64,7 +64,7 @@ impl Predicate {
 }
 
 impl Cond {
-    /// Returns the operands of `and`, or the condition itself if it is none.
+    /// Returns the operands of `and`. For any other condition, returns the condition itself.
     pub fn conjuncts(&self) -> &[Cond] {
         match &self.kind {
             CondKind::And(operands) => operands,
@@ -72,7 +72,7 @@ impl Cond {
         }
     }
 
-    /// Returns the operands of `or`, or the condition itself if it is none.
+    /// Returns the operands of `or`. For any other condition, returns the condition itself.
     pub fn alternatives(&self) -> &[Cond] {
         match &self.kind {
             CondKind::Or(operands) => operands,

@@ -83,7 +83,8 @@ impl Block {
 /// Payload requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
 pub struct Each {
-    /// The list or dict; if it is missing, no requirement is evaluated.
+    /// The list or dict whose elements are validated; if it is missing, no requirement is
+    /// evaluated.
     pub list: ValueId,
     /// The path of the list in the validated object; `None` if the list is computed.
     pub place: Option<ObjectPath>,
@@ -163,7 +164,7 @@ pub struct Requirement {
     pub of_field: bool,
 }
 
-/// What happens if the condition of a requirement's rule is true.
+/// What validation does if the condition of a requirement's rule is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// The payload violates the requirement and is rejected unless a correction applies.

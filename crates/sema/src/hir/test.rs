@@ -1,4 +1,5 @@
-//! Checked `test` blocks: a message, and what its decision should be.
+//! Checked `test` blocks: a message and its expected decision. The test runner compares the real
+//! decision with it.
 
 use super::{FlowId, RuleId, TableId};
 use rulec_base::span::Span;
@@ -14,7 +15,7 @@ pub struct Test {
     /// The table with which the decision of the test's message starts.
     pub entry: TableId,
     pub expect: Expect,
-    /// What the test expects of the chosen rule's outcome, such as the handler.
+    /// Further expectations about the outcome of the chosen rule, such as the handler.
     pub then: Then,
     pub span: Span,
 }

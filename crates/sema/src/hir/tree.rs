@@ -94,9 +94,9 @@ pub enum Operand {
     /// The range `start..end` or `start..=end`, only for the operator `in`.
     Range {
         start: Expr,
-        /// The upper bound, itself part of the range if `inclusive`.
+        /// The upper bound; `inclusive` says whether the range contains it.
         end: Expr,
-        /// Whether `end` is part of the range.
+        /// Whether the range contains its upper bound `end`.
         inclusive: bool,
         /// Whether the range passes midnight if `end` lies before `start`. It then contains the
         /// times from `start` on and the times before `end`.

@@ -254,7 +254,7 @@ impl NodeVerifier<'_> {
     }
 }
 
-/// True if the operands and modifiers are valid for the operator.
+/// True if the operands and modifiers of a predicate are valid for its operator.
 fn is_valid_test(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
     let OpInfo { implementation, fixity, accepts, search, .. } = op.info();

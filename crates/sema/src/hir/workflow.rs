@@ -44,9 +44,9 @@ pub struct Node {
 pub enum Merge {
     /// `merge first`: the first value of each key, and each whole input under `branch_N`.
     First,
-    /// `merge latest`: the last value of each key.
+    /// `merge latest`: for each key, the value of the last input that has it.
     Latest,
-    /// `merge append`: the list of all values of each key.
+    /// `merge append`: for each key, the list of the values of all inputs.
     Append,
     /// `merge by node`: each whole input under the id of its node.
     ByNode,

@@ -72,7 +72,7 @@ pub(super) struct LayoutBuilder<'a> {
     /// Whether `[` always begins a list in this statement. If false, `[` after a value begins an
     /// index.
     brackets_are_lists: bool,
-    /// Whether the current braces contain the fields of a type.
+    /// Whether the innermost open braces contain the fields of a type.
     pub(super) in_type: bool,
     events: Vec<LayoutEvent>,
     /// The layout groups that are not closed yet, as indices of their `Begin` events.
@@ -179,7 +179,7 @@ impl LayoutBuilder<'_> {
         })
     }
 
-    /// Splits a range after each comma and semicolon outside brackets.
+    /// Splits a range of tokens after each comma and semicolon outside brackets.
     pub(super) fn split_separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let is_separator = |token: &usize| {
             matches!(self.gaps.token_kind(*token), Some(TokenKind::Comma | TokenKind::Semicolon))

@@ -271,7 +271,7 @@ impl<'a> StatementContext<'a> {
     }
 }
 
-/// Creates the diagnostic for a token that the grammar does not allow here.
+/// Creates the diagnostic for a token that the grammar does not allow at its position.
 pub(super) fn unexpected_token(
     span: Span,
     message: impl Into<Message>,

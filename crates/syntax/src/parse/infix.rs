@@ -1,4 +1,4 @@
-//! Reads the operator between two operands, and reports a missing or unknown operator.
+//! Parses the operator between two operands, and reports a missing or unknown operator.
 
 use super::context::{Built, Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};

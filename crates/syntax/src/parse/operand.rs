@@ -219,7 +219,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Name(name), span, 1)
     }
 
-    /// Reports an error: an operator word is written where a value is expected.
+    /// Reports an operator word, such as `contains`, where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
         let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
@@ -246,7 +246,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.report(reserved_value_error(text, span))
     }
 
-    /// Reports an error: an operand is missing at the current position.
+    /// Reports that an operand is missing at the parser's position.
     fn report_missing_operand(&mut self) -> Failed {
         let slip = self
             .missing_left_side()

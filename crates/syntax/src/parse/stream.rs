@@ -135,7 +135,7 @@ impl TokenizedPart {
         }
     }
 
-    /// Appends the tokens of the part of the text that follows this part.
+    /// Appends the tokens of the next part of the text, which another thread tokenized.
     fn append(&mut self, next: TokenizedPart) {
         if let Some(first) = next.codes.first() {
             self.mark_member_dot(*first);

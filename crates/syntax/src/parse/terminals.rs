@@ -333,7 +333,7 @@ const fn assign_codes() -> [u8; TERMINALS.len()] {
     codes
 }
 
-/// Returns the token code of the terminal that this grammar rule reads.
+/// Returns the token code of the terminal that the grammar rule named `rule` matches.
 const fn rule_code(rule: &str) -> u8 {
     let mut row = 0;
     while !bytes_equal(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {

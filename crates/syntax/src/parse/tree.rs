@@ -56,7 +56,7 @@ impl ParseTree {
         Pairs(self.0.get(index..)?).next()
     }
 
-    /// Returns the first node. `None` if the grammar rule produced no node.
+    /// Returns the root of the tree. `None` if the grammar rule produced no node.
     pub(super) fn root(&self) -> Option<Pair<'_>> {
         self.node_at(0)
     }

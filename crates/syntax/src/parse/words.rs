@@ -112,7 +112,7 @@ words! {
     "@private" message!("the value of the field, and the keys inside it, are masked in explanations, messages, test results and logs"), "input { text: string, phone?: string @private }";
 }
 
-/// Returns the explanation of a word; `None` for a plain name.
+/// Returns the explanation that editors show for a word; `None` for a plain name.
 pub fn word_doc(word: &str) -> Option<&'static WordDoc> {
     WORD_DOCS.iter().find(|row| row.word == word)
 }

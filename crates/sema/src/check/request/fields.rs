@@ -269,7 +269,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The part of the path before an unknown name: `request`, or `request.entities`.
+/// The record in which a name is unknown: `request`, or `request.entities`.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,
