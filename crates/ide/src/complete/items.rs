@@ -122,7 +122,8 @@ impl<'a> CompletionContext<'a> {
         self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns the declared names that belong to `owner`, such as the parameters of a handler.
+    /// Returns completion items for the declared names that belong to `owner`, such as the
+    /// parameters of a handler.
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);

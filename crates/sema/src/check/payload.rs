@@ -171,7 +171,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Checks a group that no payload includes. Only its diagnostics are kept.
+    /// Checks a group that no payload includes. Reports its errors, but adds none of its rules to
+    /// the program.
     fn check_lone_group(&mut self, group: &'a ast::Group) {
         let counts_before =
             (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());

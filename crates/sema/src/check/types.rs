@@ -1,4 +1,5 @@
-//! Checks declared types: named types, the merged `input` blocks, declared handlers.
+//! Checks declared types: `type` statements, the merged `input` blocks, and the parameters of
+//! handlers.
 
 use super::names::OwnedPath;
 use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure};

@@ -34,7 +34,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// Adds the layout events for brackets without content; `open` is the opening one. A comment
-    /// between them is kept.
+    /// between the brackets is preserved.
     fn add_empty_brackets(&mut self, open: usize) {
         self.begin_group(false);
         self.add_token(open);

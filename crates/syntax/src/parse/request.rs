@@ -1,4 +1,5 @@
-//! Builds the syntax tree of `intent`, `entity` and `lexicon` statements.
+//! Builds the syntax tree of the statements for the analysis of message texts: `intent`, `entity`
+//! and `lexicon`.
 
 use super::context::{Built, Failed, StatementContext};
 use super::{Pair, Rule, decide};
