@@ -17,7 +17,7 @@ pub(super) struct Answer {
     /// The id of the constant part of the answer: the handler, branch or flow without the values
     /// computed for each message.
     pub fixed_part: u32,
-    /// The values that are computed for each message.
+    /// The computed values of the answer, such as the arguments of a handler call.
     pub args: Vec<ComputedValue>,
 }
 
@@ -40,8 +40,8 @@ pub(super) struct AnswerIds {
 }
 
 impl AnswerIds {
-    /// Returns the id of the answer that the text `key` identifies, and assigns an id to a new
-    /// text.
+    /// Returns the id of the answer that the text `key` identifies. The first call for a text
+    /// assigns the next free id.
     pub fn id_of(&mut self, key: String) -> u32 {
         let next = self.ids.len() as u32;
         *self.ids.entry(key).or_insert(next)

@@ -90,7 +90,7 @@ impl Atom {
     }
 }
 
-/// An operand that predicates compare with constants.
+/// A term: an operand that predicates compare with constants.
 pub(super) struct TermInfo {
     pub expr: ExprId,
     pub kinds: KindSet,
@@ -107,7 +107,7 @@ pub(super) struct TermInfo {
     value_slot: SlotId,
 }
 
-/// Bounds of the results that an expression can have.
+/// Bounds that all results of an expression satisfy, whatever the message contains.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ResultRange {
     pub low: Option<i64>,

@@ -28,7 +28,8 @@ pub(super) struct ConditionFacts {
     pub always_true: bool,
 }
 
-/// Parts of a condition (by address), each with the constant that is assumed instead of the part.
+/// Parts of a condition, identified by their addresses, each with the constant that replaces the
+/// part. The analysis compares a condition with and without replacements to find redundant parts.
 pub(super) type Replacements = HashMap<*const Cond, bool>;
 
 /// Reports a condition that is never or always true, or that has redundant parts. `is_reported` is
@@ -274,8 +275,8 @@ fn intended_text(test: &Predicate) -> Option<String> {
     (result != text && !result.is_empty() && !result.contains("//")).then_some(result)
 }
 
-/// True for a presence test. The analysis does not report a redundant presence test, because the
-/// test documents what its author relies on.
+/// True for a predicate with `is present` or `is missing`. The analysis does not report it as
+/// redundant, because it documents which values its author relies on.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),

@@ -24,7 +24,7 @@ pub struct TableCost {
     pub steps: u64,
     /// The number of host function calls of all statements that `steps` counts.
     pub calls: u64,
-    /// The statements, the most expensive first.
+    /// The cost of each statement of the table, the most expensive first.
     pub statements: Vec<StatementCost>,
 }
 
@@ -32,7 +32,7 @@ pub struct TableCost {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct StatementCost {
-    /// The name of the statement.
+    /// The name of the statement, such as the name of a route.
     pub name: String,
     /// The steps of the statement's condition. The table to which a `goto` leads is counted
     /// separately.
@@ -65,8 +65,8 @@ impl Work {
     }
 }
 
-/// Computes the cost of each table with which a decision can start. `growing` are the loops whose
-/// work grows with the history.
+/// Computes the cost of each table with which a decision can start. `growing` returns true for a
+/// node that is a loop whose work grows with the number of recorded messages.
 #[doc(hidden)]
 pub fn table_costs(program: &Program, normal: &Normal, growing: &dyn Fn(Part) -> bool) -> Vec<TableCost> {
     let mut walk = CostWalk { program, normal, growing, cache: HashMap::new() };

@@ -23,7 +23,7 @@ use rulec_sema::normal::CondId;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
-/// The difference between two versions of rules.
+/// The differences in meaning between two versions of rules.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diff {
@@ -31,7 +31,7 @@ pub struct Diff {
     /// table, choices, routers, flows, and tables without an incoming `goto`. Other tables are
     /// compared where a `goto` reaches them.
     pub entries: Vec<EntryDiff>,
-    /// Notes on the parts that were not compared.
+    /// Notes for the reader: which parts of the rules were not compared, and why.
     pub notes: Vec<Message>,
 }
 
@@ -61,7 +61,7 @@ pub struct EntryDiff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Proven: both versions decide every message equally.
+    /// It is proven that both versions decide every message equally.
     Same,
     /// The versions decide at least one message differently.
     Different,
@@ -109,17 +109,18 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Example {
-    /// The message.
+    /// The example message, which both versions were run on.
     pub message: Json,
     /// The decision of the old version, as `rulec::Decision` serializes; null if the old version
     /// has no table for this entry point.
     pub before: Json,
-    /// The decision of the new version.
+    /// The decision of the new version, in the same form as `before`.
     pub after: Json,
 }
 
 impl Diff {
-    /// Returns the worst verdict of all compared entry points.
+    /// Returns one verdict on all entry points: `Different` if any differs, otherwise `Undecided`
+    /// if any is undecided, otherwise `Same`.
     pub fn verdict(&self) -> Verdict {
         worst_verdict(self.entries.iter().map(|entry| entry.verdict))
     }
@@ -144,7 +145,8 @@ pub fn answer(decision: &Json) -> Json {
     Json::Object(parts)
 }
 
-/// True for a value that means "nothing": null, an empty object, or an empty text.
+/// True for null, an empty object and an empty text. A decision with such a value counts as equal
+/// to a decision without the value.
 fn is_nothing(value: &Json) -> bool {
     match value {
         Json::Null => true,
@@ -157,7 +159,7 @@ fn is_nothing(value: &Json) -> bool {
 /// One version of the rules, with a function that decides messages by the reference evaluator.
 #[doc(hidden)]
 pub struct Version<'p> {
-    /// The typed program.
+    /// The typed program of this version of the rules.
     pub program: &'p Program,
     /// Function that returns the statement that a table chooses for a message, and the decision as
     /// JSON.
@@ -169,7 +171,7 @@ pub struct Version<'p> {
 const MAX_ROUNDS_PER_STATEMENT: usize = 300;
 const MAX_QUERIES: usize = 20_000;
 
-/// Compares two versions of rules by meaning.
+/// Compares two versions of rules by meaning: searches for messages that they decide differently.
 #[doc(hidden)]
 pub fn diff(old: &Version<'_>, new: &Version<'_>) -> Diff {
     let both = MergedPrograms::new(old.program, new.program);

@@ -108,7 +108,7 @@ pub struct AnalysisSubject<'p> {
     pub matched: &'p dyn Fn(TableId, &Json) -> Vec<RuleId>,
     /// Function that returns the estimated cost of a decision by a table, in nanoseconds.
     pub decision_cost: &'p dyn Fn(TableId) -> f64,
-    /// The options of the analysis.
+    /// Options such as whether to report all ties between routes.
     pub options: AnalysisOptions,
 }
 

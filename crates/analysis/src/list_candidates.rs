@@ -7,11 +7,11 @@ use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Operand, Part, VarId
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Maximum number of proposed elements.
+/// Maximum number of list elements to try in one search.
 const MAX_ELEMENTS: usize = 200;
 /// Maximum number of values to try for one field of a list element.
 const MAX_VALUES: usize = 8;
-/// Maximum number of copies of an element in a proposed list.
+/// Maximum number of equal elements in a proposed list, for conditions such as `count … > 3`.
 const MAX_COPIES: i64 = 20;
 
 /// One step of the path from a list element to a value inside the element: the field of a record,
@@ -25,7 +25,7 @@ enum Step {
 /// The values to try inside list elements, collected from the conditions that read the elements.
 #[derive(Default)]
 pub(super) struct ListCandidates {
-    /// For each place (path inside a list element), the values to try.
+    /// The paths inside a list element, each with the values to try at that path.
     places: Vec<(Vec<Step>, Vec<Json>)>,
     /// The variables of quantifiers. Each has the path from the element of the outermost list to
     /// the value of the variable.
@@ -112,8 +112,8 @@ impl ListCandidates {
         }
     }
 
-    /// Returns the place of an operand: the path to its value inside a list element. `None` if the
-    /// operand does not read a list element.
+    /// Returns the path from a list element to the value of an operand. `None` if the operand does
+    /// not read a list element.
     fn place_of(&self, operand: &Expr) -> Option<Vec<Step>> {
         match &operand.kind {
             ExprKind::Var(id) => {
@@ -129,8 +129,8 @@ impl ListCandidates {
         }
     }
 
-    /// Returns elements to try: the combinations of the values of all places (paths inside an
-    /// element). Combinations in which a place has no value come last.
+    /// Returns list elements to try. Each element combines values for the paths inside an element.
+    /// Combinations that leave a path without a value come last.
     pub fn elements(&self) -> Vec<Json> {
         let mut elements = vec![Json::Null];
         for (place, values) in &self.places {
@@ -148,7 +148,8 @@ impl ListCandidates {
         elements
     }
 
-    /// Returns the numbers of copies of an element to try.
+    /// Returns the numbers of equal elements to try in a list, so that comparisons with `count` can
+    /// be satisfied.
     pub fn copies(&self) -> impl Iterator<Item = usize> {
         self.copies.iter().copied()
     }

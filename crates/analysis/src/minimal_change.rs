@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// The result of the search for the nearest message that selects a statement.
 pub(super) enum NearestResult {
     Message(NearestMessage),
-    /// It is proven that no message selects the statement.
+    /// It is proven that no message at all selects the statement.
     Never,
     /// No message was found, but there is no proof that none exists.
     Unknown,

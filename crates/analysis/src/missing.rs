@@ -164,7 +164,7 @@ fn cond_part(cond: &Cond) -> Part<'_> {
     Part::Cond(cond)
 }
 
-/// Returns the fields that a condition reads.
+/// Returns the message fields that a condition reads.
 pub(super) fn fields_read(program: &Program, cond: &Cond) -> Vec<SlotId> {
     program.field_reads(cond_part(cond)).into_iter().map(|(slot, _)| slot).collect()
 }

@@ -18,7 +18,7 @@ use serde_json::Value as Json;
 /// Maximum number of solver queries. A pair needs a query only if no earlier example message
 /// matches both of its routes.
 const MAX_QUERIES: usize = 2_000;
-/// The greatest number of pairs in the result.
+/// Maximum number of overlapping pairs in the result.
 const MAX_REPORTED_PAIRS: usize = 2_000;
 
 /// The pairs of statements in a table that match the same message.
@@ -44,11 +44,11 @@ pub struct Overlap {
     pub second: String,
     /// A message that both statements match.
     pub example: Json,
-    /// Whether the statements have different targets or arguments.
+    /// Whether the two statements have different targets or arguments, so that their order matters.
     pub differs: bool,
 }
 
-/// Finds the overlapping pairs of a table.
+/// Finds the pairs of statements in a table that match a common message.
 #[doc(hidden)]
 pub fn find_overlaps(subject: &AnalysisSubject<'_>, table: TableId) -> Overlaps {
     let declared_table = &subject.program.tables[table.index()];
@@ -117,7 +117,8 @@ struct OverlapCollector<'s, 'p> {
 }
 
 impl OverlapCollector<'_, '_> {
-    /// Records every pair of statements that both match `message`.
+    /// Records every pair of statements that both match `message`, with the message as their
+    /// example.
     fn record_pairs(&mut self, message: &Json) {
         let program = self.subject.program;
         let matched = (self.subject.matched)(self.table, message);

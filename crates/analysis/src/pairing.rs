@@ -15,9 +15,9 @@ pub(super) struct StatementPairs {
     pub old_of_new: Vec<Option<usize>>,
     /// Whether the new statement and its old counterpart have equal meanings.
     pub same_meaning: Vec<bool>,
-    /// Whether the new statement kept its place relative to the other statements. Among the
-    /// statements whose meaning is unchanged, these are a largest set that has the same order in
-    /// both versions.
+    /// Whether the position of the new statement relative to other statements is unchanged. True
+    /// for a largest set of statements with unchanged meaning that has the same order in both
+    /// versions.
     pub kept_order: Vec<bool>,
 }
 

@@ -1,4 +1,5 @@
-//! Reports conditions on the history that probably do not work as their author expects.
+//! Reports conditions on the history (the recorded earlier messages) that probably do not work as
+//! their author expects.
 
 use super::report::{AnalysisReport, MISSING_SOURCE};
 use rulec_base::diag::{Code, Diagnostic, nearest};
@@ -13,7 +14,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// The name that a decision has if it was made by a default.
+/// The name that a decision reports as its chosen statement if a default was chosen.
 const DEFAULT: &str = "default";
 
 /// Reports three kinds of conditions on the history: windows of which one contains the other,
@@ -75,7 +76,8 @@ impl<'p> DecisionNames<'p> {
     }
 }
 
-/// A quantifier over a window of the history that ends now.
+/// A quantifier over the recorded messages of the last `seconds` seconds, as in `any p in history
+/// within 1h: C`.
 struct Windowed<'p> {
     cond: &'p Cond,
     all: bool,
@@ -88,13 +90,13 @@ struct Past<'p> {
     program: &'p Program,
     history: SlotId,
     names: DecisionNames<'p>,
-    /// The variables for the elements of the history, of the quantifiers that were visited.
+    /// The variables of the visited quantifiers whose values are recorded messages.
     elements: HashSet<VarId>,
 }
 
 impl<'p> Past<'p> {
-    /// Reports operands of an `and` (if `is_and`) or an `or` that differ only in the lengths of
-    /// their windows. One of the two is then redundant.
+    /// Reports operands of an `and` (if `is_and` is true) or an `or` that differ only in the
+    /// lengths of their history windows. One of the two operands is then redundant.
     fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
         let windows: Vec<Windowed<'_>> = operands.iter().filter_map(|part| self.windowed(part)).collect();
         for (index, one) in windows.iter().enumerate() {
@@ -127,8 +129,8 @@ impl<'p> Past<'p> {
         }
     }
 
-    /// Returns the quantifier over `history within D` that a condition is. `None` for other
-    /// conditions.
+    /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
+    /// constant. `None` for other conditions.
     fn windowed(&self, cond: &'p Cond) -> Option<Windowed<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
@@ -183,9 +185,9 @@ impl<'p> Past<'p> {
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
 
-    /// Reports a test whether a sum over the history is large, if no rule reads the summed field of
-    /// the current message. A single message can then exceed the limit, because its own value is
-    /// not included. A sum over messages that the rule does not decide is not reported.
+    /// Reports a comparison whether a sum over the history is large, if no rule reads the summed
+    /// field of the current message. A single message can then exceed the limit, because its own
+    /// value is not included. A sum over messages that the rule does not decide is not reported.
     fn report_budget(&self, report: &mut AnalysisReport<'_>, rule: &Rule, test: &Predicate) {
         let sum = match (test.op, &test.right) {
             (Some(Op::Gt | Op::Ge), _) => &test.left,
@@ -227,7 +229,7 @@ impl<'p> Past<'p> {
         })
     }
 
-    /// True if a value is an element of the history.
+    /// True if the value of an expression is one recorded message.
     fn is_element(&self, value: &Expr) -> bool {
         match &value.kind {
             ExprKind::Var(id) => self.elements.contains(id),
@@ -259,7 +261,7 @@ impl<'p> Past<'p> {
     }
 }
 
-/// Returns a value without the types that it is read as.
+/// Returns the expression inside typed reads: `x` for `x as number`.
 fn without_reads(mut value: &Expr) -> &Expr {
     while let ExprKind::Read(inner, _) = &value.kind {
         value = inner;
@@ -267,7 +269,8 @@ fn without_reads(mut value: &Expr) -> &Expr {
     value
 }
 
-/// Returns a value and the constant that it must be equal to, if this is the whole condition.
+/// Splits an equality test with a constant into the tested expression and the constant. `None` for
+/// other conditions.
 fn required_value(cond: &Cond) -> Option<(&Expr, Json)> {
     let CondKind::Test(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };
@@ -276,7 +279,8 @@ fn required_value(cond: &Cond) -> Option<(&Expr, Json)> {
     Some((&test.left, constant.value().to_json()))
 }
 
-/// Adds the path of a field of an element to `path`. Returns false for other values.
+/// Appends the path of the field that `value` reads of `element`, a quantifier variable, to `path`.
+/// Returns false for an expression that reads no such field.
 fn field_path(value: &Expr, element: VarId, path: &mut Vec<Arc<str>>) -> bool {
     match &value.kind {
         ExprKind::Var(id) => *id == element,

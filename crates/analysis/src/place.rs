@@ -217,7 +217,7 @@ fn sample_record(record: &RecordType) -> Json {
     Json::Object(fields)
 }
 
-/// Returns the simplest value of a type.
+/// Returns a simple value of a type, such as an empty text, for a required field of a message.
 fn sample_value(ty: &Ty) -> Json {
     let has = |kinds: KindSet| ty.kinds.overlaps(kinds);
     match ty.fields() {

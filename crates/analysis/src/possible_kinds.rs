@@ -1,4 +1,5 @@
-//! The kinds of value that an expression may have.
+//! The kinds of value (such as text or number) that an expression may have. The solver tries only
+//! values of these kinds for an operand.
 
 use hashbrown::HashMap;
 use rulec_lang::history::WindowBound;
@@ -11,7 +12,7 @@ use rulec_sema::normal::{ExprId, NExpr, NFold, Normal};
 /// of each part are computed once.
 pub(super) struct PossibleKinds<'p> {
     slots: &'p [Slot],
-    /// The kinds of the results of host functions.
+    /// The kinds of value that each host function may return, indexed by function id.
     extern_kinds: &'p [KindSet],
     known: HashMap<ExprId, KindSet>,
 }

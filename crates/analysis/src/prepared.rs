@@ -25,7 +25,7 @@ const REGEX_STEPS: usize = 30;
 /// Estimated work to compile a regular expression, in steps.
 const REGEX_COMPILATION_STEPS: usize = 2_000;
 
-/// A predicate, prepared for tests of its left operand.
+/// A predicate with a constant right operand, prepared to be evaluated for many left operands.
 pub(super) struct PreparedTest {
     op: Option<Op>,
     mode: TestMode,
@@ -33,12 +33,12 @@ pub(super) struct PreparedTest {
     /// The kinds to which the left operand is converted, as by `x as number`.
     kinds: KindSet,
     limits: Limits,
-    /// Whether the constant is a long list.
+    /// Whether the constant is a list of at least [`MIN_PREPARED_ELEMENTS`] elements.
     is_long: bool,
     lookup: OnceCell<Option<Lookup>>,
     /// Number of steps that one linear search of the constant takes.
     steps: usize,
-    /// Additional steps of the first test, such as compiling regular expressions.
+    /// Additional steps of the first evaluation, such as compiling regular expressions.
     first_steps: Cell<usize>,
 }
 
@@ -116,7 +116,8 @@ impl PreparedTest {
         self.lookup.get_or_init(|| Lookup::new(op, self.mode, right)).as_ref()
     }
 
-    /// Returns the steps that a test of this value takes.
+    /// Returns the number of steps (units of the work limit) of one evaluation for this left
+    /// operand.
     pub fn steps(&self, left: Value<'_>) -> usize {
         let size = match left {
             Value::Str(text) => 1 + text.len() / 16,

@@ -89,7 +89,8 @@ impl<'p> AnalysisReport<'p> {
         self.sources.get(span.file).and_then(|file| file.text.get(span.range())).unwrap_or(MISSING_SOURCE)
     }
 
-    /// Returns the source text on one line, truncated.
+    /// Returns the source text of a span for use in a message: on one line, and truncated to
+    /// [`MAX_QUOTED_CHARS`].
     pub fn quote(&self, span: Span) -> String {
         let text = self.source(span);
         truncate(&to_one_line(&text.split_whitespace().collect::<Vec<_>>().join(" ")), MAX_QUOTED_CHARS)
@@ -121,7 +122,7 @@ impl<'p> AnalysisReport<'p> {
     }
 }
 
-/// Formats a message for use in a sentence, truncated.
+/// Formats a message as JSON for use in a sentence of a finding, truncated if it is long.
 pub(super) fn format_message(message: &Json) -> String {
     truncate(&to_one_line(&message.to_string()), MAX_INPUT_CHARS)
 }

@@ -48,11 +48,12 @@ pub(super) fn analyse_table(
     }
 }
 
-/// Maximum number of routes that lead to a table whose routes are compared with them.
+/// Maximum number of `goto` routes to a table. A table with more of them is not searched for routes
+/// that the conditions of the `goto`s exclude.
 const MAX_GOTOS: usize = 4;
 
-/// Reports the routes of a table that never hold where a `goto` enters the table: `n < 50` in a
-/// table that is entered only for `n > 100`.
+/// Reports each route of a table whose condition contradicts the conditions of all `goto`s to the
+/// table. An example is `n < 50` in a table that is entered only for `n > 100`.
 fn report_excluded_by_gotos(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,

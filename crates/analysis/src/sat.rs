@@ -14,7 +14,7 @@ use rulec_sema::normal::{CondId, NCond, Normal};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Steps to create a variable of the SAT solver.
+/// Steps that are charged for creating one variable of the SAT solver.
 const STEPS_PER_VARIABLE: usize = 4;
 /// Number of SAT literals whose propagation by the SAT solver is charged as one step.
 const PROPAGATIONS_PER_STEP: u64 = 4;

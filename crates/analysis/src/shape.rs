@@ -232,9 +232,9 @@ fn text_dependence<'k>(
 }
 
 impl MatchedTexts {
-    /// True if the text tests `self` and `other` have this property: if `other` accepts a keyword
-    /// of `self`, it also accepts each text in which `self` finds the keyword. The caller then
-    /// tests `other` on the keywords alone.
+    /// True if this property holds: if the predicate `other` accepts a keyword of `self`, it
+    /// accepts each text that contains the keyword as `self` requires. The caller then evaluates
+    /// `other` on the keywords alone.
     pub fn implies_found_keywords_of(&self, other: &MatchedTexts) -> bool {
         let (Some(Search::Literal(anchor)), Some(Search::Literal(other_anchor))) =
             (self.search, other.search)

@@ -58,10 +58,10 @@ pub(super) enum TextSolution {
     Unknown,
 }
 
-/// The automata that were built for languages (sets of texts), kept for later searches.
+/// A cache of the automata that were built for languages (sets of texts).
 pub(super) struct AutomatonCache {
     automata: HashMap<TextLanguage, Option<Rc<DFA>>>,
-    /// The states that searches have built, for the next search.
+    /// For each language (set of texts), the automaton states that earlier searches built.
     states: HashMap<TextLanguage, Cache>,
     budget: StepBudget,
     /// The language (set of texts) that contains all texts.

@@ -58,7 +58,7 @@ struct TieSearch<'a, 'p> {
     subject: &'a AnalysisSubject<'p>,
     table: TableId,
     facts: &'a HashMap<RuleId, ConditionFacts>,
-    /// The routes that are never chosen.
+    /// The routes that are never chosen because other routes hide them; they are skipped.
     hidden: &'a HashSet<RuleId>,
     answers: &'a HashMap<RuleId, Answer>,
     /// The number of pairs that may still be compared if `strict_ties` is set.
@@ -66,7 +66,8 @@ struct TieSearch<'a, 'p> {
 }
 
 impl TieSearch<'_, '_> {
-    /// Reports a later route that ties with the route at `index` of the evaluation order.
+    /// Reports that the route at `index` of the evaluation order ties with a later route: both have
+    /// the same priority and match a common message. Reports nothing without a tie.
     fn report_tie(&mut self, solver: &mut Solver<'_>, report: &mut AnalysisReport<'_>, index: usize) {
         let program = self.subject.program;
         let id = program.tables[self.table.index()].order[index];

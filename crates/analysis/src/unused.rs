@@ -1,4 +1,5 @@
-//! Finds unused declarations of the main file, and tests with equal names.
+//! Finds unused declarations of the main file, and tests with equal names. The rules compile, but
+//! such a declaration or test is probably a mistake.
 
 use super::report::AnalysisReport;
 use rulec_base::diag::{Code, Diagnostic, Message};

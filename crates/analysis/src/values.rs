@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug)]
 pub(super) enum SolvedValue {
     Value(Json),
-    /// It is proven that no value satisfies the literals.
+    /// It is proven that no value of the term satisfies the literals.
     Never,
     Unknown,
 }

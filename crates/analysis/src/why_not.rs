@@ -66,7 +66,7 @@ impl WhyNot {
 pub enum Remedy {
     /// No change is needed: the message already selects the statement.
     Chosen,
-    /// The message must change.
+    /// The message must change so that it selects the statement.
     Change {
         /// The fields of the message that must change.
         fields: Vec<FieldChange>,
@@ -104,11 +104,11 @@ pub struct WhyNotQuery<'p> {
     pub program: &'p Program,
     /// The source files of the program.
     pub sources: &'p SourceMap,
-    /// The entry table of the decision.
+    /// The table with which the decision starts.
     pub entry: TableId,
     /// The name of the statement, optionally with the names of the `goto`s that lead to it.
     pub route: &'p str,
-    /// The message to start from.
+    /// The message that does not select the statement, and that a remedy changes.
     pub message: &'p Json,
     /// Function that returns the statement that the reference evaluator chooses for a message.
     pub decide: &'p dyn Fn(&Json) -> Choice,
@@ -245,17 +245,19 @@ fn describe_change(
     }
 }
 
-/// Describes in words what the tests in conditions require of fields.
+/// Collects in words what the tests in conditions require of message fields. An explanation shows
+/// these requirements next to each field that must change.
 struct RequirementWords<'w> {
     report: &'w AnalysisReport<'w>,
     old_message: &'w Json,
     new_message: &'w Json,
-    /// Each requirement in words, with the fields that its test reads.
+    /// Each requirement in words, with the message fields that its predicate reads.
     requirements: Vec<(Vec<Vec<Arc<str>>>, Message)>,
 }
 
 impl RequirementWords<'_> {
-    /// Returns the requirements of tests that read the field `keys`.
+    /// Returns the requirements of predicates that read the field `keys`, a field inside it or a
+    /// record around it.
     fn requirements_about(&self, keys: &[Arc<str>]) -> Vec<Message> {
         let mut needs: Vec<Message> = Vec::new();
         for (fields, need) in &self.requirements {
@@ -267,8 +269,8 @@ impl RequirementWords<'_> {
         needs
     }
 
-    /// Collects the tests of a condition that should have the truth value `want`. Only tests that
-    /// get their required result by the change of the message are collected.
+    /// Collects requirements from a condition that should have the truth value `want`. Only
+    /// predicates that get their required value by the change of the message are collected.
     fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
         self.for_each_test(cond, want, &mut |words, test_cond, want| {
             if !has_result(words, test_cond, words.old_message, want)
@@ -280,8 +282,8 @@ impl RequirementWords<'_> {
         });
     }
 
-    /// Collects the tests of an earlier statement that have different results for the original and
-    /// the changed message.
+    /// Collects requirements from the condition of an earlier statement: its predicates that have
+    /// different values for the original and the changed message.
     fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, &mut |words, test_cond, want| {
             if has_result(words, test_cond, words.old_message, want)
@@ -294,9 +296,9 @@ impl RequirementWords<'_> {
         });
     }
 
-    /// Calls `visit` for each test in a condition. `want` is the truth value that `cond` should
-    /// have. The bool that `visit` receives is the truth value that the test should have; inside a
-    /// negation it is the opposite.
+    /// Calls `visit` for each predicate and quantifier in a condition. `want` is the truth value
+    /// that `cond` should have. The bool that `visit` receives is the truth value that the
+    /// predicate should have; inside a negation it is the opposite.
     fn for_each_test(&mut self, cond: &Cond, want: bool, visit: &mut dyn FnMut(&mut Self, &Cond, bool)) {
         match &cond.kind {
             CondKind::Const(_) => {}
@@ -322,8 +324,8 @@ impl RequirementWords<'_> {
         slots.into_iter().map(|slot| program.slots[slot.index()].path.clone()).collect()
     }
 
-    /// Describes the requirement of a test that should have the truth value `want`: in words for a
-    /// simple comparison, otherwise by the test's source text.
+    /// Describes the requirement that a predicate has the truth value `want`: in words for a simple
+    /// comparison, otherwise by the source text of the predicate.
     fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
         let comparison = match &cond.kind {
             CondKind::Test(test) => self.describe_comparison(test, want),
@@ -363,8 +365,7 @@ impl RequirementWords<'_> {
     }
 }
 
-/// True if the test has the truth value `want` for a message. A test whose truth value is unknown
-/// has neither result.
+/// True if a predicate has the truth value `want` for a message. False if the predicate is unknown.
 fn has_result(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
     words.report.evaluate(test_cond, message) == Tri::from(want)
 }

@@ -10,7 +10,7 @@ use rulec_base::span::Span;
 /// A code action: edits that the editor offers under a title.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeAction {
-    /// The effect of the edits, in a few words.
+    /// The effect of the edits in a few words, which an editor shows in its menu.
     pub title: Message,
     pub edits: Vec<Edit>,
     /// Whether the edits surely keep the meaning that the author intended. An editor may apply safe

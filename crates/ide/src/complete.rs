@@ -38,7 +38,7 @@ pub struct CompletionItem {
     pub kind: CompletionKind,
     /// The text that the item shows and inserts.
     pub label: String,
-    /// The type or signature of the item; may be empty.
+    /// The type or signature of the item, shown next to its label; may be empty.
     pub detail: String,
     pub docs: Message,
 }
@@ -136,7 +136,7 @@ fn expects_value(word: &str) -> bool {
     WORDS.contains(&word) || Op::from_spelling(word).is_some()
 }
 
-/// The position to complete, with the tokens before the position.
+/// The state of one completion: the position to complete, with the tokens before it.
 struct CompletionContext<'a> {
     analysis: &'a Analysis,
     file: FileId,

@@ -1,4 +1,5 @@
-//! Formats a part of a file.
+//! Formats only the lines that an author selected. The formatter handles whole files, so this
+//! module takes the selected lines from its result.
 
 use super::{Analysis, Edit};
 use rulec_base::span::Span;
@@ -37,7 +38,7 @@ impl Analysis {
     }
 }
 
-/// Returns the tokens of a text, including comments, without white space.
+/// Returns all tokens of a text except white space; comments are included.
 fn written_tokens(text: &str) -> Vec<Token> {
     let is_space = |kind| matches!(kind, TokenKind::White | TokenKind::Newline | TokenKind::Bom);
     lex::tokenize(text, 0).filter(|token| !is_space(token.kind)).collect()

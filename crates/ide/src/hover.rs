@@ -17,7 +17,7 @@ use rulec_syntax::parse::{WordDoc, number_with_unit, word_doc};
 pub struct Hover {
     /// The span of the token that the hover text explains.
     pub span: Span,
-    /// The code to show: a signature or a declaration.
+    /// The rules code to show above the explanation: a signature or a declaration.
     pub code: String,
     /// The explanation to show after the code; may be empty.
     pub text: Message,
@@ -180,7 +180,7 @@ fn word_hover(row: &WordDoc, span: Span) -> Hover {
     Hover { span, code: row.example.to_owned(), text: word_explanation(row), page: None }
 }
 
-/// Returns the explanation of a word of the language, after the word itself.
+/// Returns the hover text for a word of the language: the word, a colon and an explanation.
 pub(super) fn word_explanation(row: &WordDoc) -> Message {
     message!("`{}`: {}", row.word, row.doc)
 }

@@ -113,7 +113,7 @@ fn indent_of_incomplete(text: &str, before: &[Token], next: Option<&Token>) -> u
     level + if continues { INDENT_WIDTH } else { 0 }
 }
 
-/// Returns the number of columns by which the line of a token is indented.
+/// Returns the number of columns by which the line that contains a token is indented.
 fn column_of_line(text: &str, token: Token) -> usize {
     leading_blanks(&text[start_of_line(text, token.start)..])
 }

@@ -103,7 +103,7 @@ impl DeclarationKind {
     }
 }
 
-/// The position of a symbol in the list of symbols of a [`SymbolIndex`].
+/// The id of a symbol: its index in the list of symbols of a [`SymbolIndex`].
 pub type SymbolId = usize;
 
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ pub struct Symbol {
     pub fields: Option<(DeclarationKind, Vec<String>)>,
 }
 
-/// The declaration of a symbol.
+/// Where a symbol is declared, and the doc comment of the declaration.
 #[derive(Clone, Debug)]
 pub struct Declaration {
     pub name: Span,
@@ -156,7 +156,8 @@ pub struct SymbolIndex {
     occurrences: Vec<Occurrence>,
     /// The outline of each file, in the order in which the files were read.
     outlines: Vec<(FileId, Vec<OutlineEntry>)>,
-    /// The spans of the expressions with an operator or a call.
+    /// The spans of all expressions that have an operator or a call. Editors can select such an
+    /// expression, and a refactoring extracts it.
     pub(super) expressions: HashSet<Span>,
 }
 
@@ -215,7 +216,7 @@ impl SymbolIndex {
         })
     }
 
-    /// Returns the outline of a file.
+    /// Returns the outline of a file: its statements with their nested declarations.
     pub fn outline(&self, file: FileId) -> &[OutlineEntry] {
         self.outlines
             .iter()
@@ -236,7 +237,7 @@ struct IndexBuilder<'a> {
     by_path: HashMap<(DeclarationKind, Vec<String>), SymbolId>,
     /// The fields that the `input` statement declares; `None` without such a statement.
     input: Option<&'a [Field]>,
-    /// Whether a `history` statement makes the names `history` and `previous` available.
+    /// Whether the rules have a `history` statement, so that `history` and `previous` are names.
     has_history: bool,
     types: HashMap<&'a str, &'a TypeExpr>,
     groups: HashMap<&'a str, &'a Group>,
@@ -245,7 +246,7 @@ struct IndexBuilder<'a> {
     /// The local names in scope at the current expression, innermost last. Each has its symbol
     /// (`None` for a name of the language itself), and where the fields of its value are declared.
     scope: Vec<(&'a str, Option<SymbolId>, FieldsSource<'a>)>,
-    /// The value expressions of `let` statements, by name.
+    /// The value of each `let` statement by the name that it defines.
     lets: HashMap<&'a str, &'a Expr>,
     /// The name of the payload or group whose body is being resolved; `None` outside such a body.
     /// Inside it, the name `payload` refers to the fields of this payload or group.

@@ -52,7 +52,7 @@ use rulec_syntax::loader::Loader;
 /// The analysis of a file and its imports, for one version of their texts.
 pub struct Analysis {
     pub sources: SourceMap,
-    /// Every error and warning of the compiler.
+    /// Every error and warning that the compiler reports for these texts.
     pub diagnostics: Vec<Diagnostic>,
     pub index: SymbolIndex,
     /// The compiled rules; `None` if there are errors.

@@ -117,8 +117,8 @@ impl Analysis {
         Some(CodeAction { title, edits, safe: false })
     }
 
-    /// True if a local name somewhere equals a name in `definition`. After inlining, that local
-    /// name could replace the meant one.
+    /// True if some local name equals a name that the `let` at `definition` mentions. Inlining the
+    /// `let` could then make that mention refer to the local name.
     fn is_captured(&self, definition: Span) -> bool {
         let is_local = |kind| matches!(kind, DeclarationKind::Local | DeclarationKind::Parameter);
         let used = self.index.occurrences_in(definition.file).iter();

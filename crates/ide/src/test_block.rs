@@ -90,7 +90,7 @@ impl Analysis {
     /// rules, because the rules with the new test are compiled, and the test is run.
     ///
     /// # Errors
-    /// If there is no such route, or if no message is found that it takes.
+    /// If there is no such route, or if no message was found that selects the route.
     pub fn test_for_route(&self, loader: &dyn Loader, selection: Span) -> Result<CodeAction, Message> {
         let (Some(rules), Some(route)) = (&self.rules, self.route_at(selection)) else {
             return Err(message!(
@@ -132,7 +132,8 @@ impl Analysis {
         })
     }
 
-    /// True if the test `name` passes after `block` was added to the file with `place`.
+    /// True if the test `name` passes after the text `block` was added to the end of a file.
+    /// `place` is a span in this file.
     fn passes_with(&self, loader: &dyn Loader, place: Span, block: &str, name: &str) -> bool {
         let file_name = |file| self.sources.get(file).map_or("", |file| &*file.name);
         let changed_text = format!("{}{block}", self.text(place.file));
@@ -149,7 +150,7 @@ pub fn add_test_title(route: &str) -> Message {
     message!("add a test for `{route}`")
 }
 
-/// A loader with another text for one file.
+/// A loader that supplies the text `text` for the file `path`, and all other files from `loader`.
 struct ChangedFile<'a> {
     loader: &'a dyn Loader,
     path: &'a str,

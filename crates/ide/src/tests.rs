@@ -182,7 +182,7 @@ fn names_in_payloads_and_groups_lead_to_their_declarations() {
     );
 }
 
-/// Returns the texts after the edits.
+/// Applies edits to all files, and returns the new texts.
 fn apply_edits(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     sources.iter().fold(MemoryLoader::new(), |loader, (id, file)| {
         let mut text = file.text.clone();
@@ -193,7 +193,8 @@ fn apply_edits(sources: &SourceMap, edits: &[Edit]) -> MemoryLoader {
     })
 }
 
-/// A loader of texts in memory. Other files, such as list files, are loaded from disk.
+/// Loads files from texts in memory. Files that are not in memory, such as list files, are loaded
+/// from disk.
 struct OverlayLoader(MemoryLoader, DiskLoader);
 
 impl Loader for OverlayLoader {

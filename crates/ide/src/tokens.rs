@@ -31,7 +31,7 @@ pub enum TokenClass {
     Handler,
 }
 
-/// A token of a text with its class.
+/// A token of a text, with the class by which an editor colours it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColouredToken {
     pub span: Span,

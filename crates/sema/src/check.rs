@@ -80,14 +80,15 @@ pub struct AlreadyReported;
 
 pub type Checked<T> = Result<T, AlreadyReported>;
 
-/// Checks all files. The program is complete only if no diagnostic is an error.
+/// Checks all loaded files and lowers them to a typed program. The program is complete only if no
+/// diagnostic is an error.
 pub fn check(loaded: &Loaded) -> (Program, Vec<Diagnostic>) {
     let (program, diagnostics, _) = check_fields(loaded, true, |_| {});
     (program, diagnostics)
 }
 
-/// Checks like [`check`]. Also returns the fields of the message with counts of their uses, and the
-/// fields that each route uses.
+/// Checks like [`check`]. Also returns the message fields with counts of their uses, and the fields
+/// that each route uses. With this data, routes can later be added and removed.
 pub fn check_counting(loaded: &Loaded) -> (Program, Vec<Diagnostic>, (CountedFields, UsesByRoute)) {
     let (program, diagnostics, fields) =
         check_fields(loaded, true, |fields| fields.counted_uses = Some(CountedUses::default()));
@@ -106,7 +107,8 @@ pub fn check_route(loaded: &Loaded, known: KnownFields) -> (Program, Vec<Diagnos
     (program, diagnostics, fields.last_route_uses)
 }
 
-/// Checks a whole program or one new route, after `prepare_fields` has set the known fields.
+/// Checks a whole program or one new route. `prepare_fields` first sets the message fields that are
+/// already known.
 fn check_fields(
     loaded: &Loaded,
     is_whole_program: bool,
@@ -204,9 +206,9 @@ struct Checker<'a> {
     failed_routes: HashSet<&'a str>,
     /// The entry points by name: the tables with which a decision can start, such as choices.
     entries: HashMap<Arc<str>, hir::TableId>,
-    /// The remaining budget of name comparisons for suggestions.
+    /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
-    /// All `goto`s: the index of the containing table, of the target table, and the span.
+    /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
     /// Whether a choice is being checked. There, incomparable operands are only a warning.
@@ -214,15 +216,16 @@ struct Checker<'a> {
     /// For a router: the name that its author gave to the node's output, and the message field that
     /// holds the output. `None` elsewhere.
     output_alias: Option<(&'a str, &'static str)>,
-    /// Whether the current router reads its parameter.
+    /// Whether the router being checked reads its parameter, the output of a node.
     reads_output: bool,
-    /// Warnings about other names for the output, which are dropped if the router reads its
-    /// parameter.
+    /// Warnings that a router reads the node's output by another name than its parameter. They are
+    /// dropped if the router reads its parameter too.
     other_outputs: Vec<Diagnostic>,
     analysis_state: request::AnalysisState<'a>,
     /// The type of a recorded message; `None` if the rules have no `history` statement.
     history_element: Option<Ty>,
-    /// Type tests of names that the current payload rule uses, to be added to its condition.
+    /// Tests that named values of the current payload rule have their declared types. They become
+    /// part of the rule's condition.
     pending_type_tests: Vec<hir::Cond>,
     payload: payload::PayloadState,
     /// For each message path that was read: the id of its slot (a field with the kinds to which it
@@ -230,7 +233,7 @@ struct Checker<'a> {
     cached_reads: HashMap<path::PathNames<'a>, (hir::SlotId, Ty, bool), foldhash::fast::FixedState>,
     /// The handler names so far; rules with the same handler share one allocation.
     handler_names: HashSet<Arc<str>, foldhash::fast::FixedState>,
-    /// The empty metadata that all handlers without metadata share.
+    /// The empty metadata that all handler calls without metadata share, to save memory.
     no_metadata: Arc<Map<String, Json>>,
 }
 
@@ -269,7 +272,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a diagnostic with a help text.
+    /// Adds a diagnostic with a help text to the list, and continues; [`Self::fail`] also returns
+    /// an error.
     fn emit(&mut self, code: Code, span: Span, message: impl Into<Message>, help: impl Into<Message>) {
         self.diagnostics.push(Diagnostic::new(code, span, message).help(help));
     }
@@ -329,7 +333,8 @@ impl<'a> Checker<'a> {
         if budget.get() == 0 { None } else { nearest(name, affordable) }
     }
 
-    /// Returns the first item with each name. Reports each other item as a duplicate `what`.
+    /// Returns the first item with each name. Reports every later item with the same name as a
+    /// duplicate; `what` is the kind of the items in words, such as `node`.
     fn without_duplicates<'n, T>(
         &mut self,
         what: Message,
@@ -416,7 +421,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing for a file without decisions: others import it.
+    /// settings without effect. Reports nothing after an error, or for a file without decisions,
+    /// which other files import.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {

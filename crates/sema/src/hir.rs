@@ -76,7 +76,7 @@ define_ids! {
     ValueId;
 }
 
-/// A whole checked program.
+/// A whole checked program, from which decisions are made and artifacts are written.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// The fields that expressions read: of the message, or of a named value in payload rules.
@@ -87,7 +87,7 @@ pub struct Program {
     /// Every choice, router and requirement block is a table too. One more table contains the
     /// patterns of all keyword flows; see [`TableKind`].
     pub tables: Vec<Table>,
-    /// The rules of all tables, in source order.
+    /// The rules of all tables, in source order. [`Table::order`] has their evaluation order.
     pub rules: Vec<Rule>,
     /// Values computed outside conditions, such as handler arguments and payload corrections.
     pub values: Vec<Expr>,
@@ -119,9 +119,9 @@ pub struct Program {
     pub idle: Vec<UnusedDeclaration>,
     /// The declared intents, entities and lexicons for `request`, the analysis of the message text.
     pub analysis: Analysis,
-    /// The kept messages; `None` if the rules have no `history` statement.
+    /// The messages that the history keeps; `None` if the rules have no `history` statement.
     pub history: Option<History>,
-    /// The limits that apply to every decision.
+    /// The limits on the work of every decision, from the settings of the main file.
     pub limits: rulec_lang::limits::Limits,
     /// The version of the time zone data; `None` if the rules use no time zone.
     pub zones: Option<Arc<str>>,
@@ -159,7 +159,7 @@ pub struct Slot {
     pub root: Option<BindingRoot>,
     /// The keys that lead from the message, or from the named value, to the field.
     pub path: Vec<Arc<str>>,
-    /// The accepted kinds; a value of another kind counts as missing.
+    /// The accepted kinds of value; a value of another kind counts as missing.
     pub kinds: KindSet,
     /// The texts that the field may have, others count as missing; `None` allows every text.
     pub values: Option<Enumeration>,
@@ -183,7 +183,7 @@ impl Slot {
         value.read_as(self.kinds).read_one_of(self.values.as_ref())
     }
 
-    /// Returns the dotted path as an author writes it.
+    /// Returns the path of the field as an author writes it, such as `ctx.user.role`.
     pub fn name(&self) -> String {
         match &self.root {
             None => self.path.join("."),
@@ -192,7 +192,7 @@ impl Slot {
     }
 }
 
-/// A `let`: a name for a condition or a value.
+/// A `let` statement, which names a condition or a value so that rules can share it.
 #[derive(Clone, Debug)]
 pub struct Let {
     pub name: Arc<str>,
@@ -206,12 +206,12 @@ pub struct Extern {
     pub name: Arc<str>,
     pub params: Vec<(Arc<str>, Ty)>,
     pub result: Ty,
-    /// The built-in function; `None` for a host function.
+    /// The built-in analysis function that this entry calls; `None` for a host function.
     pub feature: Option<Feature>,
     pub span: Span,
 }
 
-/// A declared handler.
+/// A declared handler: the target of a route, which the embedding program runs.
 #[derive(Clone, Debug)]
 pub struct Handler {
     pub name: Arc<str>,
@@ -228,7 +228,8 @@ pub struct Handler {
 pub struct Table {
     pub name: Arc<str>,
     pub kind: TableKind,
-    /// The rules that are not `disabled`: highest priority first, then in source order.
+    /// The rules of the table that are not `disabled`: highest priority first, then in source
+    /// order.
     pub order: Vec<RuleId>,
     pub default: Option<Outcome>,
     /// Whether the table is a `choice` marked `to_user`, whose outcome is shown to the user.
@@ -256,7 +257,7 @@ pub enum TableKind {
     Requirements,
 }
 
-/// Facts about a regular expression that the rules use.
+/// Facts about a regular expression that the rules use, with which its memory is limited.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
     pub place: Span,
@@ -272,12 +273,12 @@ pub struct Pattern {
 pub struct Rule {
     pub name: Arc<str>,
     pub table: TableId,
-    /// Rules with greater priority are evaluated first.
+    /// The priority within the table. Rules with a greater priority are evaluated first.
     pub priority: i64,
     pub disabled: bool,
     pub condition: Condition,
     pub outcome: Outcome,
-    /// Span of the whole statement.
+    /// The source span of the whole statement that this rule comes from.
     pub span: Span,
     pub docs: Arc<str>,
 }
@@ -301,7 +302,7 @@ pub enum Outcome {
     /// A flow that was selected by one of its keyword patterns.
     Flow {
         flow: FlowId,
-        /// The pattern that matched, as the author wrote it.
+        /// The keyword pattern of this rule, as the author wrote it.
         pattern: Arc<str>,
     },
     /// The nodes of a workflow that run next, selected by a router.
@@ -343,7 +344,7 @@ pub struct Flow {
     pub docs: Arc<str>,
 }
 
-/// How messages are matched to a flow.
+/// How a message selects a flow: by keyword patterns, or by its meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trigger {
     /// Messages are matched by patterns, which are rules of the table [`FLOWS_TABLE`].
@@ -370,10 +371,11 @@ pub struct FlowTool {
 /// The rules of this table read the model's answer from the message field [`ANSWERS_FIELD`]`.NAME`.
 #[derive(Clone, Debug)]
 pub struct Question {
-    /// The name of the choice, also the key of the answer.
+    /// The name of the choice. It is also the key of the answer in the message field
+    /// [`ANSWERS_FIELD`].
     pub name: Arc<str>,
     pub text: Arc<str>,
-    /// The id and the description of each branch.
+    /// The id and the description of each branch, which a prompt shows to the language model.
     pub branches: Vec<(Arc<str>, Arc<str>)>,
     /// The id of the branch that is taken if the model gives no usable answer.
     pub default: Arc<str>,

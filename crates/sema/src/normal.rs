@@ -36,9 +36,9 @@ define_ids! {
 #[derive(Clone, Debug, Default)]
 pub struct Normal {
     pub exprs: Vec<NExpr>,
-    /// The predicates, deduplicated.
+    /// The predicates of all conditions; equal predicates occur once.
     pub preds: Vec<NPred>,
-    /// The conditions, deduplicated.
+    /// The conditions with all their operands; equal conditions occur once.
     pub conds: Vec<NCond>,
     /// For each table of the program, its rules in evaluation order. Rules that are `disabled`, or
     /// whose condition folded to false, are left out.
@@ -74,7 +74,7 @@ pub enum NCond {
         all: bool,
         list: ExprId,
         kinds: KindSet,
-        /// The condition on the element; the element is [`NExpr::Var`] of `level`.
+        /// The condition on one element, which the condition reads as [`NExpr::Var`] of `level`.
         body: CondId,
         level: u32,
         nest: QuantifierNesting,
@@ -106,7 +106,7 @@ impl QuantifierLevels {
     /// The empty set.
     pub const EMPTY: QuantifierLevels = QuantifierLevels(0);
 
-    /// Returns the set of one level.
+    /// Returns the set that contains only this quantifier level.
     pub fn new(level: u32) -> QuantifierLevels {
         QuantifierLevels(1 << level.min(63))
     }
@@ -178,8 +178,8 @@ pub enum NExpr {
         level: u32,
         nest: QuantifierNesting,
     },
-    /// The part of a history that a bound selects. The last id is the time or the element that
-    /// bounds the part.
+    /// The messages of a history that a bound selects. The last id is the time or the element that
+    /// bounds the selection.
     Window(WindowBound, ExprId, ExprId),
     /// `any` or `all` over a list as a bool value; missing if the list is missing. One traversal
     /// computes whether the value is true and whether it is false. Two traversals per level would
@@ -215,7 +215,7 @@ pub enum NExpr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NFold {
     Count,
-    /// The sum of this expression over the elements.
+    /// The sum of this expression over the elements for which the condition is true.
     Sum(ExprId),
     First,
     Last,
@@ -262,7 +262,7 @@ impl Hash for NConst {
     }
 }
 
-/// Returns the bits of a float; `None` for an integer.
+/// Returns the bits of a float, for comparison and hashing; `None` for an integer.
 fn float_bits(number: &Number) -> Option<u64> {
     number.is_f64().then(|| number.as_f64().map_or(0, f64::to_bits))
 }

@@ -47,7 +47,7 @@ impl Default for Analysis {
     }
 }
 
-/// An intent: a purpose that a message may have.
+/// An intent: a purpose that a message may have, described by keywords and example messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Intent {
     pub name: Arc<str>,
@@ -73,7 +73,7 @@ pub struct Entity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lexicon {
     pub name: Arc<str>,
-    /// Each word and its weight, above 0 and at most 1.
+    /// The words of the lexicon, each with its weight, above 0 and at most 1.
     pub entries: Vec<(Arc<str>, f64)>,
 }
 
@@ -101,7 +101,7 @@ impl Feature {
     }
 }
 
-/// The name under which rules read the analysis, as in `request.intent`.
+/// The name under which rules read the results of the text analysis, as in `request.intent`.
 pub const REQUEST_ROOT: &str = "request";
 /// The name of the field that contains the intent, if one intent is clear enough.
 pub const INTENT_FIELD: &str = "intent";

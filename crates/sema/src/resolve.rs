@@ -131,7 +131,7 @@ pub struct HandlerDecl<'a> {
     pub docs: &'a str,
 }
 
-/// All names of a rule set.
+/// All names that the files of a rule set declare, by kind of declaration.
 #[derive(Default)]
 pub struct Symbols<'a> {
     /// Names that `let`, `def`, `list` or `extern fn` declares.

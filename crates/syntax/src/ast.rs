@@ -18,7 +18,7 @@ use rulec_base::diag::Code;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::{Case, Modifiers, Op};
 
-/// An identifier as written, without its backquotes.
+/// An identifier with its span, without the backquotes that may surround it.
 pub type Ident = Spanned<String>;
 
 /// One statement with the doc comments and `allow` comments before it.
@@ -34,7 +34,7 @@ pub struct Statement {
     pub allows: Vec<Allow>,
 }
 
-/// A `# rulec: allow W0123 reason` comment.
+/// A comment `# rulec: allow W0123 reason`, which suppresses a warning for one statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allow {
     /// The warning that the comment suppresses. `None` if the code is unknown or is not a warning.
@@ -226,7 +226,7 @@ pub struct RouterCase {
     pub span: Span,
 }
 
-/// A graph of nodes. Execution starts at the first node.
+/// A `workflow` statement: a graph of nodes. Execution starts at the first node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
     pub name: Ident,
@@ -373,7 +373,7 @@ pub enum TypeKind {
     Values(Vec<Spanned<String>>),
 }
 
-/// An expression as written. Values and conditions share one syntax.
+/// An expression before name resolution. Values and conditions share one syntax.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     pub kind: ExprKind,
@@ -425,7 +425,7 @@ pub enum ExprKind {
     },
     /// A block of conditions: `all { c; c }`, `any { c; c }` or `none { c; c }`.
     Block(BlockKind, Vec<Expr>),
-    /// A part of the history: `history within 1h`.
+    /// The recorded messages that bounds select: `history within 1h`.
     HistoryPart(Box<HistoryPart>),
     /// A quantifier over a list, such as `any x in L: C` or `sum E for x in L: C`.
     Quantifier {
@@ -436,7 +436,7 @@ pub enum ExprKind {
     },
 }
 
-/// An argument of a call.
+/// An argument of a call, positional or with the name of its parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arg {
     /// The name of the parameter, for a named argument. `None` for a positional argument.
@@ -450,7 +450,7 @@ pub struct Binary {
     /// The operator. Its span also covers a `not` before it and the modifiers after it, up to the
     /// right operand.
     pub op: Spanned<Op>,
-    /// Whether `not` precedes the operator (`not contains`, `not in`).
+    /// Whether `not` precedes the operator, as in `not contains` and `not in`.
     pub negated: bool,
     /// The modifiers of the operator, such as `word`, `any` or `ignoring case`, with their spans.
     pub modifiers: Modifiers,
@@ -465,22 +465,22 @@ pub enum BlockKind {
     None,
 }
 
-/// The quantifiers over the elements of a list.
+/// The kind of a quantifier over the elements of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QuantifierKind {
     Any,
     All,
-    /// Counts the elements for which the condition of the quantifier is true.
+    /// `count`: the number of elements for which the condition is true.
     Count,
     /// The sum of this expression over the elements for which the condition is true.
     Sum(Box<Expr>),
-    /// The first element for which the condition is true.
+    /// `first`: the first element for which the condition is true.
     First,
-    /// The last element for which the condition is true.
+    /// `last`: the last element for which the condition is true.
     Last,
 }
 
-/// A constant as written.
+/// A literal, with its escapes and units already applied.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
     /// A string with its escapes resolved.

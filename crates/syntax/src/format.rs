@@ -34,13 +34,13 @@ use std::ops::Range;
 
 /// Maximum number of columns per line. Only text that cannot be broken may be longer.
 const MAX_LINE_WIDTH: usize = 100;
-/// Number of columns by which each level is indented.
+/// Number of columns by which each nesting level of the formatted text is indented.
 pub const INDENT_WIDTH: usize = 2;
 
 /// The formatted text of a rules file, and the statements that were left as they were.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Formatted {
-    /// The formatted text.
+    /// The whole file after formatting.
     pub text: String,
     /// The line of each statement that was left unchanged because of errors. Lines count from 1 in
     /// the original text.
@@ -125,7 +125,7 @@ fn first_difference(text: &str, original: &Outline, formatted: &str) -> Option<u
 struct FileFormatter<'a> {
     gaps: Gaps<'a>,
     outline: &'a Outline,
-    /// Indices of the first tokens of those statements that keep their text because of errors.
+    /// The indices of the first tokens of all statements that stay unformatted because of errors.
     unparsed_statements: Vec<usize>,
 }
 

@@ -6,7 +6,7 @@
 use logos::Logos;
 use rulec_base::span::{FileId, Span};
 
-/// The kinds of tokens.
+/// The kind of a token, which the parser and the formatter use instead of its text.
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "some have one spelling, which says all")]
 pub enum TokenKind {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 /// Maximum size of a source file or list file in bytes: 64 MiB.
 pub const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// Maximum length of a chain of imports, in files.
+/// Maximum number of files in a chain of imports, where each file imports the next one.
 pub const MAX_IMPORT_DEPTH: usize = 64;
 
 /// Maximum number of lines of a list file for which invisible characters are reported, so that a
@@ -27,7 +27,7 @@ const MAX_LINE_WARNINGS: usize = 20;
 /// A source of files. Paths are relative to the root folder, use `/` as the separator, and contain
 /// no `.` or `..` parts.
 pub trait Loader {
-    /// Returns the bytes of a file.
+    /// Returns the bytes of the file at this path, or the reason why it cannot be loaded.
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError>;
 }
 
@@ -85,19 +85,19 @@ impl LoadError {
     }
 }
 
-/// Files kept in memory, for tests, editors and generated rules.
+/// A loader of files in memory, for tests, editors and generated rules.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryLoader {
     files: HashMap<String, Vec<u8>>,
 }
 
 impl MemoryLoader {
-    /// Creates a loader without files.
+    /// Creates a loader that has no files yet; [`Self::with`] adds them.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file with its path and bytes.
+    /// Adds a file. `path` is its path relative to the root folder, with `/` between names.
     #[must_use]
     pub fn with(mut self, path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         self.files.insert(path.into(), bytes.into());
@@ -111,10 +111,10 @@ impl Loader for MemoryLoader {
     }
 }
 
-/// A parsed file.
+/// A parsed file of a rule set, with everything that the checker needs from it.
 #[derive(Debug)]
 pub struct ParsedFile {
-    /// The id of the file.
+    /// The id of the file in the [`SourceMap`], to which spans refer.
     pub file: FileId,
     /// The files that this file imports directly.
     pub imports: Vec<FileId>,
@@ -140,11 +140,11 @@ impl Argument for LoadError {
 /// last.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The source texts.
+    /// The source texts of all loaded files.
     pub sources: SourceMap,
-    /// The parsed files.
+    /// The parsed files, each after the files that it imports.
     pub units: Vec<ParsedFile>,
-    /// The diagnostics from loading and parsing.
+    /// The errors and warnings from loading and parsing all files.
     pub diagnostics: Vec<Diagnostic>,
 }
 

@@ -84,7 +84,7 @@ pub fn starts_statement(word: &str) -> bool {
     terminals::find_word(word).is_some_and(terminals::Terminal::starts_statement)
 }
 
-/// The result of parsing a file.
+/// The result of parsing one file: its valid statements and all diagnostics.
 #[derive(Clone, Debug, Default)]
 pub struct Parsed {
     /// The statements that could be parsed, in source order.
@@ -160,7 +160,7 @@ struct FileParser<'a> {
 #[derive(Default)]
 struct ParsedAhead {
     tree: ParseTree,
-    /// The index of the tree node of the next statement.
+    /// The index of the tree node of the next statement that the parser has not taken yet.
     next: usize,
     /// The index of the first token of the statements that were parsed together. Token positions in
     /// the tree are relative to this token.

@@ -5,7 +5,7 @@ use super::parse::is_reserved;
 use rulec_base::text::printable::{escape_char, has_hidden_chars, hidden_chars};
 use serde_json::Value as Json;
 
-/// True if the text needs no backquotes as a name after a dot or before a colon.
+/// True if a text can be written as a name after a dot or before a colon without backquotes.
 pub fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
@@ -32,7 +32,7 @@ pub fn format_path<'k>(root: &str, keys: impl IntoIterator<Item = &'k str>) -> S
     path
 }
 
-/// Returns a text as a quoted string literal.
+/// Returns a text as a quoted string literal of the rules language, with escapes.
 pub fn quote_string(text: &str) -> String {
     let mut out = String::from("\"");
     for (c, hidden) in hidden_chars(text) {
@@ -57,7 +57,7 @@ pub fn quote_raw_string(text: &str) -> String {
     }
 }
 
-/// Returns a number literal.
+/// Returns a JSON number as a number literal of the rules language.
 pub fn format_number(number: &serde_json::Number) -> String {
     match number.as_f64().filter(|_| number.is_f64()) {
         Some(float) => format!("{float:?}"),
@@ -70,7 +70,7 @@ pub fn format_key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { quote_string(key) }
 }
 
-/// Returns a JSON value as a literal.
+/// Returns a JSON value as a literal of the rules language.
 pub fn format_value(json: &Json) -> String {
     match json {
         Json::Null => "null".to_owned(),

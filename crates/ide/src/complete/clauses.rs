@@ -28,8 +28,8 @@ fn relative_path(folder: &str, file: &str) -> String {
 }
 
 impl CompletionContext<'_> {
-    /// Returns the items that the part of the statement at the position allows. `last` is the token
-    /// before the position.
+    /// Returns the completion items that are allowed at the position to complete. `last` is the
+    /// token before the position.
     pub(super) fn clause_items(&self, last: Token) -> Vec<CompletionItem> {
         match self.last_word() {
             "goto" => return self.symbol_items(&[DeclarationKind::Table]),
@@ -51,8 +51,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the items inside a string: files after `import`, otherwise the values of an
-    /// enumeration.
+    /// Returns the completion items inside a string: file names after `import`, otherwise the
+    /// values of an enumeration.
     pub(super) fn string_items(&self) -> Vec<CompletionItem> {
         if self.last_word() != "import" {
             return self.enumeration_items();
@@ -67,7 +67,7 @@ impl CompletionContext<'_> {
         files.map(item).collect()
     }
 
-    /// Returns the items for a position that is outside all brackets of the statement.
+    /// Returns the completion items for a position that is outside all brackets of the statement.
     fn head_items(&self, last: Token) -> Vec<CompletionItem> {
         let distance = self.tokens_before.len() - 1 - self.scope.first;
         let word = self.last_word();
@@ -130,7 +130,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the items after `->`: handlers, and `goto`. Empty after a complete target.
+    /// Returns the completion items after `->`: handlers, and `goto`. Empty after a complete
+    /// target.
     fn target_items(&self, last: Token) -> Vec<CompletionItem> {
         if last.kind != TokenKind::Arrow {
             return Vec::new();
@@ -151,7 +152,8 @@ impl CompletionContext<'_> {
         })
     }
 
-    /// Returns the items of an expression: operators after an operand, otherwise names and values.
+    /// Returns the completion items inside an expression: operators after an operand, otherwise
+    /// names and values.
     fn expression_items(&self, last: Token) -> Vec<CompletionItem> {
         let end = self.tokens_before.len() - 1;
         if let Some(items) = self.negated_operator_items() {
@@ -178,7 +180,7 @@ impl CompletionContext<'_> {
         items
     }
 
-    /// Returns the items inside parentheses, which open at the token `open`.
+    /// Returns the completion items inside parentheses, which open at the token `open`.
     fn parenthesis_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -210,7 +212,7 @@ impl CompletionContext<'_> {
         last > open && matches!(self.word_before(last), "(" | "{" | ",")
     }
 
-    /// Removes the items that are already written as keys in the bracket `open`.
+    /// Removes the completion items that are already written as keys in the bracket `open`.
     fn without_written_keys(&self, mut items: Vec<CompletionItem>, open: usize) -> Vec<CompletionItem> {
         let is_written = |label: &str| {
             (open..self.tokens_before.len()).any(|at| self.word(at) == label && self.word(at + 1) == ":")
@@ -250,7 +252,7 @@ impl CompletionContext<'_> {
             })
     }
 
-    /// Returns the items inside braces, which open at the token `open`.
+    /// Returns the completion items inside braces, which open at the token `open`.
     fn brace_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         if self.is_declaration(open) {
             return if last.kind == TokenKind::Colon { self.type_items() } else { Vec::new() };
@@ -308,8 +310,8 @@ impl CompletionContext<'_> {
         }
     }
 
-    /// Returns the items inside metadata: the metadata keys of other routes, or constants after a
-    /// colon.
+    /// Returns the completion items inside metadata: after a colon constants, otherwise the
+    /// metadata keys of other routes.
     fn metadata_items(&self, open: usize, last: Token) -> Vec<CompletionItem> {
         match last.kind {
             TokenKind::OpenBrace | TokenKind::Comma => {

@@ -17,7 +17,7 @@ use rulec_syntax::write::quote_name;
 const VALUE_WORDS: [&str; 9] = ["not", "any", "all", "none", "count", "if", "true", "false", "null"];
 
 impl<'a> CompletionContext<'a> {
-    /// Returns the fields that can follow the dot before the position.
+    /// Returns the fields that can follow the dot directly before the position to complete.
     pub(super) fn member_items(&self) -> Vec<CompletionItem> {
         let dot = self.tokens_before.len() - 1;
         let (path, start) = self.path_before(dot);
@@ -59,7 +59,7 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the fields of the value at a path in the message.
+    /// Returns completion items for the fields of the message value at a path.
     fn fields_of_message(&self, path: &[&str]) -> Vec<CompletionItem> {
         let known = self.analysis.facts.fields_of_record(path);
         if !known.is_empty() {
@@ -106,8 +106,8 @@ impl<'a> CompletionContext<'a> {
         Some((DeclarationKind::TypeField, vec![self.word(index + 2).to_owned()]))
     }
 
-    /// Returns the results that a test can expect of a table, choice or payload, as in `expect
-    /// TABLE.`.
+    /// Returns completion items after `expect TABLE.`: the results that a test can expect of a
+    /// table, choice or payload.
     fn expected_member_items(&self, path: &[&str]) -> Vec<CompletionItem> {
         let [owner] = path else { return Vec::new() };
         let kinds = [DeclarationKind::Route, DeclarationKind::Branch];
@@ -122,14 +122,15 @@ impl<'a> CompletionContext<'a> {
         self.analysis.index.symbols_of_kinds(kinds).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns the declared names that belong to `owner`, such as the parameters of a handler.
+    /// Returns completion items for the declared names that belong to `owner`, such as the
+    /// parameters of a handler.
     pub(super) fn inner_symbol_items(&self, kind: DeclarationKind, owner: &[&str]) -> Vec<CompletionItem> {
         let owner = (kind, owner.iter().map(|name| (*name).to_owned()).collect());
         let inner = self.analysis.index.fields_declared_in(&owner);
         inner.filter(|symbol| symbol.declared.is_some()).map(|symbol| self.symbol_item(symbol)).collect()
     }
 
-    /// Returns the fields of the payload or group that contains the position.
+    /// Returns completion items for the fields of the payload or group that contains the position.
     pub(super) fn payload_fields(&self) -> Vec<CompletionItem> {
         self.inner_symbol_items(DeclarationKind::PayloadField, &[unquote_name(self.scope.owner_name)])
     }
@@ -160,13 +161,13 @@ impl<'a> CompletionContext<'a> {
         }
     }
 
-    /// Returns the fields of the message.
+    /// Returns completion items for the top-level fields of the input message.
     pub(super) fn message_fields(&self) -> Vec<CompletionItem> {
         let fields = self.analysis.facts.fields_of_record(&[]).into_iter();
         fields.map(|(name, ty)| new_item(CompletionKind::Field, &quote_name(&name), ty)).collect()
     }
 
-    /// Returns the names and words that a condition or value can begin with.
+    /// Returns completion items for the names and words with which a condition or value can begin.
     pub(super) fn value_items(&self) -> Vec<CompletionItem> {
         let mut items = self.symbol_items(&[
             DeclarationKind::Let,
@@ -204,8 +205,8 @@ impl<'a> CompletionContext<'a> {
         items
     }
 
-    /// Returns the variables of quantifiers, and the parameters, that are declared before the
-    /// position. Finds them in the tokens, because the statement may have errors.
+    /// Returns the quantifier variables and parameters that are declared before the position to
+    /// complete. Finds them in the tokens, because the statement may have errors.
     fn local_names(&self) -> impl Iterator<Item = &'a str> {
         let is_variable = |index: usize| {
             self.word(index + 1) == "in"
@@ -230,7 +231,7 @@ impl<'a> CompletionContext<'a> {
     }
 }
 
-/// Returns the names of the settings and limits.
+/// Returns completion items for the names of all settings and limits.
 pub(super) fn setting_items() -> Vec<CompletionItem> {
     let setting = |name: &str, docs: &'static str| CompletionItem {
         docs: Message::verbatim(docs),

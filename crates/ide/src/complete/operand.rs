@@ -10,14 +10,15 @@ use rulec_lang::operators::{Fixity, Negation, Op, OpInfo, OperatorResult, TABLE}
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::lex::TokenKind;
 
-/// Maximum number of times that the first name of a path is replaced by its value.
+/// Maximum number of definitions that are followed from the first name of a path, where one name is
+/// defined by another.
 const MAX_LOCAL_NAMES: usize = 8;
-/// The precedence of comparisons. Operators with a higher precedence compute values.
+/// The precedence of comparison operators. Operators with a higher precedence compute values.
 const COMPARISON: u8 = 40;
-/// The words that begin a quantifier, or name its variable.
+/// The words before a quantifier's variable: the quantifier itself, or `for` after a `sum`.
 const QUANTIFIERS: [&str; 7] = ["any", "all", "none", "count", "for", "first", "last"];
 
-/// The operand that ends directly before a position.
+/// The operand that ends directly before the position to complete.
 struct Operand {
     /// The index of the operand's first token.
     start: usize,
@@ -246,7 +247,7 @@ impl<'a> CompletionContext<'a> {
         })
     }
 
-    /// Returns the path that starts at the token with the index `start`.
+    /// Returns the names of the path that starts at the token with the index `start`.
     fn path_after(&self, start: usize) -> Option<Vec<&'a str>> {
         let mut end = start;
         while let Some(token) = self.tokens_before.get(end) {

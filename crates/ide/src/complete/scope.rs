@@ -7,9 +7,9 @@ use rulec_syntax::parse;
 /// The innermost statement that contains a position, and the open brackets within this statement.
 #[derive(Debug, Default)]
 pub(super) struct Scope<'a> {
-    /// The first word of the statement; empty before the first statement.
+    /// The first word of the statement, such as `route`; empty before the first statement.
     pub head: &'a str,
-    /// The index of the statement's first token.
+    /// The index of the statement's first token among the tokens before the position.
     pub first: usize,
     /// The first word of the statement around this statement, such as `table`; empty for a
     /// statement at the top level.

@@ -1,4 +1,4 @@
-//! Resolves the names in expressions and types.
+//! Resolves the names in expressions and types, so that the index knows each use of a name.
 
 use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder};

@@ -1,4 +1,5 @@
-//! Resolves the names in `payload` and `group` statements.
+//! Resolves the names in `payload` and `group` statements for the index. Unlike other statements,
+//! they bring the fields that they declare into scope.
 
 use super::fields_source::FieldsSource;
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, group_params_prefix, outline_entry};

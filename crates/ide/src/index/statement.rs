@@ -1,4 +1,4 @@
-//! Resolves the names in statements, and builds the outline of the file.
+//! Resolves the names in statements for the index, and builds the outline of a file.
 
 use super::fields_source::{FieldsSource, MAX_DEFINITION_DEPTH};
 use super::{DeclarationKind, IndexBuilder, OutlineEntry, SymbolId, group_params_prefix, outline_entry};

@@ -92,7 +92,7 @@ struct Case<'t> {
     not_offered: Vec<&'t str>,
 }
 
-/// Reads `completion.txt`. Returns the shared declarations, and the cases.
+/// Splits the text of `completion.txt` into the declarations that all cases share, and the cases.
 fn read_cases(file: &str) -> (String, Vec<Case<'_>>) {
     let mut parts = file.split("\n\n");
     let comment = parts.next().expect("the file begins with a comment");

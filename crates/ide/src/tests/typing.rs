@@ -7,7 +7,7 @@ use rulec::DiskLoader;
 use rulec_base::span::Span;
 use rulec_syntax::format::format;
 
-/// Returns the text after the character before the mark was typed.
+/// Returns the text after the editor handled the character before the mark as just typed.
 fn typed(text: &str) -> String {
     let (text, at) = split_at_mark(text);
     let analysis = analyse(&text);

@@ -12,12 +12,12 @@ use rulec_lang::value::{Value, compare};
 use rulec_syntax::ast;
 use std::cmp::Ordering;
 
-/// The values for which a comparison with constants holds.
+/// The values of an operand for which its comparison with constants is true.
 #[derive(Clone)]
 enum Accepted<'v> {
-    /// Exactly these values.
+    /// The comparison is true exactly for these values.
     Values(Vec<Value<'v>>),
-    /// All values but these.
+    /// The comparison is true for all values except these.
     Others(Vec<Value<'v>>),
     /// The values between two bounds. The flag of a bound is true if the bound itself belongs to
     /// the values. A bound may be open (`None`).
@@ -363,8 +363,8 @@ impl Checker<'_> {
     }
 }
 
-/// Returns the parts of a plain test of a text with a constant: the value, the operator and the
-/// constant. `None` for other conditions.
+/// Splits a comparison of a text with a constant text into the value, the operator and the
+/// constant. `None` for other conditions, and for comparisons with `not` or modifiers.
 fn text_test(cond: &Cond) -> Option<(&Expr, Op, &str)> {
     let CondKind::Test(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };

@@ -87,7 +87,8 @@ impl Checker<'_> {
     }
 }
 
-/// Collects what the condition of a branch reads.
+/// Traverses the condition of a branch, and records whether it reads the message, and its regular
+/// expressions.
 struct Visit<'v, 'c> {
     checker: &'v Checker<'c>,
     seen_lets: HashSet<usize>,

@@ -68,7 +68,7 @@ impl<'a> Checker<'a> {
         Ok(CheckedDefinition::Extern(id))
     }
 
-    /// Checks a call `name(args)`.
+    /// Checks a call `name(args)` of a built-in function, `def` or host function, and lowers it.
     pub(super) fn check_call(&mut self, name: &'a Ident, args: &'a [ast::Arg], span: Span) -> Checked<Term> {
         if let Some(function) = Function::from_name(&name.node) {
             return self.check_builtin_call(function, name, args, span).map(Term::Expr);
@@ -174,8 +174,8 @@ impl<'a> Checker<'a> {
         self.report_unknown(&name.node, diagnostic.help(help).did_you_mean(name.span, intended_name))
     }
 
-    /// Returns the diagnostic for a test of a type as other languages write it, and for the file of
-    /// a list. `args` are the texts of the arguments. `None` for other calls.
+    /// Returns the diagnostic for a call by which other languages test a type or read a file, such
+    /// as `is_number(x)`. `args` are the source texts of the arguments. `None` for other calls.
     fn type_test_call(&self, name: &str, args: &[&str], name_span: Span, span: Span) -> Option<Diagnostic> {
         let message = message!("there is no function `{}`", name);
         let diagnostic = Diagnostic::new(Code::UnknownFunction, name_span, message);
@@ -276,8 +276,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Returns the help for a date or a time of day of several numbers, as in `date(2026, 1, 31)`.
-    /// `None` for other calls.
+    /// Returns the help text for a date or time of day that is given as several numbers, as in
+    /// `date(2026, 1, 31)`. `None` for other calls.
     fn date_of_numbers(&self, function: Function, written_args: &[ast::Arg]) -> Option<Message> {
         let number = |arg: &ast::Arg| self.loaded.sources.slice(arg.value.span).parse::<u32>().ok();
         let numbers: Vec<u32> = written_args.iter().map(number).collect::<Option<_>>()?;

@@ -11,7 +11,7 @@ use rulec_base::text;
 use rulec_lang::value::Value;
 use std::sync::Arc;
 
-/// The prefix of a regular expression that ignores case.
+/// The inline flag that makes a regular expression ignore case.
 const CASE_INSENSITIVE_PREFIX: &str = "(?i)";
 
 /// Returns the regular expression that a call of `capture` runs. It is `written`, the expression in

@@ -186,7 +186,7 @@ fn type_of_json(json: &Json) -> Ty {
     }
 }
 
-/// Returns the smallest type that contains all types; `any` if there are none.
+/// Returns the smallest type that contains every type in `types`; `any` if there are none.
 fn join_types(mut types: impl Iterator<Item = Ty>) -> Ty {
     let Some(first) = types.next() else { return Ty::ANY };
     types.fold(first, |joined, ty| if joined == ty { joined } else { joined.join(&ty) })

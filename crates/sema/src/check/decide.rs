@@ -353,7 +353,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Builds a condition that is always true.
+/// Builds a condition that is always true, for default branches; `span` is its source.
 pub(super) fn always_true(span: Span) -> Cond {
     Cond { kind: CondKind::Const(true), span }
 }

@@ -207,8 +207,8 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic.label(computed.span, computed.ty.to_message()).help(help));
     }
 
-    /// True if a value may be a float that a computation has rounded. A test whether it equals
-    /// another number is then unreliable.
+    /// True if a value may be a float that a computation has rounded. A comparison of it with `==`
+    /// is then unreliable.
     fn is_rounded(&self, expr: &Expr) -> bool {
         if !expr.ty.kinds.overlaps(KindSet::FLOAT) {
             return false;

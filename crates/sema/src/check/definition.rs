@@ -30,7 +30,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds a `let` to the program, and returns its id.
+    /// Adds a `let` with the checked body `body` to the program, and returns its id. Reports an
+    /// error if the body is too large after expansion.
     pub(super) fn add_let(&mut self, name: &ast::Ident, body: Term, let_span: Span) -> Checked<hir::LetId> {
         let measure = self.measure_checked(body.part(), let_span)?;
         let id = hir::LetId(self.program.lets.len() as u32);

@@ -19,7 +19,7 @@ use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 impl<'a> Checker<'a> {
-    /// Warns about a comparison with operands that are valid, but probably not meant so.
+    /// Warns about a valid comparison that its author probably did not intend.
     pub(super) fn warn_doubtful(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         match binary.op.node {
             Op::Contains => self.warn_reversed_search(binary, left, right),
@@ -210,7 +210,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the list as it is written. For the name of a `list` statement, this is its value.
+    /// Returns the list literal that `list` refers to. For the name of a `list` or `let` statement,
+    /// this is the value in the statement. Any other expression is returned unchanged.
     pub(super) fn written_list<'e>(&'e self, list: &'e ast::Expr) -> &'e ast::Expr {
         let ast::ExprKind::Name(name) = &list.kind else { return list };
         match self.symbols.definition(list.span.file, name).map(|symbol| &symbol.node) {
@@ -272,8 +273,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Warns about a call with a constant in the place of the message's value: the key of a bucket,
-    /// and the text of `split` and `replace`.
+    /// Warns about a constant argument where a value of the message is expected: the key of
+    /// `bucket`, or the text of `split` and `replace`.
     pub(super) fn warn_constant_subject(&mut self, function: Function, args: &[Expr], span: Span) {
         let Some(first) = args.first().and_then(|arg| arg.as_const()?.value().as_str()) else { return };
         let source = |arg: &Expr| self.loaded.sources.slice(arg.span).to_owned();

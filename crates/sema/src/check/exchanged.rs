@@ -1,5 +1,5 @@
-//! Reports two arguments that are exchanged: neither has the type of its parameter, and each has
-//! the type of the other one.
+//! Reports two swapped arguments: neither has the type of its parameter, and each has the type of
+//! the other parameter.
 
 use super::Checker;
 use crate::hir::Expr;
@@ -9,8 +9,8 @@ use rulec_base::span::Span;
 use rulec_lang::ty::KindSet;
 
 impl Checker<'_> {
-    /// Returns the diagnostic for two exchanged arguments. `args` are the checked arguments, each
-    /// with the name and the kinds of its parameter. `None` without such a mistake.
+    /// Returns the diagnostic for two swapped arguments. `args` are the checked arguments, each
+    /// with the name and the kinds of its parameter. `None` if no two arguments are swapped.
     pub(super) fn exchanged_arguments(
         &self,
         function: &str,

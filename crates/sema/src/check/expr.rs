@@ -17,7 +17,7 @@ use rulec_syntax::ast::{self, BlockKind, Literal};
 use serde_json::Value as Json;
 
 impl<'a> Checker<'a> {
-    /// Checks an expression that may be a condition or a value.
+    /// Checks and lowers an expression, which may turn out to be a condition or a value.
     pub(super) fn check_term(&mut self, expr: &'a ast::Expr) -> Checked<Term> {
         let span = expr.span;
         match &expr.kind {
@@ -134,7 +134,8 @@ impl<'a> Checker<'a> {
         Ok(expr)
     }
 
-    /// Checks an expression that must be a condition.
+    /// Checks an expression that must be a condition. A value of type bool is converted to the
+    /// condition that it is true.
     pub(super) fn check_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let term = self.check_term(expr)?;
         self.term_as_cond(term)
@@ -195,14 +196,14 @@ impl<'a> Checker<'a> {
         Ok(Predicate::without_modifiers(None, value, Operand::Nothing).into_cond(span))
     }
 
-    /// Checks the complete condition of a rule, which must not be too large.
+    /// Checks the complete condition of a rule, including its size after definitions are expanded.
     pub(super) fn check_rule_cond(&mut self, expr: &'a ast::Expr) -> Checked<Cond> {
         let cond = self.check_cond(expr)?;
         self.measure_checked(Part::Cond(&cond), expr.span)?;
         Ok(cond)
     }
 
-    /// Checks every condition, so that one run reports the errors of all conditions.
+    /// Checks all conditions in `parts`, even after an error, so that one run reports every error.
     pub(super) fn check_conds(&mut self, parts: &'a [ast::Expr]) -> Checked<Vec<Cond>> {
         let mut checked = Vec::with_capacity(parts.len());
         let mut all_valid = true;

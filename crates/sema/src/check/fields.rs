@@ -33,7 +33,7 @@ pub(super) enum PathError {
 #[derive(Default)]
 pub(super) struct MessageFields {
     pub(super) input: Option<Arc<DeclaredInput>>,
-    /// Interned names of all stored paths.
+    /// The names that occur in stored paths; equal names share memory.
     names: NameInterner,
     uses: HashMap<OwnedPath, InferredType>,
     done_inferring: bool,
@@ -110,7 +110,7 @@ struct InferredType {
     overloaded: Vec<FieldUseSite>,
 }
 
-/// A use of an undeclared field.
+/// A use of an undeclared field, which later diagnostics may show.
 #[derive(Clone)]
 pub(super) struct FieldUseSite {
     pub(super) kinds: KindSet,

@@ -45,7 +45,7 @@ pub(super) const FORM: SettingSet = 2;
 pub(super) const ZONE: SettingSet = 4;
 pub(super) const WHITE_SPACE: SettingSet = 8;
 pub(super) const REGEX: SettingSet = 16;
-/// The names of the settings, as authors write them.
+/// The bit and the name of each setting that a [`SettingSet`] can contain.
 const SETTING_NAMES: [(SettingSet, &str); 5] =
     [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
 
@@ -78,7 +78,7 @@ impl SettingUses<'_> {
         }
     }
 
-    /// Records that a file contains a setting.
+    /// Records that a file contains a setting, to warn later if no statement depends on it.
     pub fn record_written(&mut self, file: FileId, setting: &'static Setting, span: Span) {
         self.written.push((file, setting, span));
     }
@@ -156,7 +156,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns about each setting that no statement depends on.
+    /// Warns about each written setting that no statement of its file depends on.
     pub(super) fn warn_settings_without_effect(&mut self) {
         for (file, setting, span) in std::mem::take(&mut self.setting_uses.written) {
             if self.has_effect(file, setting.name) {

@@ -12,8 +12,8 @@ use rulec_lang::operators::Op;
 use rulec_syntax::ast;
 
 impl<'a> Checker<'a> {
-    /// Returns text and span of what looks like a single name with hyphens around `span`, such as
-    /// `headers.X-Test`. `None` if no hyphen touches the span.
+    /// Returns the source text around `span` that looks like one name with hyphens, such as
+    /// `headers.X-Test`, and the span of this text. `None` if it does not look like such a name.
     fn hyphenated_text(&self, span: Span) -> Option<(Span, &'a str)> {
         let text = self.loaded.sources.get(span.file)?.text.as_str();
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -28,8 +28,8 @@ impl<'a> Checker<'a> {
         has_hyphen.then_some((span, written))
     }
 
-    /// Returns a help text and a fix for a name with hyphens around a span. `None` if there is no
-    /// such name.
+    /// Returns the help text, the span to replace and the replacement for a name with hyphens
+    /// around a span. `None` if there is no such name.
     pub(super) fn hyphen_help(&self, span: Span) -> Option<(Message, Span, String)> {
         let (span, written) = self.hyphenated_text(span)?;
         let name = match written.rsplit_once('.') {

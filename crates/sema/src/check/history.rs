@@ -1,5 +1,5 @@
-//! Checks the `history` statement, and expressions that read a history: its name, its parts and its
-//! windows.
+//! Checks the `history` statement, and expressions that read recorded messages: the names `history`
+//! and `previous`, and windows such as `history within 1h`.
 
 use super::{AlreadyReported, Checked, Checker};
 use crate::hir::{BindingRoot, Cond, CondKind, Expr, ExprKind, Fold, History, SlotId};
@@ -18,7 +18,7 @@ pub(super) const HISTORY: &str = "history";
 pub(super) const AGO_FIELD: &str = "ago";
 /// The name that rules use for the last recorded message.
 pub(super) const PREVIOUS: &str = "previous";
-/// The field of a message with the current time.
+/// The message field with the current time, from which windows such as `within 1h` count back.
 const NOW: &str = "now";
 
 /// Maximum value of `at most`: the number of messages kept for each key.
@@ -162,7 +162,7 @@ impl<'a> Checker<'a> {
         Expr { kind: ExprKind::Slot(slot), ty: Ty::list(element), optional: false, span }
     }
 
-    /// Checks a part of the history, such as `history within D after p before q`.
+    /// Checks a selection of recorded messages, such as `history within D after p before q`.
     pub(super) fn check_history_part(&mut self, part: &'a HistoryPart, span: Span) -> Checked<Expr> {
         let Some(mut list) = self.history_name(HISTORY, part.word) else {
             if self.symbols.is_broken(HISTORY) {
@@ -199,7 +199,8 @@ impl<'a> Checker<'a> {
         Ok(list)
     }
 
-    /// Returns the declared field whose name says that it separates users or sessions, as a path.
+    /// Returns the path of a declared field whose name suggests that it identifies a user or
+    /// session. A help text proposes this field as the key of the history.
     fn field_of_sessions(&self) -> Option<String> {
         let input = self.fields.declared_roots()?;
         let is_key = |field: &&Field| {
@@ -242,7 +243,8 @@ impl<'a> Checker<'a> {
         Ok(Expr { kind, ty: Ty::DATETIME, optional, span })
     }
 
-    /// Reports a window with a constant duration that is longer than messages are kept.
+    /// Reports a window whose constant duration is longer than the time for which messages are
+    /// kept.
     fn check_window_length(&mut self, duration: &Expr) -> Checked<()> {
         let Some(history) = &self.program.history else { return Ok(()) };
         let Some(seconds) = duration.as_const().and_then(|constant| constant.value().to_json().as_f64())

@@ -1,5 +1,5 @@
-//! Checks constant texts that must be valid: time zones, versions, networks, and the names of hash
-//! functions for `bucket`. An invalid text in a message makes the result missing or unknown; an
+//! Checks constant texts that must have a valid form: time zones, versions, networks, and names of
+//! hash functions for `bucket`. An invalid text in a message makes a result missing or unknown; an
 //! invalid constant is an error.
 
 use super::{Checked, Checker};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Maximum number of declared fields that are compared with one unknown name.
 const MAX_COMPARED_FIELDS: usize = 2000;
-/// Maximum length of a compared path, in names.
+/// Maximum number of names in a declared path that is compared with an unknown name.
 const MAX_PATH: usize = 5;
 
 impl<'a> Checker<'a> {
@@ -108,7 +108,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Returns the length of the list `next` in the first test that gives such a list.
+    /// Returns the number of next nodes in the first test that gives a list `next`. An error
+    /// message about an index such as `next[-1]` needs this number.
     pub(super) fn tested_next_count(&self) -> Option<usize> {
         self.statements().find_map(|statement| {
             let StatementKind::Test(test) = &statement.kind else { return None };
@@ -206,7 +207,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns a name in lower case without the characters that separate words.
+/// Returns a name in lower case without word separators such as `_`, so that spellings of one name
+/// compare equal.
 fn letters(name: &str) -> String {
     let name = name.chars().filter(|c| !matches!(c, '_' | '.' | '的' | '之'));
     name.flat_map(char::to_lowercase).collect()

@@ -126,7 +126,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the range that `18-65` means; `None` for other expressions.
+/// Returns the range `18..=65` for the difference `18-65`, by which an author probably means a
+/// range. `None` for other expressions.
 fn range_of_difference<'s>(right: &ast::Expr, source: impl Fn(Span) -> &'s str) -> Option<String> {
     let ast::ExprKind::Binary(binary) = &right.kind else { return None };
     let is_number = |expr: &ast::Expr| matches!(expr.kind, ast::ExprKind::Literal(ast::Literal::Int(_)));

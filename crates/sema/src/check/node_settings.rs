@@ -7,7 +7,7 @@ use rulec_base::message;
 use rulec_syntax::ast;
 use serde_json::Value as Json;
 
-/// The type of a setting.
+/// The type of value that a setting of a workflow node accepts.
 #[derive(Clone, Copy, PartialEq)]
 enum Wanted {
     /// A number from 0 to 1.
@@ -20,10 +20,11 @@ enum Wanted {
     Names,
 }
 
-/// A setting: its name, its type, and whether the kind needs it.
+/// A setting of a workflow node: its name, the type of its value, and whether the node needs it.
 type Setting = (&'static str, Wanted, bool);
 
-/// The settings of the built-in kinds. `exit_on_score: 0` turns the test of the score off.
+/// The built-in kinds of workflow nodes, each with its settings. `exit_on_score: 0` turns the test
+/// of the score off.
 const KINDS: &[(&str, &[Setting])] = &[
     ("vote", &[("threshold", Wanted::Share, true), ("voters", Wanted::Names, false)]),
     ("loop", &[("max_rounds", Wanted::Count, true), ("exit_on_score", Wanted::Number, false)]),
@@ -41,7 +42,8 @@ impl Wanted {
 }
 
 impl Checker<'_> {
-    /// Warns about wrong settings of a node of a built-in kind. `config` are the settings.
+    /// Warns about wrong settings of a workflow node of a built-in kind. `config` has the settings
+    /// as JSON.
     pub(super) fn warn_node_settings(&mut self, node: &ast::Node, config: &serde_json::Map<String, Json>) {
         let Some((kind, settings)) = KINDS.iter().find(|(kind, _)| *kind == node.kind.node) else { return };
         for (name, written) in &node.config {

@@ -24,7 +24,7 @@ use rulec_syntax::ast;
 use smallvec::SmallVec;
 
 impl<'a> Checker<'a> {
-    /// Checks a binary operator, `a OP b`.
+    /// Checks and lowers a binary expression, `a OP b`.
     pub(super) fn check_binary(&mut self, binary: &'a ast::Binary, span: Span) -> Checked<Term> {
         let row = binary.op.node.info();
         if !row.forms.iter().any(|form| form.result == OperatorResult::Condition) {
@@ -61,7 +61,7 @@ impl<'a> Checker<'a> {
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }
 
-    /// Checks an operand, which must be a value and not a condition.
+    /// Checks an operand of the operator `row`; the operand must be a value and not a condition.
     fn check_operand(&mut self, expr: &'a ast::Expr, row: &OpInfo) -> Checked<Expr> {
         if let ast::ExprKind::Literal(ast::Literal::Null) = expr.kind {
             let spelling = row.spelling;

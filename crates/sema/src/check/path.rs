@@ -14,11 +14,11 @@ use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
 use smallvec::SmallVec;
 
-/// Names that authors give to the output of a node.
+/// Names by which authors often call the output of a workflow node.
 const OUTPUT_NAMES: &[&str] =
     &["result", "results", "output", "outputs", "response", "resp", "res", "out", "ret", "answer", "value"];
 
-/// The names of a path into the message.
+/// The constant names of a path into the message, outermost first: `ctx`, `user` for `ctx.user`.
 pub(super) type PathNames<'a> = SmallVec<[&'a str; 4]>;
 
 impl<'a> Checker<'a> {
@@ -324,7 +324,7 @@ impl<'a> Checker<'a> {
         Some(self.fields.intern_slot(Some(&root), &path, ty.kinds, private))
     }
 
-    /// Checks an element `list[i]` or an entry `dict[key]`.
+    /// Checks and lowers an index: an element `list[i]` or an entry `dict[key]`.
     fn check_index(&mut self, base: Expr, index: Expr, span: Span) -> Checked<Expr> {
         let forms = [(KindSet::LIST, KindSet::INT), (KindSet::DICT, KindSet::STRING)];
         let fitting = forms
@@ -363,8 +363,8 @@ impl<'a> Checker<'a> {
         Ok(read_as_declared(Expr { kind, ty: Ty::ANY, optional: true, span }, ty))
     }
 
-    /// Checks `x as T`, which reads a field as the type `T`. Such a read does not depend on the
-    /// field's inferred type, and does not narrow the inferred type.
+    /// Checks `x as T`: a value of another type than `T` counts as missing. Such a read does not
+    /// depend on the field's inferred type, and does not narrow the inferred type.
     pub(super) fn check_typed_read(
         &mut self,
         operand: &'a ast::Expr,
@@ -415,8 +415,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the only declared field that has the second name of a path as a field. `None` if several
-/// fields have it.
+/// For a path whose root is unknown, returns the only declared field that contains a field with the
+/// second name of the path. `None` if several fields do.
 fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
     let second = names.get(1)?;
     let has_field =

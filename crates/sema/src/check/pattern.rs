@@ -345,7 +345,7 @@ fn format_size(bytes: usize) -> String {
     }
 }
 
-/// Shortens a regular expression for a message.
+/// Truncates a long regular expression so that it fits into an error message.
 fn shorten_pattern(pattern: &str) -> String {
     let mut short: String = pattern.chars().take(40).collect();
     if short.len() < pattern.len() {

@@ -39,11 +39,11 @@ struct ItemSite {
     /// The id after `include … as`, if it was written. Reports then show it instead of the rules'
     /// own ids, and the rules suggest no corrections.
     reported_id: Option<Arc<str>>,
-    /// The names of all declared fields of the object.
+    /// The names of all fields that are declared for the object; `closed` reports all other keys.
     declared_names: Arc<[Arc<str>]>,
 }
 
-/// The state while one payload is lowered.
+/// The state of the checker while it lowers one `payload` statement.
 #[derive(Default)]
 pub(super) struct PayloadState {
     bindings: u32,
@@ -53,11 +53,12 @@ pub(super) struct PayloadState {
     /// Conditions that must be true for each rule to apply, such as the `when` condition of an
     /// enclosing `include`.
     guards: Vec<Cond>,
-    /// The groups that are being inlined, outermost first.
+    /// The names of the groups that are being inlined, outermost first, to detect a group in
+    /// itself.
     groups: Vec<Arc<str>>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
-    /// The number of enclosing `each` blocks.
+    /// The number of `each` blocks that enclose the current item; the nesting is limited.
     each_depth: usize,
     /// The number of items (fields, rules and so on) that were lowered so far. Items of a group
     /// count each time that the group is inlined.
@@ -87,7 +88,7 @@ const MAX_COPIES: usize = 100_000;
 /// The data with which a violation of a requirement is reported.
 struct ViolationReport<'a> {
     place: ObjectPath,
-    /// The span of the violated condition or clause.
+    /// The source span of the condition or clause that states the requirement.
     span: Span,
     message: Message,
     /// The suggested repair. If it is empty, reports show the correction or the message instead.
@@ -170,7 +171,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Checks a group that no payload includes. Only its diagnostics are kept.
+    /// Checks a group that no payload includes. Reports its errors, but adds none of its rules to
+    /// the program.
     fn check_lone_group(&mut self, group: &'a ast::Group) {
         let counts_before =
             (self.program.rules.len(), self.program.requirements.len(), self.program.tables.len());
@@ -367,8 +369,8 @@ impl<'a> Checker<'a> {
         }))
     }
 
-    /// Adds a requirement, which is violated if all conditions in `parts` and the conditions of
-    /// enclosing `include`s are true.
+    /// Adds a requirement and its rule to the program. The requirement is violated if all
+    /// conditions in `parts` and the conditions of enclosing `include`s are true.
     fn add_requirement(
         &mut self,
         id: &str,
@@ -417,7 +419,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Lowers `let name = value`.
+    /// Lowers `let name = value`, so that later rules of the payload can read the value by its
+    /// name.
     fn lower_local(&mut self, name: &'a ast::Ident, value: &'a ast::Expr) -> Checked<()> {
         self.pending_type_tests.clear();
         let Ok(expr) = self.check_value(value) else {
@@ -434,8 +437,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Returns one condition for the pending type tests, and clears them. The condition is true if
-    /// the names used since the last call have values of their declared types. `None` if no test is
+    /// Joins the pending type tests into one condition, and clears them. The condition is true if
+    /// the names used since the last call have values of their declared types. `None` if none is
     /// pending.
     fn take_type_tests(&mut self, span: Span) -> Option<Cond> {
         let pending_type_tests = std::mem::take(&mut self.pending_type_tests);
@@ -468,7 +471,8 @@ fn all_of(mut parts: Vec<Cond>, span: Span) -> Cond {
     }
 }
 
-/// Builds a condition with one operator and without modifiers.
+/// Builds a condition that applies one operator, without `not` and without modifiers such as
+/// `ignoring case`.
 fn test_condition(op: Op, left: Expr, right: Operand, span: Span) -> Cond {
     Predicate::without_modifiers(op, left, right).into_cond(span)
 }

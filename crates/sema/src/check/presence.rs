@@ -35,7 +35,7 @@ impl Checker<'_> {
     }
 }
 
-/// A proof that values are present wherever some known conditions are true.
+/// A proof that values are present in every message for which given conditions are true.
 struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,
@@ -44,7 +44,7 @@ struct PresenceProof<'p> {
     steps: u64,
 }
 
-/// The value whose presence must be proven.
+/// A value for which the proof must show that it is present.
 #[derive(Clone, Copy)]
 enum Goal<'g> {
     /// The message field at this path, as a value of one of these kinds.
@@ -128,8 +128,8 @@ impl<'p> PresenceProof<'p> {
         }
     }
 
-    /// True for a call of `capture` whose result is present: a known condition tests that the
-    /// regular expression matches, and each match includes the group.
+    /// True for a call of `capture` whose result is surely present. A true condition proves that
+    /// the regular expression matches, and each match includes the group.
     fn surely_captures(&mut self, function: Function, args: &[Expr]) -> bool {
         let [text, pattern, group @ ..] = args else { return false };
         let pattern = pattern.as_const().and_then(|pattern| pattern.value().as_str());

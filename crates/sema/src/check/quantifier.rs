@@ -63,7 +63,8 @@ impl<'a> Checker<'a> {
         Ok(Term::Expr(Expr { kind, ty, optional, span }))
     }
 
-    /// Checks the expression after `sum`, which gives the number to add for each element.
+    /// Checks the expression after `sum`. Its value for each element of the list is added to the
+    /// sum.
     fn check_summed(&mut self, value: &'a ast::Expr) -> Checked<Expr> {
         let value = self.check_value(value)?;
         let numbers = KindSet::NUMBER.union(KindSet::DECIMAL);

@@ -17,7 +17,7 @@ pub(super) fn readable_kinds(wanted: KindSet) -> KindSet {
     if wanted.overlaps(KindSet::NUMBER) { readable.union(KindSet::DECIMAL) } else { readable }
 }
 
-/// Returns the union of the sets of kinds.
+/// Returns the union of several sets of kinds of value.
 pub(super) fn union_of_kinds(kinds: impl Iterator<Item = KindSet>) -> KindSet {
     kinds.fold(KindSet::EMPTY, KindSet::union)
 }

@@ -1,10 +1,11 @@
-//! Suggests a correction of an invalid regular expression.
+//! Suggests a correction of an invalid regular expression. The regex library only reports the
+//! error.
 
 use regex_syntax::Error::{Parse, Translate};
 use regex_syntax::ast::ErrorKind;
 use regex_syntax::hir;
 
-/// Maximum number of closing parentheses that are added to an expression.
+/// Maximum number of closing parentheses that a suggested correction adds to an expression.
 const MAX_CLOSED: usize = 5;
 
 /// Returns the expression that `pattern` probably means, for example `[a-zA-Z]` for `[a-Z]`.
@@ -38,8 +39,8 @@ pub(super) fn meant_regex(pattern: &str, error: &regex_syntax::Error) -> Option<
     regex_syntax::parse(&meant).is_ok().then_some(meant)
 }
 
-/// Returns the range to replace, and the replacement. `wrong` is the invalid part that the parser
-/// reports, with its offset.
+/// Returns the byte range of the expression to replace, and the replacement. `wrong` is the invalid
+/// part that the parser reports, with its offset.
 fn meant_part(
     pattern: &str,
     (start, wrong): (usize, &str),
@@ -113,7 +114,8 @@ fn is_regular(inside: &str) -> bool {
     inside.contains(['\\', '|', '[', '+', '*', '?', '{', '^']) || inside.contains(".")
 }
 
-/// True if the inside of an unclosed class has a range, an escape or a negation.
+/// True if the text inside an unclosed class has a range, an escape or a negation. The `[` before
+/// it is then probably not meant literally.
 fn is_class(inside: &str) -> bool {
     let is_range = |window: &[u8]| window[1] == b'-' && window.iter().all(|byte| *byte != b' ');
     inside.starts_with(['^', '\\']) || inside.as_bytes().windows(3).next().is_some_and(is_range)

@@ -28,10 +28,10 @@ use std::sync::{Arc, LazyLock};
 
 /// The name of the message field whose text is analysed.
 const TEXT_FIELD: &str = "text";
-/// The name of the `let` that defines `request.context_score`.
+/// The name of the `let` whose value rules read as `request.context_score`.
 const CONTEXT_SCORE: &str = "context_score";
 
-/// What the checker knows about the message-text analysis (`request.…`) in one pass over the rules.
+/// The state of the checker for the message-text analysis (`request.…`) in one pass over the rules.
 pub(super) struct AnalysisState<'a> {
     /// The span of each setting that applies to all files, by the name of the setting. Contains the
     /// settings that were read so far, so that duplicates are reported.
@@ -60,7 +60,8 @@ impl Default for AnalysisState<'_> {
 }
 
 impl<'a> Checker<'a> {
-    /// Declares the entities and lexicons. Runs before definitions are checked.
+    /// Declares the entities and lexicons. Runs before definitions are checked, because they may
+    /// read entities and lexicons.
     pub(super) fn declare_analysis(&mut self) {
         self.check_request_is_free();
         for symbol in self.symbols.entities.iter() {
@@ -84,8 +85,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Adds the intents. Runs after definitions are checked, because the words of an intent may be
-    /// in a `list`.
+    /// Adds the intents to the program. Runs after definitions are checked, because the words of an
+    /// intent may be in a `list`.
     pub(super) fn fill_analysis(&mut self) {
         for symbol in self.symbols.intents.iter() {
             let intent = symbol.node;
@@ -110,7 +111,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Reports a field or definition named `request` if the program declares an intent, entity or
-    /// lexicon.
+    /// lexicon. The name `request` is then reserved for their results.
     fn check_request_is_free(&mut self) {
         let symbols = self.symbols;
         let intent = symbols.intents.iter().next().map(|symbol| symbol.name.span);
@@ -311,7 +312,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Warns about unused intents, entities and lexicons of the main file.
+    /// Warns about intents, entities and lexicons of the main file that no rule reads.
     pub(super) fn warn_unused_analysis(&mut self) {
         let symbols = self.symbols;
         // One warning is enough for all intents, because they are used together.

@@ -19,7 +19,7 @@ pub(super) struct Binding {
     /// A condition that tests whether the value has its declared type. It is added to each rule
     /// that uses the name. `None` if no test is needed.
     pub(super) guard: Option<Cond>,
-    /// Whether an expression has used the name.
+    /// Whether an expression has used the name. An unused name after `where` gets a warning.
     pub(super) used: Cell<bool>,
 }
 

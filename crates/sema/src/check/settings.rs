@@ -11,20 +11,20 @@ use rulec_lang::limits::{self, Limit};
 use rulec_lang::operators::Case;
 use rulec_syntax::ast::{self, ExprKind, Ident, Literal, StatementKind};
 
-/// A setting that is not a limit of decisions. Limits are rows of `limits::TABLE`.
+/// A row of the table of settings. Limits of decisions are rows of `limits::TABLE` instead.
 pub struct Setting {
-    /// The name of the setting, as authors write it.
+    /// The name of the setting in a `settings` block, such as `case`.
     pub name: &'static str,
     /// The allowed values of the setting in words, for messages and documentation.
     pub values: Message,
-    /// The default value of the setting in words.
+    /// The value that applies without the setting, in words for the documentation.
     pub default: &'static str,
     /// Whether the setting affects only the file that contains it. If false, it affects all files
     /// of the rules.
     pub of_file: bool,
-    /// What the setting applies to, in words.
+    /// The statements or operations that the setting affects, in words for warnings.
     pub applies_to: Message,
-    /// A sentence that describes the effect of the setting.
+    /// A sentence for the documentation that describes the effect of the setting.
     pub doc: &'static str,
 }
 
@@ -263,7 +263,7 @@ impl<'a> Checker<'a> {
         self.settings.insert(file, settings);
     }
 
-    /// Reads the template of a prompt, and checks its placeholders.
+    /// Reads a setting that replaces the template of a prompt, and checks its placeholders.
     fn read_prompt_template(&mut self, template: &PromptTemplate, setting: &Setting, value: &'a ast::Expr) {
         let text = match &value.kind {
             ExprKind::Literal(Literal::String(text)) if !text.trim().is_empty() => text,
@@ -347,8 +347,8 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Returns the word if a value is a single word, with or without quotes. Returns an empty text for
-/// other values.
+/// Returns the value of a setting if it is a single word, with or without quotes. Returns an empty
+/// text for other values.
 fn setting_word(value: &ast::Expr) -> &str {
     match &value.kind {
         ExprKind::Name(word) | ExprKind::Literal(Literal::String(word)) => word,

@@ -1,4 +1,4 @@
-//! Checks routes, tables and their targets.
+//! Checks routes, tables and their targets, and lowers them to tables of rules.
 
 use super::enumeration::same_but_case;
 use super::{AlreadyReported, Checked, Checker, join_names};
@@ -308,8 +308,8 @@ impl<'a> Checker<'a> {
         result.map(|()| args)
     }
 
-    /// Replaces the two errors from `first_diagnostic` on by one, if the two arguments are only
-    /// exchanged.
+    /// If two arguments are only swapped, replaces their two errors by one. `first_diagnostic` is
+    /// the index of the first of the two errors.
     fn merge_exchanged(
         &mut self,
         handler: &Ident,
@@ -454,7 +454,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Converts a text to a shared text. An empty text needs no allocation.
+/// Converts a text to a reference-counted text. An empty text needs no allocation.
 fn shared_text(text: &str) -> Arc<str> {
     if text.is_empty() { Arc::default() } else { text.into() }
 }

@@ -1,4 +1,5 @@
-//! Substitutes the arguments of a call for the parameters in the body of a `def`.
+//! Substitutes the arguments of a call for the parameters in the body of a `def`, because calls of
+//! `def`s are inlined.
 
 use super::MAX_NODES;
 use super::constant::list_expr;
@@ -9,7 +10,7 @@ use rulec_lang::operators::{Op, TestMode};
 /// Replaces the parameters in the body of a `def` by the arguments of a call.
 pub(super) struct Substitution<'s> {
     pub(super) args: &'s [Expr],
-    /// The number of nodes of each argument.
+    /// The number of nodes of each argument, which is added to the size for every copy.
     pub(super) sizes: Vec<u64>,
     /// The number of nodes copied so far; copying stops after [`MAX_NODES`].
     pub(super) copied_nodes: u64,

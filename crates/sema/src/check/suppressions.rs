@@ -17,14 +17,15 @@ pub struct Suppressions {
     /// Indexes in `all` of the suppressions at statements inside a table. The list is sorted by the
     /// start of the statement. No statement in this list contains another one.
     inside_tables: Vec<usize>,
-    /// For each suppression, whether it suppressed a diagnostic.
+    /// For each `allow` comment, whether it suppressed a diagnostic. A comment that suppressed none
+    /// is reported.
     used: Vec<bool>,
-    /// The suppressed warnings.
+    /// The warnings that the `allow` comments suppressed so far.
     suppressed: Vec<Diagnostic>,
 }
 
 impl Suppressions {
-    /// Collects the suppressions.
+    /// Collects the `# rulec: allow` comments of all loaded files.
     pub fn new(loaded: &Loaded) -> Suppressions {
         let mut allows = Suppressions::default();
         for outer in loaded.units.iter().flat_map(|unit| &unit.statements) {
@@ -49,7 +50,7 @@ impl Suppressions {
         self.suppressed.extend(suppressed);
     }
 
-    /// Returns the suppressed warnings.
+    /// Returns the warnings that the `allow` comments suppressed.
     pub fn suppressed(&self) -> &[Diagnostic] {
         &self.suppressed
     }

@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks the tests of the main file.
+    /// Checks the `test` blocks of the main file, and adds them to the program.
     pub(super) fn check_tests(&mut self) {
         let mut name_tables = NameTables::default();
         for statement in self.main_statements() {
@@ -70,7 +70,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Checks that every case gives one value for each column.
+    /// Checks that every case of a test has one value for each field that the test gives per case.
     fn check_cases(&mut self, test: &'a ast::Test) -> Checked<()> {
         for (index, expect) in test.expects.iter().enumerate() {
             let (fields, values) = (test.columns.len(), expect.values.len());
@@ -402,7 +402,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Joins a path with dots, such as `ctx.count`.
+/// Joins the names of a path with dots, such as `ctx.count`, for messages.
 fn join_path(path: &[Ident]) -> String {
     path.iter().map(|part| part.node.as_str()).collect::<Vec<_>>().join(".")
 }
@@ -436,7 +436,8 @@ fn insert_at_path(message: &mut Map<String, Json>, path: &[Ident], value: Json) 
     }
 }
 
-/// True if a value can be read as one of these kinds; a text can be read as a time if it is one.
+/// True if a value can be read as one of these kinds. A text can be read as a time if it has the
+/// form of a time.
 fn value_fits(value: Value<'_>, kinds: KindSet) -> bool {
     match value {
         Value::Missing => true,

@@ -1,4 +1,5 @@
-//! Checks declared types: named types, the merged `input` blocks, declared handlers.
+//! Checks declared types: `type` statements, the merged `input` blocks, and the parameters of
+//! handlers.
 
 use super::names::OwnedPath;
 use super::{AlreadyReported, Checked, Checker, DeclaredInput, MAX_DEPTH, MAX_NODES, Measure};
@@ -29,7 +30,7 @@ fn subtract_field_count(ty: &Ty, left: usize) -> Option<usize> {
 }
 
 impl<'a> Checker<'a> {
-    /// Declares every `type`, in dependency order.
+    /// Resolves every `type` statement. A type is resolved after the types that it mentions.
     pub(super) fn declare_types(&mut self) {
         let symbols: Vec<_> = self.symbols.types.iter().collect();
         let mut uses: Vec<Vec<usize>> = Vec::new();
@@ -151,7 +152,7 @@ impl<'a> Checker<'a> {
         record
     }
 
-    /// Merges the `input` blocks of all files.
+    /// Merges the `input` blocks of all files into one record type for messages.
     pub(super) fn declare_input(&mut self) {
         // A route that is checked alone already has the input of its program.
         if !self.fields.infers_types() {

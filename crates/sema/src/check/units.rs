@@ -10,7 +10,7 @@ use rulec_base::span::Span;
 use rulec_syntax::ast;
 use rulec_syntax::parse::UNITS;
 
-/// What a unit measures.
+/// The quantity that a unit measures: time or size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Measured {
     Time,
@@ -38,7 +38,8 @@ const NAMED_UNITS: &[(&[&str], Measured, f64)] = &[
     (&["gib"], Measured::Size, 1_073_741_824.0),
 ];
 
-/// Below this number of seconds, a duration without a unit was probably meant in another unit.
+/// Durations without a unit are only warned about below this number of seconds. A greater number is
+/// probably meant in seconds.
 const LEAST_CLEAR_SECONDS: u64 = 300;
 
 impl Checker<'_> {
@@ -89,7 +90,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Returns the name of the field, element or definition that a value reads.
+    /// Returns the name of the message field, record field or `let` that a value reads.
     fn name_of_value(&self, value: &Expr) -> Option<String> {
         match &value.kind {
             ExprKind::Slot(id) => self.fields.slot(*id).path.last().map(|name| name.to_string()),

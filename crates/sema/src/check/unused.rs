@@ -46,7 +46,7 @@ impl Checker<'_> {
     }
 
     /// Returns the outermost `input` fields that no rule reads, not even in part. Empty if there
-    /// are payloads or workflows, because they read messages in other ways.
+    /// are payloads or workflows, because these may read fields that no rule mentions.
     fn unused_fields(&self) -> Vec<UnusedDeclaration> {
         let Some(input) = &self.fields.input else { return Vec::new() };
         let program = &self.program;

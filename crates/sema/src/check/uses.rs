@@ -28,7 +28,8 @@ pub enum CountedFields {
 }
 
 impl CountedFields {
-    /// Returns a copy of the fields, which does not change when routes are added or removed.
+    /// Returns a copy of the fields for the check of a new route. Adding or removing routes does
+    /// not change the copy.
     pub fn snapshot(&self) -> KnownFields {
         match self {
             CountedFields::Input(input) => KnownFields::Input(Arc::clone(input)),

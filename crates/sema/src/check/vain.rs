@@ -1,6 +1,5 @@
-//! Warns about values that another language reads in another way, and about values that a condition
-//! can never have: `[1-3]` for a range, `0 ?? x`, an index from the end, and more digits than a
-//! rounded number has.
+//! Warns about expressions that mean something else in another language, and about comparisons that
+//! are never true. Examples: `[1-3]` for a range, `0 ?? x`, and an index from the end.
 
 use super::{Checked, Checker};
 use crate::hir::{Expr, ExprKind, Fold};
@@ -38,7 +37,8 @@ impl Checker<'_> {
         });
     }
 
-    /// Reports a comparison with `null`, with the test for a missing value that the author means.
+    /// Reports a comparison with `null`. Suggests the test `is missing` or `is present`, which the
+    /// author means.
     pub(super) fn check_null(&mut self, binary: &ast::Binary) -> Checked<()> {
         let is_null =
             |operand: &ast::Expr| matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Null));
@@ -181,7 +181,7 @@ impl Checker<'_> {
         Some(diagnostic.label(kept_at, message!("at most {kept} messages for each key")).help(help))
     }
 
-    /// Reports a comparison inside the parentheses of a call that takes no condition, as in
+    /// Reports a comparison inside the parentheses of a call whose parameter is no condition, as in
     /// `bucket(user.id in 0..10)`. Returns `Ok` for other arguments.
     pub(super) fn check_late_parenthesis(
         &mut self,

@@ -13,7 +13,8 @@ use rulec_syntax::ast;
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 impl Checker<'_> {
-    /// Warns if a text that an operator compares character by character looks like a pattern.
+    /// Warns if a constant that an operator matches literally has the syntax of a pattern, such as
+    /// `%refund%`.
     pub(super) fn warn_wildcards(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         let op = binary.op.node;
         if op == Op::Like {
@@ -167,7 +168,7 @@ pub(super) fn element_span(list: &ast::Expr, index: usize) -> Option<Span> {
     }
 }
 
-/// The foreign pattern syntax that a text seems to use.
+/// The pattern syntax of another language that a text seems to use, such as SQL wildcards.
 enum ForeignPattern {
     Percent,
     Star,
@@ -176,12 +177,12 @@ enum ForeignPattern {
     Alternatives,
 }
 
-/// A replacement that expresses the author's probable intention.
+/// A suggested replacement for a text in foreign pattern syntax.
 enum Remedy {
     None,
-    /// Replaces only the text; the operator stays.
+    /// Replaces only the text by this one; the operator stays.
     Text(String),
-    /// Replaces the operator and the right operand.
+    /// Replaces the operator and the right operand by this source text.
     Comparison(String),
 }
 
@@ -306,7 +307,7 @@ fn has_anchor(text: &str) -> bool {
     letters > 1 && (starts || ends)
 }
 
-/// True if a text looks like alternatives of a regular expression: words joined by `|` without
+/// True if a text has the form of alternatives of a regular expression: words joined by `|` without
 /// spaces, such as `hello|hi`.
 fn is_list_of_alternatives(text: &str) -> bool {
     let is_word = |part: &str| {

@@ -1,4 +1,4 @@
-//! Workflows: checks each node with its router, then the whole graph.
+//! Checks `workflow` statements: each node with its router, then the whole graph.
 
 use super::{Checked, Checker, join_names};
 use crate::hir::{MAX_GRAPH_SIZE, Merge, Node, PARALLEL_KIND, TableId, TableKind, Workflow};
@@ -219,8 +219,8 @@ impl<'a> Checker<'a> {
         });
     }
 
-    /// Returns the span of a next node in the declaration of a node. `node` is the span of the
-    /// node's id.
+    /// Returns the span where the declaration of a node names the next node `next`. `node` is the
+    /// span of the declared node's id.
     fn span_of_next(&self, node: Span, next: &str) -> Option<Span> {
         let workflows = self.statements().filter_map(|statement| match &statement.kind {
             StatementKind::Workflow(workflow) => Some(workflow),

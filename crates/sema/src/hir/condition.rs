@@ -29,7 +29,7 @@ impl Condition {
 }
 
 impl Condition {
-    /// Calls `change` with each test in the condition; see [`Cond::for_each_test_mut`].
+    /// Calls `change` with each predicate in the condition; see [`Cond::for_each_test_mut`].
     pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         // Decodes the tree before it is changed. Then drops the encoded bytes, which would no
         // longer match the tree.

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// The checked `history` statement.
+/// The checked `history` statement: by which key, how long and how many messages are kept.
 #[derive(Clone, Debug)]
 pub struct History {
     /// The slot of the field that is the key of a history. `None` if all messages share one
@@ -39,12 +39,12 @@ impl BindingId {
 }
 
 impl BindingRoot {
-    /// Returns the binding of the name `history`.
+    /// Returns the binding through which slots read `history`, the list of recorded messages.
     pub fn history() -> BindingRoot {
         BindingRoot { id: BindingId::HISTORY, name: "history".into() }
     }
 
-    /// True for the binding of the name `history`.
+    /// True for the binding of `history`, the list of recorded messages.
     pub fn is_history(&self) -> bool {
         self.id == BindingId::HISTORY
     }
@@ -57,12 +57,12 @@ pub type KeptFields = BTreeSet<Vec<Arc<str>>>;
 /// The age of the oldest message that rules may read from a history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reach {
-    /// The rules read no message, or only the last one.
+    /// The rules read no recorded message, or only the last one, whatever its age.
     #[default]
     Nothing,
-    /// The rules read messages up to this age, in milliseconds.
+    /// The rules read messages that are at most this old, in milliseconds.
     Within(u64),
-    /// The rules read all kept messages.
+    /// The rules may read every kept message, whatever its age.
     Everything,
 }
 
@@ -276,8 +276,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits the list of a quantifier. The list itself reads no field; the condition of the
-    /// quantifier is visited apart.
+    /// Visits the list of a quantifier. The list itself reads no field; the caller visits the
+    /// condition of the quantifier.
     fn visit_list(&mut self, list: &'p Expr) {
         match &list.kind {
             ExprKind::Slot(slot) if *slot == self.history => {}
@@ -290,8 +290,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Visits a window: a part of a history. If an element bounds the window, only its position is
-    /// read.
+    /// Visits a window, which selects messages of the history by time or by an element. Of the
+    /// element, only its position is read.
     fn visit_window(&mut self, window: &'p Expr, list: &'p Expr) {
         self.visit_list(list);
         if let ExprKind::Window { operand, .. } = &window.kind {
@@ -314,7 +314,8 @@ impl<'p> HistoryWalk<'p> {
         }
     }
 
-    /// Returns the age of the oldest message in a part of the history.
+    /// Returns the age of the oldest message that the list `list`, a window of the history, may
+    /// contain.
     fn reach_of(&self, list: &Expr) -> Reach {
         match &list.kind {
             ExprKind::Window { list, bound, operand } => {
@@ -377,7 +378,7 @@ impl<'p> HistoryWalk<'p> {
     }
 }
 
-/// True for a test with `==` or `!=` that compares the operands without a conversion, such as
+/// True for a predicate with `==` or `!=` that compares the operands without a conversion, such as
 /// ignoring case.
 fn is_plain_comparison(test: &Predicate) -> bool {
     matches!(test.op, Some(Op::Eq | Op::Ne)) && test.mode.text.is_plain() && test.mode.quantity.is_none()

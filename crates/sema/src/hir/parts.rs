@@ -1,4 +1,5 @@
-//! Direct children of conditions and values, for code that traverses whole trees.
+//! Direct children of conditions and values, for code that traverses whole trees without a `match`
+//! on every kind of node.
 
 use super::{
     Cond, CondKind, Destination, Expr, ExprKind, Fold, LetId, Operand, Outcome, Predicate, Program, SlotId,
@@ -20,7 +21,8 @@ pub enum Part<'a> {
 pub type Parts<'a> = SmallVec<[Part<'a>; 4]>;
 
 impl<'a> Part<'a> {
-    /// Returns the direct children. A `let` has none, because its body is stored in the program.
+    /// Returns the direct children of this node. A use of a `let` has none, because its body is
+    /// stored in the program.
     pub fn parts(self) -> Parts<'a> {
         match self {
             Part::Cond(cond) => cond.parts(),
@@ -50,7 +52,7 @@ impl Term {
 }
 
 impl Predicate {
-    /// Returns the operands, the left one first; a range contributes both bounds.
+    /// Returns the operands of the predicate, the left one first; a range contributes both bounds.
     pub fn operands(&self) -> impl Iterator<Item = &Expr> {
         let (second, third) = match &self.right {
             Operand::Nothing => (None, None),
@@ -62,7 +64,7 @@ impl Predicate {
 }
 
 impl Cond {
-    /// Returns the operands of `and`, or the condition itself if it is none.
+    /// Returns the operands of `and`. For any other condition, returns the condition itself.
     pub fn conjuncts(&self) -> &[Cond] {
         match &self.kind {
             CondKind::And(operands) => operands,
@@ -70,7 +72,7 @@ impl Cond {
         }
     }
 
-    /// Returns the operands of `or`, or the condition itself if it is none.
+    /// Returns the operands of `or`. For any other condition, returns the condition itself.
     pub fn alternatives(&self) -> &[Cond] {
         match &self.kind {
             CondKind::Or(operands) => operands,
@@ -123,8 +125,8 @@ impl Expr {
 }
 
 impl Cond {
-    /// Calls `change` with each test in the condition, after the tests inside its operands. Bodies
-    /// of `let`s are not visited.
+    /// Calls `change` with each predicate in the condition, after the predicates inside its
+    /// operands. Bodies of `let`s are not visited.
     pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         match &mut self.kind {
             CondKind::Const(_) | CondKind::Let(_) => {}
@@ -158,7 +160,7 @@ impl Cond {
 }
 
 impl Expr {
-    /// Calls `change` with each test in the expression; see [`Cond::for_each_test_mut`].
+    /// Calls `change` with each predicate in the expression; see [`Cond::for_each_test_mut`].
     pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         match &mut self.kind {
             ExprKind::Const(_)
@@ -242,7 +244,7 @@ impl Program {
 }
 
 impl Outcome {
-    /// Returns the ids of the values that are computed after the outcome is selected.
+    /// Returns the ids of the values that are computed after this outcome is selected.
     fn values(&self) -> Vec<ValueId> {
         match self {
             Outcome::Handler { args, .. } => args.iter().map(|argument| argument.value).collect(),

@@ -34,8 +34,8 @@ pub struct Payload {
     /// Whether a payload of this kind, when it is selected to be executed, drops all waiting
     /// payloads of other kinds.
     pub interrupts: bool,
-    /// Whether all waiting payloads, after a payload of this kind was executed, wait for an answer
-    /// to it from outside, such as from the user.
+    /// Whether an executed payload of this kind needs an answer from outside, such as from the
+    /// user. Until the answer arrives, all waiting payloads wait.
     pub suspends: bool,
     pub internal: bool,
     /// Whether a payload is rejected if the condition of one of its rules is unknown, for example
@@ -83,14 +83,15 @@ impl Block {
 /// Payload requirements that are evaluated for each element of a list or each entry of a dict.
 #[derive(Clone, Debug)]
 pub struct Each {
-    /// The list or dict; if it is missing, no requirement is evaluated.
+    /// The list or dict whose elements are validated; if it is missing, no requirement is
+    /// evaluated.
     pub list: ValueId,
     /// The path of the list in the validated object; `None` if the list is computed.
     pub place: Option<ObjectPath>,
     pub key: Option<BindingId>,
     pub element: BindingId,
-    /// The condition after `when`, which tests one element. If it is false, the requirements are
-    /// not evaluated for that element. `None` applies them to all elements.
+    /// The condition after `when` on one element. If it is false, the requirements are not
+    /// evaluated for that element. `None` applies them to all elements.
     pub when: Option<ValueId>,
     pub block: Block,
     /// The nesting depth of `each` blocks and quantifiers, counted from this `each` (at least 1) to
@@ -120,7 +121,7 @@ pub struct DottedPath {
 #[derive(Clone, Debug)]
 pub enum ObjectStep {
     Key(Arc<str>),
-    /// A key or index that an expression computes.
+    /// A step to the key or index that this value computes.
     At(ValueId),
 }
 
@@ -145,12 +146,12 @@ pub struct Requirement {
     /// The rule whose condition is true when the requirement is violated. The id of the requirement
     /// is the rule's name.
     pub rule: RuleId,
-    /// The path at which a violation is reported.
+    /// The path in the payload at which a violation of this requirement is reported.
     pub place: ObjectPath,
     pub message: Message,
     /// The suggested repair. Empty if the suggestion is the value that `correction` computes.
     pub repair: Message,
-    /// Whether the message ends with the value found at the path `place`.
+    /// Whether the message of a violation ends with the value that was found at the path `place`.
     pub shows_value: bool,
     pub correction: Option<Correction>,
     pub effect: Effect,
@@ -163,10 +164,10 @@ pub struct Requirement {
     pub of_field: bool,
 }
 
-/// What happens if the condition of a requirement's rule is true.
+/// What validation does if the condition of a requirement's rule is true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The requirement is violated.
+    /// The payload violates the requirement and is rejected unless a correction applies.
     Violation,
     /// A warning is reported, but the payload is not rejected.
     Warning,
@@ -221,9 +222,9 @@ pub enum Limits {
     OneOf(Vec<Json>),
     Range {
         least: Json,
-        /// The upper bound, itself allowed if `inclusive`.
+        /// The upper bound of the range; `inclusive` says whether the bound itself is allowed.
         most: Json,
-        /// Whether `most` itself is allowed.
+        /// Whether the bound `most` is itself an allowed value.
         inclusive: bool,
     },
 }

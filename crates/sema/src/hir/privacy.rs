@@ -8,7 +8,7 @@ use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use std::sync::Arc;
 
-/// The binding (named value) that contains the whole payload.
+/// The binding (named value) of the whole validated payload, which always has id 0.
 const PAYLOAD_BINDING: BindingId = BindingId(0);
 
 /// An analysis that decides whether expressions read private values.
@@ -33,7 +33,7 @@ impl<'p> PrivateReads<'p> {
         PrivateReads { slots, lets, input, payloads, lets_are_private, quantifier_vars: Vec::new() }
     }
 
-    /// Adds a quantifier variable to the scope.
+    /// Adds a quantifier variable to the scope; its elements are as private as `list`.
     pub fn enter_quantifier(&mut self, var: VarId, list: &Expr) {
         let (private, ty) = (self.is_private(list), self.expr_type(list).element());
         self.quantifier_vars.push((var, private, ty));
@@ -181,7 +181,7 @@ impl Program {
         PrivateReads { payloads, ..PrivateReads::new(&self.slots, &self.lets, self.input.as_ref()) }
     }
 
-    /// Returns which parts of a message are private.
+    /// Returns which fields of a message are private, so that logs mask them.
     pub fn message_privacy(&self) -> Privacy<'_> {
         self.input.as_ref().map_or(Privacy::Public, Privacy::of_message)
     }

@@ -41,7 +41,7 @@ macro_rules! prompt_templates {
                 get: |prompts| &prompts.$name,
                 set: |prompts| &mut prompts.$name,
             };)*
-            /// All templates.
+            /// All templates, in which a setting finds its template by name.
             pub const ALL: &'static [PromptTemplate] = &[$(PromptTemplate::$constant),*];
         }
     };
@@ -56,7 +56,7 @@ prompt_templates! {
     CHOICE_PROMPT choice_prompt true ["question", "branches", "tool"]
         "### Question\n{question}\n\nAnswer it by calling the tool {tool} with the branch that fits. \
          A message that is a JSON object holds what is known.\n";
-    /// The description of the tool that answers a choice.
+    /// The template of the description of the tool by which a model answers a choice.
     CHOICE_TOOL choice_tool false ["question", "branches"] "Answers the question: {question}";
     /// The description of the chosen branch, a parameter of the tool that answers a choice.
     CHOICE_BRANCHES choice_branches false ["branches", "question"] "One of:\n{branches}";
@@ -91,13 +91,13 @@ impl PromptTemplate {
     }
 }
 
-/// A part of a template.
+/// A part of a prompt template: literal text, a placeholder or an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TemplatePart<'t> {
     Text(&'t str),
-    /// A placeholder: `{name}`.
+    /// A placeholder `{name}`; contains the name without the braces.
     Placeholder(&'t str),
-    /// A brace that is not closed.
+    /// An opening brace that is not closed, which is an error.
     Unclosed,
 }
 

@@ -1,4 +1,5 @@
-//! Checked `test` blocks: a message, and what its decision should be.
+//! Checked `test` blocks: a message and its expected decision. The test runner compares the real
+//! decision with it.
 
 use super::{FlowId, RuleId, TableId};
 use rulec_base::span::Span;
@@ -11,10 +12,10 @@ pub struct Test {
     pub message: Json,
     /// The earlier messages that the rules read as `history`, oldest first.
     pub history: Vec<Json>,
-    /// The table that decides the message of the test.
+    /// The table with which the decision of the test's message starts.
     pub entry: TableId,
     pub expect: Expect,
-    /// What the test expects of the chosen rule's outcome, such as the handler.
+    /// Further expectations about the outcome of the chosen rule, such as the handler.
     pub then: Then,
     pub span: Span,
 }
@@ -23,7 +24,7 @@ pub struct Test {
 /// the test does not mention is `None` or empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Then {
-    /// The expected handler.
+    /// The name of the handler that the decision should have as its target.
     pub handler: Option<Arc<str>>,
     /// Expected arguments of the handler; other arguments are not checked. Null expects that the
     /// argument is absent or null.

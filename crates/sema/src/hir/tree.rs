@@ -43,7 +43,7 @@ pub enum CondKind {
     Test(Box<Predicate>),
     /// A quantifier over a list: `any x in L: C` or `all x in L: C`.
     Quantifier {
-        /// True for `all`, false for `any`.
+        /// True if the quantifier is `all`, false if it is `any`.
         all: bool,
         list: Box<Expr>,
         var: Var,
@@ -65,19 +65,20 @@ pub enum CondKind {
 
 #[derive(Clone, Debug)]
 pub struct Guarded {
-    /// The test that all values that `cond` reads are present: a [`CondKind::And`] of presence
-    /// tests.
+    /// The condition that all values which `cond` reads are present: a [`CondKind::And`] of
+    /// predicates with `is present`.
     pub usable: Cond,
     pub cond: Cond,
 }
 
-/// A predicate over one or two values.
+/// A predicate over one or two values, which is true, false or unknown.
 #[derive(Clone, Debug)]
 pub struct Predicate {
-    /// A comparison, text or presence operator; `None` if the left operand is a bool value that is
-    /// tested itself.
+    /// The operator, such as `==`, `contains` or `is present`. `None` if the left operand is a bool
+    /// that is itself the condition.
     pub op: Option<Op>,
-    /// Whether `not` precedes the operator.
+    /// Whether `not` precedes the operator, which swaps the truth values true and false of the
+    /// predicate.
     pub negated: bool,
     /// The modifiers, such as `ignoring case`, with the settings of the file applied.
     pub mode: TestMode,
@@ -93,9 +94,9 @@ pub enum Operand {
     /// The range `start..end` or `start..=end`, only for the operator `in`.
     Range {
         start: Expr,
-        /// The upper bound, itself part of the range if `inclusive`.
+        /// The upper bound; `inclusive` says whether the range contains it.
         end: Expr,
-        /// Whether `end` is part of the range.
+        /// Whether the range contains its upper bound `end`.
         inclusive: bool,
         /// Whether the range passes midnight if `end` lies before `start`. It then contains the
         /// times from `start` on and the times before `end`.
@@ -151,11 +152,11 @@ pub enum ExprKind {
         var: Var,
         body: Box<Cond>,
     },
-    /// The part of a history that a bound selects: `history within 1h` or `history after p`.
+    /// The messages of a history that a bound selects: `history within 1h` or `history after p`.
     Window {
         list: Box<Expr>,
         bound: WindowBound,
-        /// The time or the element at which the part begins or ends.
+        /// The time or the element at which the selection begins or ends.
         operand: Box<Expr>,
     },
     /// A condition as a value: true, false, or missing if the condition is unknown.
@@ -194,7 +195,7 @@ impl Fold {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Const {
-    /// Any value that JSON can represent.
+    /// A constant that JSON represents exactly, such as a text, number or list.
     Json(Arc<Json>),
     DateTime(OffsetDateTime),
     Version(Arc<str>),

@@ -15,7 +15,8 @@ fn ensure(is_valid: bool, problem: &'static str) -> Verified {
 }
 
 impl Program {
-    /// Verifies the program. As a side effect, decodes the conditions of all rules to trees.
+    /// Checks every guarantee of the type checker that engines rely on. Also decodes the conditions
+    /// of all rules to trees.
     pub fn verify(&self) -> Result<(), DecodeError> {
         let verifier = Verifier::new(self)?;
         let chunk_size =
@@ -191,7 +192,7 @@ impl<'p> Verifier<'p> {
 struct NodeVerifier<'p> {
     program: &'p Program,
     bindings: u32,
-    /// The variables of the enclosing quantifiers.
+    /// The variables of the enclosing quantifiers, which the node may read.
     scope: Vec<VarId>,
 }
 
@@ -253,7 +254,7 @@ impl NodeVerifier<'_> {
     }
 }
 
-/// True if the operands and modifiers are valid for the operator.
+/// True if the operands and modifiers of a predicate are valid for its operator.
 fn is_valid_test(test: &Predicate) -> bool {
     let Some(op) = test.op else { return matches!(test.right, Operand::Nothing) };
     let OpInfo { implementation, fixity, accepts, search, .. } = op.info();
@@ -271,8 +272,8 @@ fn is_valid_test(test: &Predicate) -> bool {
         && (text.maps_single_chars() || search.is_none_or(|search| search.prepares_texts()))
 }
 
-/// True for an `and` of presence tests, which is never unknown. Each condition of a branch has such
-/// a test, which decides whether the condition is used or skipped.
+/// True for an `and` of `is present` predicates, which is never unknown. Each condition of a branch
+/// has such an `and`, which decides whether the condition is used or skipped.
 fn is_presence_conjunction(cond: &Cond) -> bool {
     let is_presence_test =
         |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));

@@ -20,7 +20,7 @@ pub struct Workflow {
     pub docs: Arc<str>,
 }
 
-/// A node of a workflow.
+/// A node of a workflow: the processor that it runs, its settings, and the nodes that may run next.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub id: Arc<str>,
@@ -39,14 +39,14 @@ pub struct Node {
     pub span: Span,
 }
 
-/// A way to merge the inputs of a node where several edges meet.
+/// How the inputs of a node are merged where several edges meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// `merge first`: the first value of each key, and each whole input under `branch_N`.
     First,
-    /// `merge latest`: the last value of each key.
+    /// `merge latest`: for each key, the value of the last input that has it.
     Latest,
-    /// `merge append`: the list of all values of each key.
+    /// `merge append`: for each key, the list of the values of all inputs.
     Append,
     /// `merge by node`: each whole input under the id of its node.
     ByNode,
@@ -55,7 +55,7 @@ pub enum Merge {
 /// The maximum size of a workflow, as [`Workflow::size`] counts it. Larger workflows are errors,
 /// because some checks take time quadratic in the size.
 pub const MAX_GRAPH_SIZE: usize = 10_000;
-/// The kind of nodes without a processor.
+/// The kind of nodes that run no processor and only start their next nodes in parallel.
 pub const PARALLEL_KIND: &str = "parallel";
 
 impl_codec!(struct Workflow { name, nodes, passthrough, span, docs });
@@ -63,7 +63,7 @@ impl_codec!(enum Merge { 0 First, 1 Latest, 2 Append, 3 ByNode });
 impl_codec!(struct Node { id, kind, config, time_limit, merge, next, router, span });
 
 impl Merge {
-    /// The ways to merge, each with its name in rules.
+    /// All variants, each with the words that select it in rules.
     pub const NAMES: [(&str, Merge); 4] = [
         ("first", Merge::First),
         ("latest", Merge::Latest),

@@ -236,8 +236,8 @@ impl<'a> NormalBuilder<'a> {
         if let NExpr::Cond { holds, fails, .. } = self.normal.expr(left) {
             return if want { *holds } else { *fails };
         }
-        // A test of `if C then a else b` becomes one condition for each case. The index can then
-        // find the rule by either case.
+        // A predicate on `if C then a else b` becomes one condition for each case. The index can
+        // then find the rule by either case.
         if let NExpr::If { cond, then, other, .. } = *self.normal.expr(left) {
             let (then, other) = (self.build_truth(then, want), self.build_truth(other, want));
             let fails = self.build_complement(cond);

@@ -1,4 +1,4 @@
-//! Direct children of the nodes of a normal form, for code that traverses it.
+//! Direct children of the nodes of a normal form, for analyses and lowerings that traverse it.
 
 use super::{CondId, ExprId, NCond, NExpr, Normal};
 

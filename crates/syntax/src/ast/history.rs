@@ -1,4 +1,4 @@
-//! The syntax tree of the `history` statement, and of expressions for a part of the history.
+//! The syntax tree of the `history` statement, and of expressions that select recorded messages.
 
 use super::{Expr, Ident, Literal};
 use rulec_base::span::{Span, Spanned};
@@ -16,16 +16,16 @@ pub struct History {
     pub at_most: Option<Spanned<Literal>>,
 }
 
-/// A part of the history, limited by bounds: `history within 1h after p`. A bound that is absent in
+/// The recorded messages that bounds select: `history within 1h after p`. A bound that is absent in
 /// the source is `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HistoryPart {
-    /// The span of the word `history`.
+    /// The span of the word `history`, for diagnostics.
     pub word: Span,
     /// `within DURATION`: only messages that are at most this number of seconds older than `now`.
     pub within: Option<Expr>,
-    /// `after p`: only messages after the element `p`.
+    /// `after p`: only messages that were recorded after `p`, another element of the history.
     pub after: Option<Expr>,
-    /// `before p`: only messages before the element `p`.
+    /// `before p`: only messages that were recorded before `p`, another element of the history.
     pub before: Option<Expr>,
 }

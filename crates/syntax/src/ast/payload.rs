@@ -1,4 +1,4 @@
-//! The syntax tree of `payload` and `group` statements.
+//! The syntax tree of `payload` and `group` statements, which state requirements on JSON objects.
 
 use super::{Expr, Field, Ident, TypeExpr};
 use rulec_base::span::{Span, Spanned};
@@ -13,7 +13,7 @@ pub struct Payload {
     /// Whether the payload is marked `interrupts`: if a payload of this kind is carried out,
     /// waiting payloads of other kinds are dropped.
     pub interrupts: bool,
-    /// Whether the payload is marked `suspends`: after a payload of this kind is announced, the
+    /// Whether the payload is marked `suspends`: after a payload of this kind is carried out, the
     /// other payloads wait until the application supplies an answer.
     pub suspends: bool,
     /// Whether the payload is marked `internal`: events about payloads of this kind are not
@@ -99,7 +99,7 @@ pub struct Limits {
     pub clamp: bool,
 }
 
-/// A `require`, `forbid` or `compiles` rule.
+/// A rule of a payload or group that begins with `require`, `forbid` or `compiles`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleItem {
     pub id: Spanned<String>,

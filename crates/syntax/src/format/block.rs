@@ -6,7 +6,7 @@ use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
 
-/// The kind of content between a pair of braces.
+/// The kind of content between a pair of braces, which decides its layout.
 #[derive(Clone, Copy, PartialEq)]
 enum BraceContent {
     /// The fields of a type, with optional commas between them.
@@ -34,7 +34,7 @@ impl LayoutBuilder<'_> {
     }
 
     /// Adds the layout events for brackets without content; `open` is the opening one. A comment
-    /// between them is kept.
+    /// between the brackets is preserved.
     fn add_empty_brackets(&mut self, open: usize) {
         self.begin_group(false);
         self.add_token(open);

@@ -63,7 +63,7 @@ fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
     closing_brackets
 }
 
-/// The first tokens of the parts (clauses) of a statement or item, as indices.
+/// The indices of the tokens at which the clauses of a statement or item begin.
 pub(super) type PartStarts = Vec<usize>;
 
 pub(super) struct LayoutBuilder<'a> {
@@ -72,10 +72,10 @@ pub(super) struct LayoutBuilder<'a> {
     /// Whether `[` always begins a list in this statement. If false, `[` after a value begins an
     /// index.
     brackets_are_lists: bool,
-    /// Whether the current braces contain the fields of a type.
+    /// Whether the innermost open braces contain the fields of a type.
     pub(super) in_type: bool,
     events: Vec<LayoutEvent>,
-    /// The open groups, as indices of their `Begin` events.
+    /// The layout groups that are not closed yet, as indices of their `Begin` events.
     open_groups: Vec<usize>,
     /// Whether the next call of `add_token` must first add an event for the gap (white space and
     /// comments) before its token.
@@ -179,7 +179,7 @@ impl LayoutBuilder<'_> {
         })
     }
 
-    /// Splits a range after each comma and semicolon outside brackets.
+    /// Splits a range of tokens after each comma and semicolon outside brackets.
     pub(super) fn split_separated(&self, range: Range<usize>) -> Vec<Range<usize>> {
         let is_separator = |token: &usize| {
             matches!(self.gaps.token_kind(*token), Some(TokenKind::Comma | TokenKind::Semicolon))
@@ -267,8 +267,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for a statement: its head, then the parts that begin with one of
-    /// `words`. Each part has its own line unless the statement fits on one line.
+    /// Adds the layout events for a statement: its head, then the clauses that begin with one of
+    /// `words`. Each clause has its own line unless the statement fits on one line.
     pub(super) fn add_parts_at_words(&mut self, range: Range<usize>, words: &[&str]) {
         // A name may be spelled like one of these words, so the word directly after the keyword
         // begins no part.
@@ -303,8 +303,8 @@ impl LayoutBuilder<'_> {
         self.end_group();
     }
 
-    /// Adds the layout events for one part of a statement. The first word of the part decides its
-    /// layout.
+    /// Adds the layout events for one clause of a statement. The first word of the clause decides
+    /// its layout.
     pub(super) fn add_part(&mut self, range: Range<usize>) {
         let start = range.start;
         if self.is_word(start, &["where", "for"]) {
@@ -319,8 +319,8 @@ impl LayoutBuilder<'_> {
         }
     }
 
-    /// Adds the layout events for a word and the comma-separated parts after it: the definitions of
-    /// `where a = …, b = …`, or the values of `for "x", 5` in a test.
+    /// Adds the layout events for a word and the comma-separated entries after it: the definitions
+    /// of `where a = …, b = …`, or the values of `for "x", 5` in a test.
     fn add_locals(&mut self, range: Range<usize>) {
         self.add_token(range.start);
         self.begin_group(false);

@@ -1,5 +1,5 @@
-//! The gaps between tokens. A gap has the author's line breaks and comments, which the formatter
-//! reads here, and the spacing that the formatter writes.
+//! The gaps between tokens. Of each gap, the formatter reads the author's line breaks and comments
+//! here, and decides the spacing to write.
 
 use crate::lex::{self, Token, TokenKind};
 use crate::parse::is_operator_or_connective;

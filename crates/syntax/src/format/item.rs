@@ -1,5 +1,5 @@
 //! Creates the layout events for the items of payloads and groups: fields, rules, `each` blocks,
-//! and the parts after `else`, `default` and `clamp`.
+//! and clauses that begin with `else`, `default` or `clamp`.
 
 use super::build::{LayoutBuilder, PartStarts};
 use super::gap::BreakKind;

@@ -9,7 +9,7 @@ use crate::lex::{self, TokenKind};
 use crate::parse::starts_statement;
 use std::ops::Range;
 
-/// A layout event: an instruction for writing a part of a statement.
+/// A layout event: an instruction for writing a token, a gap between tokens, or the indentation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LayoutEvent {
     /// Writes the token with this index.
@@ -50,7 +50,7 @@ enum GroupMode {
     Fills,
 }
 
-/// The formatted text written so far.
+/// The output of the formatter: the text written so far and its current line.
 pub(super) struct LayoutWriter<'a> {
     out: String,
     column: usize,

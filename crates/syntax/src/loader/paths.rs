@@ -61,8 +61,8 @@ impl ImportLoader<'_> {
     }
 }
 
-/// Returns the path of an existing rules file whose name differs from a missing one by one slip, or
-/// by its extension. `None` if there is no such file.
+/// Returns the path of an existing rules file whose name differs from a missing one by one typing
+/// error or by its extension. `None` if there is no such file.
 pub(super) fn near_file(loader: &dyn Loader, path: &str) -> Option<String> {
     let (folder, name) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let stem = name.strip_suffix(".rules").unwrap_or(name);
@@ -71,8 +71,8 @@ pub(super) fn near_file(loader: &dyn Loader, path: &str) -> Option<String> {
     names.map(|stem| join(&stem)).find(|near| near != path && loader.load(near).is_ok())
 }
 
-/// Returns the names that differ from a name by one slip: a letter too many or too few, or two
-/// letters in the wrong order. Empty for a long name.
+/// Returns the names that differ from a name by one typing error: a missing or superfluous letter,
+/// or two letters in the wrong order. Empty for a long name.
 fn one_slip_away(name: &str) -> impl Iterator<Item = String> + '_ {
     const MAX_LENGTH: usize = 24;
     let is_short = name.len() <= MAX_LENGTH && name.is_ascii();

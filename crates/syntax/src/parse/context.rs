@@ -1,5 +1,5 @@
-//! Everything that a builder needs to build the syntax tree of one statement: its tokens and their
-//! spans, its text, and the diagnostics.
+//! The context from which builders create the syntax tree of one statement: its tokens and their
+//! spans, its source text, and the diagnostics.
 
 use super::stream::SignificantToken;
 use super::{FileParser, Pair, Rule, foreign, literal, phrase, terminals};
@@ -130,7 +130,7 @@ impl<'a> StatementContext<'a> {
         Spanned::new(unquote(self.text(pair)).to_owned(), self.span(pair))
     }
 
-    /// Reads the names of a path such as `ctx.user.role`.
+    /// Returns the names of a path such as `ctx.user.role`, each with its span.
     pub(super) fn read_path(&self, pair: Pair<'_>) -> Vec<Ident> {
         children(&pair, Rule::key).map(|pair| self.read_ident(&pair)).collect()
     }
@@ -212,7 +212,7 @@ impl<'a> StatementContext<'a> {
         self.report_bad_literal(span, Code::NumberOutOfRange, number)
     }
 
-    /// Reads a number with an optional minus sign.
+    /// Converts a tree node for a number with an optional minus sign to a literal.
     pub(super) fn read_signed_number(&mut self, pair: &Pair<'_>) -> Built<Spanned<Literal>> {
         let minus = children(pair, Rule::minus).next().map(|minus| self.span(&minus));
         let number = self.span(&required_child(pair, Rule::number)?);
@@ -271,7 +271,7 @@ impl<'a> StatementContext<'a> {
     }
 }
 
-/// Creates the diagnostic for a token that the grammar does not allow here.
+/// Creates the diagnostic for a token that the grammar does not allow at its position.
 pub(super) fn unexpected_token(
     span: Span,
     message: impl Into<Message>,

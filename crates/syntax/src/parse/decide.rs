@@ -1,4 +1,5 @@
-//! Builds the syntax tree of `choice`, `flow`, `router` and `workflow` statements.
+//! Builds the syntax tree of the statements that select a branch, a task or nodes: `choice`,
+//! `flow`, `router` and `workflow`.
 
 use super::context::{
     Built, StatementContext, children, expect_part, first_child, has_child, required_child, unexpected_token,
@@ -54,7 +55,7 @@ fn build_keyword_trigger(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built
     Ok(Trigger::Keyword { matching, patterns, case })
 }
 
-/// Builds `ignoring case` or `matching case` at the end of a statement.
+/// Converts `ignoring case` or `matching case` at the end of a statement to a mode.
 pub(super) fn build_case_mode(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Case> {
     let word = required_child(&pair, Rule::key)?;
     match cx.text(&word) {
@@ -164,7 +165,7 @@ pub(super) fn build_string(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Bui
     cx.build_child(&pair, Rule::string, StatementContext::read_spanned_string)
 }
 
-/// Builds an identifier from a name or a string.
+/// Builds an identifier from a name or a string, as an id may be written either way.
 pub(super) fn build_text_or_name(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Ident> {
     let inner = first_child(&pair)?;
     match inner.as_rule() {

@@ -75,7 +75,8 @@ impl<'a> ParseFailure<'_, 'a> {
         self.token_index >= self.cx.tokens.end
     }
 
-    /// Describes the unexpected token.
+    /// Describes the unexpected token for a message, such as "`when`" or "the end of the
+    /// statement".
     fn describe_found(&self) -> Message {
         if self.is_at_end() {
             phrase::END_OF_STATEMENT
@@ -102,7 +103,7 @@ impl<'a> ParseFailure<'_, 'a> {
         Some(unexpected_token(self.span, message, help))
     }
 
-    /// True if the grammar expects only pieces of an expression. The author then left out a value.
+    /// True if the grammar expects only tokens of an expression. The author then left out a value.
     fn is_value_expected(&self) -> bool {
         // If only a string or a brace is expected, the token belongs to the statement and does not
         // begin a value.
@@ -237,13 +238,13 @@ impl<'a> ParseFailure<'_, 'a> {
         })
     }
 
-    /// True for a `flow tool` statement.
+    /// True if the statement with the error is a `flow tool` statement.
     fn is_flow_tool(&self) -> bool {
         self.cx.sigs.get(self.cx.tokens.start + 1).is_some_and(|sig| self.token_text(sig.token) == "tool")
     }
 
     /// Returns a diagnostic for a common mistake, which helps more than a list of expected tokens.
-    /// `None` without such a mistake.
+    /// `None` if no common mistake is recognized.
     fn common_mistake(&self) -> Option<Diagnostic> {
         let (span, found, kind) = (self.span, self.found_text, self.token.kind);
         if let Some(diagnostic) = self.slip() {

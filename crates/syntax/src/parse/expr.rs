@@ -1,5 +1,5 @@
-//! Builds the trees of expressions. The grammar produces a flat list of pieces, and precedence
-//! climbing over the operator table builds the tree. Only the operator table defines what a word
+//! Builds the trees of expressions. The grammar produces a flat list of tokens and bracketed
+//! groups, and precedence climbing builds the tree. Only the operator table defines what a word
 //! between operands means.
 
 use super::context::{Built, Failed, StatementContext, required_child, unexpected_token};
@@ -46,9 +46,9 @@ pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pai
     climber.expect_end(node).map(|node| node.expr)
 }
 
-/// The kinds of pieces into which the grammar cuts an expression. A piece that is one token, or a
-/// dot and a name, has no node in the parse tree: its token code determines its kind. Any other
-/// piece is a node of the parse tree.
+/// The kinds of elements in the flat list into which the grammar splits an expression. The token
+/// code determines the kind of a single token, or of a dot with a name. Any other element is a node
+/// of the parse tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExprPieceKind {
     Word,
@@ -64,13 +64,13 @@ pub(super) enum ExprPieceKind {
     Conditional,
 }
 
-/// A piece of an expression (a literal, name, operator or bracket), with the data that precedence
-/// climbing uses often.
+/// An element of an expression in source order: a literal, name, operator or bracketed group.
+/// Precedence climbing combines these elements into a tree.
 #[derive(Clone, Copy)]
 pub(super) struct ExprPiece {
     pub(super) kind: ExprPieceKind,
-    /// The index into `pairs` if the piece is a tree node. Otherwise the index of the first token
-    /// of the piece.
+    /// The index into `pairs` if the element is a node of the parse tree. Otherwise the index of
+    /// its first token.
     pub(super) index: usize,
     pub(super) span: Span,
 }
@@ -78,12 +78,12 @@ pub(super) struct ExprPiece {
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
     pub(super) pieces: SmallVec<[ExprPiece; 8]>,
-    /// The parse tree nodes among the pieces. `ExprPiece::index` of such a piece is an index into
-    /// this vector.
+    /// The parse tree nodes among the elements in `pieces`. `ExprPiece::index` of such an element
+    /// is an index into this vector.
     pub(super) pairs: Vec<Pair<'p>>,
-    /// The index in `pieces` of the current piece, which is parsed next.
+    /// The index in `pieces` of the next element to parse.
     pub(super) position: usize,
-    /// The byte offset of the end of the expression.
+    /// The byte offset at which the whole expression ends, for errors about a missing operand.
     pub(super) end: u32,
     /// The left operand of the last comparison, `None` before the first one. If a later comparison
     /// has no left operand, its diagnostic suggests repeating this one.
@@ -152,13 +152,13 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         &self.cx.text[piece.span.range()]
     }
 
-    /// Returns the child nodes of a piece that is a node of the parse tree, such as a list.
+    /// Returns the child nodes of an element that is a node of the parse tree, such as a list.
     pub(super) fn inner_pairs(&self, piece: ExprPiece) -> Pairs<'p> {
         self.pairs[piece.index].into_inner()
     }
 
-    /// Returns the word or symbol of the piece that is `ahead` pieces after the current piece.
-    /// `None` if that piece is of another kind, or is a name in backquotes.
+    /// Returns the word or symbol that is `ahead` elements after the next element to parse. `None`
+    /// if that element is of another kind, or is a name in backquotes.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
         let piece = *self.pieces.get(self.position + ahead)?;
         match piece.kind {
@@ -234,7 +234,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         }
     }
 
-    /// True if the piece at `index` is a text or a number, and no operator follows it.
+    /// True if the expression's element at `index` is a text or number, and no operator follows it.
     fn is_literal_at(&self, index: usize) -> bool {
         let is_literal =
             |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);
@@ -246,8 +246,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             })
     }
 
-    /// Returns `node` if all pieces are consumed. Otherwise reports the first remaining piece and
-    /// fails.
+    /// Returns `node` if the whole expression is parsed. Otherwise reports the first remaining
+    /// token or group, and fails.
     pub(super) fn expect_end(&mut self, node: ExprNode) -> Built<ExprNode> {
         if self.peek().is_none() {
             return Ok(node);
@@ -398,7 +398,8 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         self.make_node(kind, span, height)
     }
 
-    /// Reads `ignoring case` or `matching case`.
+    /// Parses `ignoring case` or `matching case` after an operator, and stores the mode in
+    /// `modifiers`.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
         let word_span = self.piece_span(self.position);
         modifiers.case =

@@ -175,7 +175,7 @@ pub(super) fn prefix_help(word: &str) -> Option<Message> {
     })
 }
 
-/// The help text for conditional syntax of other languages.
+/// The help text for `if`, `switch` or other conditional syntax of another language.
 pub(super) const NO_IF_HELP: Message = message!(
     "to choose between two values, write `if C then a else b`; to choose between handlers, write a route \
     for each and `default -> HANDLER` for the rest"

@@ -1,4 +1,5 @@
-//! Builds the syntax tree of the `history` statement, and of parts of the history in expressions.
+//! Builds the syntax tree of the `history` statement, and of windows of the history in expressions,
+//! such as `history within 1h`.
 
 use super::context::{Built, StatementContext, children, required_child};
 use super::expr::{ExprNode, PrecedenceClimber};
@@ -9,10 +10,11 @@ use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::Op;
 
-/// The words that begin a bound of a history part, in the order in which they must be written.
+/// The words that begin a bound of a history window, in the order in which they must be written.
 const BOUNDS: [&str; 3] = ["within", "after", "before"];
 
-/// Builds `history by ctx.session keep 24h at most 10_000`.
+/// Builds the syntax tree of a `history` statement, such as `history by ctx.session keep 24h at
+/// most 10_000`.
 pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<History> {
     let key = children(pair, Rule::path).next().map(|path| cx.read_path(path)).unwrap_or_default();
     let mut history = History { key, keep: None, at_most: None };
@@ -42,9 +44,9 @@ pub(super) fn build_history(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> B
     Ok(history)
 }
 
-/// Returns the span of all clauses of a `history` statement, and their correct spelling. A number
-/// with a unit must be the duration after `keep`, and a number without a unit the count after `at
-/// most`.
+/// Returns the span of all clauses of a `history` statement, and their corrected source text. A
+/// number with a unit must be the duration after `keep`, and a number without a unit the count
+/// after `at most`.
 fn meant_clauses(cx: &StatementContext<'_>, pair: &Pair<'_>) -> Built<(Span, String)> {
     let (mut clauses, mut written): (Option<Span>, Vec<String>) = (None, Vec::new());
     for clause in children(pair, Rule::kept) {

@@ -1,4 +1,4 @@
-//! Reads the operator between two operands, and reports a missing or unknown operator.
+//! Parses the operator between two operands, and reports a missing or unknown operator.
 
 use super::context::{Built, Failed, unexpected_token};
 use super::expr::{ExprPieceKind, PrecedenceClimber};
@@ -93,8 +93,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         (has_unit && is_name).then(|| diagnostic.likely_fix(left, "history"))
     }
 
-    /// Returns the diagnostic for another word in place of `where`. The current piece is this word.
-    /// `None` without such a mistake.
+    /// Returns the diagnostic for a wrong word in place of `where`, such as `with`. The parser is
+    /// at this word. `None` without such a mistake.
     fn names_after_other_word(&self) -> Option<Diagnostic> {
         let start = self.piece_span(self.position).start;
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
@@ -159,8 +159,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         self.report(diagnostic)
     }
 
-    /// Reports that an operator is missing: a piece of the expression follows a complete operand.
-    /// `left` is the span of this operand, if known; a suggested fix may repeat its text.
+    /// Reports that an operator is missing between two operands. `left` is the span of the first
+    /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.piece_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {

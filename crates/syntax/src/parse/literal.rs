@@ -11,7 +11,7 @@ use rulec_base::message;
 use std::ops::Range;
 use units::{digits_end, unknown_unit};
 
-/// The error for an invalid literal.
+/// The error for an invalid string or number literal, from which a diagnostic is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BadLiteral {
     /// The byte range of the error within the literal.

@@ -15,7 +15,7 @@ use rulec_lang::builtins;
 use rulec_lang::operators::{self, Op};
 
 impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
-    /// Parses an operand with its prefix operators.
+    /// Parses an operand and the prefix operators before it, such as `not` and `-`.
     pub(super) fn parse_prefixed(&mut self) -> Built<ExprNode> {
         let Some(word) = self.word_ahead(0) else { return self.parse_operand() };
         let span = self.piece_span(self.position);
@@ -55,7 +55,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         )
     }
 
-    /// Parses an operand with its fields, indices and arguments.
+    /// Parses an operand and the fields, indices and arguments after it: `a.b[0]`, `f(x)`.
     fn parse_operand(&mut self) -> Built<ExprNode> {
         let mut node = self.parse_primary()?;
         while let Some(piece) = self.peek() {
@@ -219,7 +219,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Name(name), span, 1)
     }
 
-    /// Reports an error: an operator word is written where a value is expected.
+    /// Reports an operator word, such as `contains`, where a value is expected.
     fn report_operator_word(&mut self, text: &str, span: Span) -> Failed {
         let is_operator = Op::from_spelling(text).is_some() || matches!(text, "is" | "as");
         let next_is_operator = match self.word_ahead(1) {
@@ -246,7 +246,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.report(reserved_value_error(text, span))
     }
 
-    /// Reports an error: an operand is missing at the current position.
+    /// Reports that an operand is missing at the parser's position.
     fn report_missing_operand(&mut self) -> Failed {
         let slip = self
             .missing_left_side()
@@ -300,8 +300,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(self.report(unexpected_token(span, message, help)))
     }
 
-    /// Returns the diagnostic for a method call, in the syntax of other languages. The current
-    /// piece is the parentheses of the call. `None` without such a mistake.
+    /// Returns the diagnostic for a method call in the syntax of other languages, such as
+    /// `text.lower()`. The parser is at the parentheses of the call. `None` without such a mistake.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
         let (pieces_before, rest) = self.pieces.split_at(self.position);
         let (member, base) = pieces_before.split_last()?;

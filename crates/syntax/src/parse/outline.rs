@@ -11,7 +11,7 @@ use rulec_lang::operators;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A file as tokens and statements.
+/// The tokens of a file, and the statements that they form.
 pub struct Outline {
     /// The tokens of the file, except white space and comments.
     pub tokens: Vec<Token>,
@@ -21,7 +21,7 @@ pub struct Outline {
     pub items: HashSet<usize>,
 }
 
-/// A statement as a range of tokens.
+/// A statement of an outline: its keyword and its range of tokens.
 #[derive(Debug, PartialEq)]
 pub struct OutlineStatement {
     /// The keyword of the statement. Empty if the first word begins no statement.
@@ -63,7 +63,7 @@ pub fn is_operator_or_connective(word: &str) -> bool {
     !is_value && (is_connective || super::is_reserved(word) || operators::Op::from_spelling(word).is_some())
 }
 
-/// Returns the outline of a file, given its text.
+/// Tokenizes a text, and returns which tokens form which statement.
 pub fn outline(text: &str) -> Outline {
     let file = FileId(0);
     let parsed = parse(Threads::All, file, text);

@@ -31,8 +31,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         piece.kind == ExprPieceKind::Quantified && self.piece_text(piece).starts_with("for")
     }
 
-    /// Parses a quantifier. `summed` is the value before a `for`, which a `sum` adds for each
-    /// element, and the offset at which the `sum` begins.
+    /// Parses a quantifier. `summed` is only set for `sum VALUE for …`: the expression `VALUE`, and
+    /// the byte offset at which the `sum` begins.
     pub(super) fn parse_quantified(
         &mut self,
         piece: ExprPiece,
@@ -66,8 +66,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         self.make_node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
     }
 
-    /// Parses the condition of a quantifier. `number` is the offset at which a `count` or `sum`
-    /// begins, whose result is a number.
+    /// Parses the condition of a quantifier. `number` is the byte offset at which a `count` or
+    /// `sum` begins, whose result is a number.
     fn parse_body(&mut self, pair: Pair<'p>, number: Option<u32>) -> Built<ExprNode> {
         let mut body = PrecedenceClimber::from_pair(self.cx, pair);
         body.number_start = number;
@@ -75,10 +75,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         body.expect_end(node)
     }
 
-    /// Returns the diagnostic for a comparison of a number that the condition of its `count` or
-    /// `sum` swallows: `count p in L: p.ok == true > 2`. `inner` is the first comparison of the
-    /// condition, and `rest` is the second operator with its operand. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a comparison that was meant for the result of a `count` or `sum`,
+    /// but belongs to its condition: `count p in L: p.ok == true > 2`. `inner` is the first
+    /// comparison of the condition, and `rest` is the second operator with its operand. `None`
+    /// without such a mistake.
     pub(super) fn comparison_in_body(&self, inner: Span, rest: Span) -> Option<Diagnostic> {
         let start = self.number_start?;
         let text = |span: Span| &self.cx.text[span.range()];

@@ -1,4 +1,5 @@
-//! Builds the syntax tree of `intent`, `entity` and `lexicon` statements.
+//! Builds the syntax tree of the statements for the analysis of message texts: `intent`, `entity`
+//! and `lexicon`.
 
 use super::context::{Built, Failed, StatementContext};
 use super::{Pair, Rule, decide};
@@ -47,7 +48,7 @@ fn build_weight(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Weight> 
     Ok(Weight { word, weight: Spanned::new(value, span) })
 }
 
-/// Builds an expression for the words after `keywords` or `examples`: a list literal, or the name
+/// Builds an expression from the value after `keywords` or `examples`: a list literal, or the name
 /// of a list.
 pub(super) fn build_words(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> Built<Expr> {
     cx.build_child(&pair, Rule::words, decide::build_word_list)

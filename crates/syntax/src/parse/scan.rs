@@ -88,7 +88,7 @@ fn is_bidi(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the code point of a character in Unicode notation.
+/// Returns the code point of a character in Unicode notation, such as `U+200B`, for messages.
 fn code_point(c: char) -> String {
     format!("U+{:04X}", c as u32)
 }
@@ -180,7 +180,7 @@ pub(super) fn ascii_for(c: char) -> Option<&'static str> {
     })
 }
 
-/// Returns the ASCII digit or point for a full-width one, and any other character unchanged.
+/// Converts a full-width digit or point to ASCII; returns any other character unchanged.
 fn ascii_digit(c: char) -> char {
     match c {
         '０'..='９' => char::from(b'0' + (c as u32 - '０' as u32) as u8),

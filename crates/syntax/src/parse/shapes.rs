@@ -1,6 +1,6 @@
-//! Diagnostics for routes with missing or misplaced parts: a handler before its condition, a
+//! Diagnostics for routes with missing or misplaced clauses: a handler before its condition, a
 //! priority before `route`, or a line number before a statement. Each diagnostic suggests the
-//! author's parts in the correct order.
+//! author's own text in the correct order.
 
 use super::context::{StatementContext, unexpected_token};
 use super::foreign::foreign_syntax_error;
@@ -26,8 +26,8 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
 }
 
-/// Returns the diagnostic for a line whose first word begins no statement. The line was read as a
-/// part of the statement before it. The word is the token at `index`. `None` for a word that may
+/// Returns the diagnostic for a line whose first word begins no statement, so that the line was
+/// added to the statement before it. The word is the token at `index`. `None` for a word that may
 /// continue a statement.
 pub(super) fn line_without_keyword(cx: &StatementContext<'_>, index: usize) -> Option<Diagnostic> {
     let word = text_of(cx, index);
@@ -227,8 +227,8 @@ fn definition_without_word(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     Some(diagnostic.help(message!("write `{replacement}`")).fix(head, replacement))
 }
 
-/// Returns the diagnostic for another word in place of `where`: `when late with late = n > 3`.
-/// `tokens` are the tokens before the one that was not expected. `None` without such a mistake.
+/// Returns the diagnostic for a wrong word in place of `where`: `when late with late = n > 3`.
+/// `tokens` are the tokens before the unexpected one. `None` without such a mistake.
 pub(super) fn word_for_where(cx: &StatementContext<'_>, tokens: Range<usize>) -> Option<Diagnostic> {
     let is_word = |index: &usize| {
         matches!(text_of(cx, *index), "with" | "given" | "let" | "using" | "having" | "as" | "for")
@@ -254,8 +254,8 @@ fn outer_arrow(cx: &StatementContext<'_>) -> Option<usize> {
     })
 }
 
-/// Returns the name and the condition of a route that lacks its keyword, its name or `when`. `None`
-/// if nothing is missing, or if the parts cannot be distinguished.
+/// Splits a route that lacks its keyword, its name or `when` into a name and a condition. `None` if
+/// nothing is missing, or if the two cannot be distinguished.
 fn condition_before_arrow(cx: &StatementContext<'_>, arrow: usize) -> Option<(String, Range<usize>)> {
     let first = cx.tokens.start;
     let head = text_of(cx, first);

@@ -1,6 +1,6 @@
-//! Diagnostics for slips inside an expression. A slip is a small mistake, such as a missing quote.
-//! It is recognized by the pieces of the expression around the current piece. The suggested fix
-//! contains the author's own operands, so that it can be applied unchanged.
+//! Diagnostics for small mistakes inside an expression, such as a missing quote. They are
+//! recognized by the tokens around the parser's position. The suggested fix contains the author's
+//! own operands, so that it can be applied unchanged.
 
 mod values;
 mod words;
@@ -23,22 +23,22 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         self.pieces.get(index).map(|piece| piece.kind)
     }
 
-    /// Returns the text of the expression's piece (a token or bracketed part) at an index. Empty
-    /// past the last piece.
+    /// Returns the source text of the expression's element (a token or bracketed group) at an
+    /// index. Empty past the last element.
     fn text_at(&self, index: usize) -> &'cx str {
         self.pieces.get(index).map_or("", |piece| self.piece_text(*piece))
     }
 
-    /// True if no white space lies between the expression's piece at an index and the piece before
-    /// it.
+    /// True if no white space lies between the expression's element (a token or bracketed group) at
+    /// an index and the element before it.
     fn touches_previous(&self, index: usize) -> bool {
         index > 0
             && index < self.pieces.len()
             && self.piece_span(index - 1).end == self.piece_span(index).start
     }
 
-    /// Returns the end of the comparison that contains the piece at index `start`: the index of the
-    /// next `and`, `or` or `unless`, or the number of pieces.
+    /// Returns the end of the comparison that contains the expression's element at index `start`.
+    /// This is the index of the next `and`, `or` or `unless`, or the number of elements.
     fn comparison_end(&self, start: usize) -> usize {
         let is_logic = |index: &usize| {
             matches!(self.text_at(*index).to_lowercase().as_str(), "and" | "or" | "unless" | "&&" | "||")
@@ -46,9 +46,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         (start..self.pieces.len()).find(is_logic).unwrap_or(self.pieces.len())
     }
 
-    /// Reports a slip (a small mistake) at the current piece, which follows a complete operand.
-    /// `left` is the span of this operand; if it is `None`, a slip whose fix repeats the operand is
-    /// not recognized. Returns `None` if no known slip is recognized.
+    /// Reports a small mistake at the parser's position, which follows a complete operand. `left`
+    /// is the span of this operand; if it is `None`, a mistake whose fix repeats the operand is not
+    /// recognized. Returns `None` if no mistake is recognized.
     pub(super) fn report_slip(&mut self, left: Option<Span>) -> Option<Failed> {
         let diagnostic = self
             .split_operator()
@@ -68,8 +68,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(self.report(diagnostic))
     }
 
-    /// Returns the diagnostic for an operator in two pieces or in the wrong order: `=<`, `= >`, `!
-    /// =`. `None` without such a mistake.
+    /// Returns the diagnostic for an operator that is split by a space or in the wrong order: `=<`,
+    /// `= >`, `! =`. `None` without such a mistake.
     pub(super) fn split_operator(&self) -> Option<Diagnostic> {
         let is_operator = |index| self.kind_at(index) == Some(ExprPieceKind::Operator);
         if !is_operator(self.position) || !is_operator(self.position + 1) {
@@ -131,8 +131,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
     }
 
-    /// Returns the diagnostic for another phrase before the file of a list: `list words = select *
-    /// from "words.txt"`. The current piece follows a complete operand. `None` without such a
+    /// Returns the diagnostic for a wrong phrase before the file name of a list: `list words =
+    /// select * from "words.txt"`. Only `from` may precede the file name. `None` without such a
     /// mistake.
     fn list_of_file(&self) -> Option<Diagnostic> {
         let last = self.pieces.len().checked_sub(1)?;
@@ -254,7 +254,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a comparison in English words without a left operand, as in `and
-    /// less than 10`. The current piece is `than`. `None` without such a mistake.
+    /// less than 10`. The parser is at the word `than`. `None` without such a mistake.
     pub(super) fn worded_comparison_without_left(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let lower_at = |index| self.text_at(index).to_lowercase();
@@ -271,7 +271,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Returns the diagnostic for a quantifier that lacks a name for its element: `any
-    /// ctx.items.price > 3`. The current piece is `any` or `all`. `None` without such a mistake.
+    /// ctx.items.price > 3`. The parser is at `any` or `all`. `None` without such a mistake.
     pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
         let members = (first + 1..self.pieces.len())
@@ -337,8 +337,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     }
 
     /// Reports a list in braces or parentheses instead of brackets, as in `contains any {"a", "b"}`
-    /// and `in ("a", "b")`. The current piece follows the operator `op`, or its modifier `any`,
-    /// `all` or `none` if `has_quantity`. Returns `None` without this mistake.
+    /// and `in ("a", "b")`. The list follows the operator `op`, or its modifier `any`, `all` or
+    /// `none` if `has_quantity`. Returns `None` without this mistake.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
         let piece = *self.pieces.get(self.position + usize::from(has_word))?;
@@ -362,8 +362,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         )))
     }
 
-    /// Reports a test of all elements by `[*]`, as in JSONPath: `list[*].x == 3`. The current piece
-    /// is the brackets after the value `base`. Returns `None` without this mistake.
+    /// Reports `[*]` in a comparison of all elements, as in JSONPath: `list[*].x == 3`. The parser
+    /// is at the brackets after the value `base`. Returns `None` without this mistake.
     pub(super) fn report_wildcard_index(&mut self, base: Span) -> Option<Failed> {
         let brackets = self.text_at(self.position);
         if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
@@ -427,9 +427,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         Some(unexpected_token(self.piece_span(sign), message!("a number has no sign `%`"), help))
     }
 
-    /// Returns the diagnostic for a date without quotes, which would be read as arithmetic:
-    /// `2026-01-31`, `31/01/2026`. The current piece is the first number of the date. `None`
-    /// without such a mistake.
+    /// Returns the diagnostic for a date without quotes, which would be parsed as arithmetic:
+    /// `2026-01-31`, `31/01/2026`. The parser is at the first number of the date. `None` without
+    /// such a mistake.
     pub(super) fn bare_date(&self) -> Option<Diagnostic> {
         let operator = self.text_at(self.position + 1);
         let is_date = matches!(operator, "-" | "/")
@@ -443,8 +443,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         foreign::bare_literal_error(span, self.span_text(span))
     }
 
-    /// Returns the diagnostic for a list with `-` before each element, as in YAML. The current
-    /// piece is the first `-`. `None` without such a mistake.
+    /// Returns the diagnostic for a list with `-` before each element, as in YAML. The parser is at
+    /// the first `-`. `None` without such a mistake.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
         let minus = self.piece_span(self.position);
         // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
@@ -466,7 +466,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         })
     }
 
-    /// Returns the first word of the statement.
+    /// Returns the first word of the statement that contains the expression.
     fn statement_word(&self) -> &'cx str {
         self.cx.sigs[self.cx.tokens.start].token.text(self.cx.text)
     }

@@ -125,8 +125,8 @@ impl TokenizedPart {
     }
 
     /// Changes the code of the last token from `DOT` to `MEMBER_DOT` if the next token is a name
-    /// that is not reserved. The grammar then reads the dot and the name as one piece. `next` is
-    /// the code of the next token.
+    /// that is not reserved. The grammar then reads the dot and the name as one unit. `next` is the
+    /// code of the next token.
     fn mark_member_dot(&mut self, next: u8) {
         if let Some(dot) = self.codes.last_mut().filter(|last| **last == terminals::DOT)
             && terminals::can_be_field_name(next)
@@ -135,7 +135,7 @@ impl TokenizedPart {
         }
     }
 
-    /// Appends the tokens of the part of the text that follows this part.
+    /// Appends the tokens of the next part of the text, which another thread tokenized.
     fn append(&mut self, next: TokenizedPart) {
         if let Some(first) = next.codes.first() {
             self.mark_member_dot(*first);

@@ -48,9 +48,9 @@ pub(super) enum TerminalClass {
 
 /// A terminal of the grammar: a keyword, a symbol or a kind of token.
 pub(super) struct Terminal {
-    /// The grammar rule that reads the terminal.
+    /// The name of the grammar rule that matches the terminal.
     pub(super) rule: &'static str,
-    /// The spelling. Empty if the terminal has several spellings.
+    /// The spelling in rules, such as `route`. Empty if the terminal has several spellings.
     pub(super) text: &'static str,
     pub(super) class: TerminalClass,
     /// The grammar rule of the statements that begin with this word; `None` if the word begins no
@@ -75,7 +75,7 @@ const HAS_BARE_RULE: u8 = 16;
 /// Flag of a word that, at the start of a line, begins an item of a payload.
 const BEGINS_ITEM: u8 = 32;
 
-/// The role of a word with a special meaning.
+/// The role of a word with a special meaning, by which editors colour it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordRole {
     /// The word begins a statement.
@@ -167,7 +167,7 @@ macro_rules! statement {
 // In each row, the grammar rule in parentheses is the rule of the statements that the word begins.
 macro_rules! terminals {
     ($($rule:ident $text:literal $class:ident $(($statement:ident))? $($flag:ident)* $(=> $phrase:expr)?;)*) => {
-        /// All terminals. Messages list expected terminals in this order.
+        /// All terminals, in the order in which messages list expected ones.
         pub(super) static TERMINALS: &[Terminal] = &[$(Terminal {
             rule: stringify!($rule),
             text: $text,
@@ -333,7 +333,7 @@ const fn assign_codes() -> [u8; TERMINALS.len()] {
     codes
 }
 
-/// Returns the token code of the terminal that this grammar rule reads.
+/// Returns the token code of the terminal that the grammar rule named `rule` matches.
 const fn rule_code(rule: &str) -> u8 {
     let mut row = 0;
     while !bytes_equal(TERMINALS[row].rule.as_bytes(), rule.as_bytes()) {

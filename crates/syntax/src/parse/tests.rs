@@ -1,4 +1,4 @@
-//! Tests of the complete path from text to statements.
+//! Tests of the whole parser, from text to syntax trees and diagnostics.
 
 mod errors;
 mod random;
@@ -29,7 +29,7 @@ fn parse_clean(text: &str) -> Vec<Statement> {
     parsed.statements
 }
 
-/// Returns the value of `let x = …`.
+/// Parses `let x = TEXT`, and returns the syntax tree of the value.
 fn parse_value(text: &str) -> Expr {
     match parse_clean(&format!("let x = {text}")).remove(0).kind {
         StatementKind::Let { value, .. } => value,

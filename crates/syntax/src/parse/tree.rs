@@ -15,7 +15,7 @@ struct TreeNode {
     /// The tokens of the node, relative to the first parsed token.
     start: u32,
     end: u32,
-    /// Number of nodes in this subtree, this node included.
+    /// Number of nodes in the subtree below this node, this node included.
     size: u32,
 }
 
@@ -56,7 +56,7 @@ impl ParseTree {
         Pairs(self.0.get(index..)?).next()
     }
 
-    /// Returns the first node. `None` if the grammar rule produced no node.
+    /// Returns the root of the tree. `None` if the grammar rule produced no node.
     pub(super) fn root(&self) -> Option<Pair<'_>> {
         self.node_at(0)
     }

@@ -1,4 +1,4 @@
-//! Builds the syntax tree of types, fields and parameters.
+//! Builds the syntax tree of declared types, and of the fields and parameters that have them.
 
 use super::context::{Built, StatementContext, first_child, has_child, required_child, unquote};
 use super::{Pair, Rule};

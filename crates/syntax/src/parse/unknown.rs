@@ -101,8 +101,8 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
     }
 }
 
-/// Returns the help for a word with which other languages begin a line, but that has no statement
-/// here. `rest` is the text from the word on. `None` for other words.
+/// Returns the help text for a word with which other languages begin a line, such as `enum`. `rest`
+/// is the source text from the word on. `None` for other words.
 fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
     Some(match lower {
         "enum" => {
@@ -133,7 +133,7 @@ fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
 }
 
 /// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for
-/// `enum plan { free, pro }`. `None` if it is written in another form.
+/// `enum plan { free, pro }`. `None` for an enumeration in any other syntax.
 fn enumeration(text: &str) -> Option<String> {
     let rest = text.get("enum".len()..)?.trim_start();
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
@@ -151,7 +151,8 @@ fn enumeration(text: &str) -> Option<String> {
         .then(|| format!("type {name} = {}", values.join(" | ")))
 }
 
-/// True for a line of words without any symbol that a statement contains.
+/// True for a line of words without any symbol that a statement contains. Such a line is probably a
+/// comment without `#`.
 fn is_prose(line: &str) -> bool {
     let is_symbol = |c: char| matches!(c, '=' | '>' | '<' | '{' | '}' | '(' | '[' | '|' | '&' | '"' | '`');
     let line = line.trim();
@@ -160,7 +161,7 @@ fn is_prose(line: &str) -> bool {
     !line.contains(is_symbol) && (words > 2 || words == 2 && line.ends_with([':', '.']) || is_wide)
 }
 
-/// Returns a line that is short enough for a help text.
+/// Shortens a line of source text so that a help text can repeat it.
 fn shortened(line: &str) -> String {
     let line = line.trim();
     match line.char_indices().nth(40) {

@@ -4,13 +4,13 @@
 use rulec_base::diag::Message;
 use rulec_base::message;
 
-/// The explanation of a word with a special meaning.
+/// The explanation of a word with a special meaning, which editors show.
 pub struct WordDoc {
-    /// The spelling, such as `route`; with its mark for `@private`.
+    /// The spelling, such as `route`. The entry for `@private` includes the `@`.
     pub word: &'static str,
-    /// One sentence about the word.
+    /// One sentence that explains the word, for hover texts.
     pub doc: Message,
-    /// Statements that use the word.
+    /// An example for hover texts: one or more statements that use the word.
     pub example: &'static str,
 }
 
@@ -112,7 +112,7 @@ words! {
     "@private" message!("the value of the field, and the keys inside it, are masked in explanations, messages, test results and logs"), "input { text: string, phone?: string @private }";
 }
 
-/// Returns the explanation of a word; `None` for a plain name.
+/// Returns the explanation that editors show for a word; `None` for a plain name.
 pub fn word_doc(word: &str) -> Option<&'static WordDoc> {
     WORD_DOCS.iter().find(|row| row.word == word)
 }

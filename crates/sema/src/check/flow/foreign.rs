@@ -1,5 +1,5 @@
-//! Foreign ways to match in keyword flows: words such as `like` and `equals` for the mode, and
-//! wildcards in a pattern.
+//! Diagnostics for matching syntax of other languages in keyword flows: words such as `like` for
+//! the match mode, and wildcards in a pattern.
 
 use super::super::Checker;
 use super::super::wildcard::{foreign_wildcard, regex_of_wildcards};
@@ -11,8 +11,8 @@ use rulec_syntax::ast::{self, Ident};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
 impl Checker<'_> {
-    /// Returns the diagnostic for a mode of another language before the patterns `list`. `None` for
-    /// other words.
+    /// Returns the diagnostic for a word of another language, such as `like`, in place of the match
+    /// mode before the patterns `list`. `None` for other words.
     pub(super) fn foreign_match_mode(
         &self,
         matching: &Ident,

@@ -45,10 +45,10 @@ impl PatternMode {
     }
 }
 
-/// A keyword pattern of a flow.
+/// A text or regular expression that selects a flow if it matches the text of a message.
 pub(super) struct KeywordPattern {
     pub mode: PatternMode,
-    /// The pattern, as the author wrote it.
+    /// The keyword pattern of the flow, as the author wrote it.
     pub text: Arc<str>,
     pub flow: FlowId,
     pub span: Span,
@@ -71,7 +71,8 @@ struct LiteralMatcher {
 }
 
 impl LiteralMatcher {
-    /// Creates the matchers of all patterns, one for each way to compare texts.
+    /// Creates the matchers of all `exact` and `contains` patterns. Patterns that compare texts
+    /// alike, such as without case, share one matcher.
     fn of_patterns(patterns: &[KeywordPattern]) -> Vec<LiteralMatcher> {
         let mut modes: Vec<PatternMode> = Vec::new();
         for pattern in patterns.iter().filter(|pattern| pattern.mode.operator != Op::Matches) {

@@ -70,7 +70,8 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    /// Lowers `each KEY, VALUE in LIST { … }`.
+    /// Lowers `each KEY, VALUE in LIST { … }` to a block of rules that is evaluated for each
+    /// element.
     pub(super) fn lower_each(&mut self, each: &'a ast::EachItem, site: &ItemSite) -> Checked<()> {
         self.check_payload_size(each.list.span)?;
         self.pending_type_tests.clear();

@@ -27,13 +27,14 @@ use std::cmp::Ordering;
 struct DeclaredField<'a, 's> {
     field: &'a FieldItem,
     site: &'s ItemSite,
-    /// The value of the field, of any type.
+    /// The expression that reads the field as a value of any type.
     any: Expr,
-    /// The value of the field if it has the declared type, otherwise missing.
+    /// The expression that reads the field as its declared type; a value of another type is
+    /// missing.
     typed: Expr,
     place: ObjectPath,
     repair: Message,
-    /// The correction `remove`, if the author wrote it.
+    /// The correction that removes the field; set if the author wrote `remove` after the field.
     removal: Option<Correction>,
 }
 
@@ -123,7 +124,8 @@ impl<'a> Checker<'a> {
         Some(Cond { kind, span })
     }
 
-    /// Adds the rules that a field declaration implies.
+    /// Adds the rules that a field declaration implies: that the field is present, has its type,
+    /// and has an allowed value.
     pub(super) fn add_field_rules(&mut self, field: &'a FieldItem, site: &ItemSite) -> Checked<()> {
         let shape = self.lower_shape(&field.ty, &mut self.payload.groups.clone())?;
         let (name, span) = (&field.name.node, field.name.span);
@@ -219,7 +221,7 @@ impl<'a> Checker<'a> {
         self.add_requirement(&declared.rule_id("empty"), parts, violation, declared.site)
     }
 
-    /// Adds the rule for `const VALUE`.
+    /// Adds the rule for `const VALUE`: the field must equal this constant.
     fn add_const_rule(&mut self, declared: &DeclaredField<'a, '_>, value_expr: &'a ast::Expr) -> Checked<()> {
         let value = self.check_value(value_expr)?;
         let (name, span, ty) = (&declared.field.name.node, value_expr.span, &declared.typed.ty);

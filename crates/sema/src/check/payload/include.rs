@@ -10,7 +10,8 @@ use rulec_base::span::Span;
 use rulec_syntax::ast::{self, Ident};
 
 impl<'a> Checker<'a> {
-    /// Lowers `include NAME(param: value) as "id" when COND`.
+    /// Lowers `include NAME(param: value) as "id" when COND`: inlines the items of the group
+    /// `NAME`.
     pub(super) fn lower_include(&mut self, include: &'a ast::IncludeItem, site: &ItemSite) -> Checked<()> {
         let group = self.find_group(&include.group)?;
         self.enter_group(&include.group)?;

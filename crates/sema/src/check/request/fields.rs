@@ -19,7 +19,8 @@ use rulec_lang::ty::{Field, KindSet, Ty};
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
-    /// Checks a path such as `request.intent` or `request.entities.order.id`.
+    /// Checks a path such as `request.intent` or `request.entities.order.id`, and lowers it to a
+    /// call of an analysis function.
     pub fn check_request_path(&mut self, path: &ConstantPath<'_>, span: Span) -> Checked<Expr> {
         let Some((name, name_span)) = path.segment(1) else {
             let help = message!("its fields are {}", self.request_field_names(span).join(", "));
@@ -268,14 +269,14 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// The part of the path before an unknown name: `request`, or `request.entities`.
+/// The record in which a name is unknown: `request`, or `request.entities`.
 #[derive(Clone, Copy)]
 enum UnknownPartOwner {
     Request,
     Entities,
 }
 
-/// Returns a record type whose fields may be missing.
+/// Returns a record type with these fields, all of them optional.
 fn optional_record<'f>(fields: impl IntoIterator<Item = (&'f str, Ty)>) -> Ty {
     let field = |(name, ty): (&str, Ty)| Field { name: name.into(), ty, optional: true, private: false };
     Ty::record(fields.into_iter().map(field).collect())

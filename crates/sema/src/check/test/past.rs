@@ -1,4 +1,4 @@
-//! Reads the past of a test: `given history = [ { tool: "login", ago: 5m } ]`.
+//! Reads the earlier messages of a test: `given history = [ { tool: "login", ago: 5m } ]`.
 
 use super::value_mismatch;
 use crate::check::history::{AGO_FIELD, HISTORY};
@@ -13,14 +13,14 @@ use rulec_syntax::ast::{self, Ident};
 use serde_json::{Map, Value as Json};
 use time::{Duration, OffsetDateTime};
 
-/// The past that a test gives, with the place of its list.
+/// The earlier messages that a test gives, with the span of their list.
 pub(super) struct GivenPast {
     elements: Vec<Map<String, Json>>,
     span: Span,
 }
 
 impl<'a> Checker<'a> {
-    /// True if a test gives the history, and not a field of the message.
+    /// True if this `given` path names the history, and not a field of the message.
     pub(super) fn is_given_history(&self, path: &[Ident]) -> bool {
         matches!(path, [name] if name.node == HISTORY && self.is_history_name(HISTORY))
     }
@@ -52,8 +52,8 @@ impl<'a> Checker<'a> {
         Ok(GivenPast { elements: elements.collect(), span })
     }
 
-    /// Returns the elements of the history with their times and positions, sorted by time.
-    /// `message` is the message of the test, whose field `now` is the current time.
+    /// Returns the earlier messages sorted by time, each with its time and its index added as
+    /// fields. `message` is the message of the test, whose field `now` is the current time.
     pub(super) fn elements_at(
         &mut self,
         past: &GivenPast,

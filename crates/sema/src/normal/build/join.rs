@@ -1,4 +1,5 @@
-//! Builds conjunctions, disjunctions and complements of conditions.
+//! Builds conjunctions, disjunctions and complements of conditions in normal form. Constant and
+//! duplicate operands are removed here.
 
 use super::NormalBuilder;
 use crate::hir::{Cond, Expr, Guarded};

@@ -1,4 +1,4 @@
-//! Builds the normal form of tests, which are predicates, ranges and comparisons.
+//! Builds the normal form of predicates: comparisons, ranges and bool values.
 
 use super::NormalBuilder;
 use crate::hir::{Operand, Predicate};
@@ -44,7 +44,7 @@ impl NormalBuilder<'_> {
                 );
             }
         }
-        // `!=`, `>`, `>=` and `is present` become negated tests of their opposites, so that equal
+        // `!=`, `>`, `>=` and `is present` become negations of their opposites, so that equal
         // comparisons are shared.
         let (op, want) = match op {
             Op::Ne => (Op::Eq, !want),

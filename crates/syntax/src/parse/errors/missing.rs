@@ -1,4 +1,5 @@
-//! Diagnostics for a missing `when`, `case` or `->`.
+//! Diagnostics for statements that lack `when`, `case` or `->`. They suggest where to write the
+//! missing word.
 
 use super::super::context::unexpected_token;
 use super::super::terminals::is_reserved;

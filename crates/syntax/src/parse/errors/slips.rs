@@ -1,6 +1,6 @@
-//! Diagnostics for slips at the token where parsing fails. A slip is a small mistake, such as a
-//! missing quote. The suggested fix contains the author's own words. These diagnostics are tried
-//! before the more general ones of the module `habits`.
+//! Diagnostics for small mistakes at the token where parsing fails, such as a missing quote. The
+//! suggested fix contains the author's own words. These diagnostics are tried before the more
+//! general ones of the module `habits`.
 
 mod fields;
 mod items;
@@ -19,7 +19,8 @@ use rulec_base::span::Span;
 use std::ops::Range;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a known slip around the unexpected token, if there is one.
+    /// Returns the diagnostic for a small mistake at the unexpected token. `None` if none is
+    /// recognized.
     pub(super) fn slip(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.spaced_unit() {
             return Some(diagnostic);

@@ -1,5 +1,5 @@
-//! Values as other languages write them: texts with a prefix, dates and addresses without quotes,
-//! lists with dashes, and ranges with `between`.
+//! Replacements for values in the syntax of other languages: texts with a prefix, dates and
+//! addresses without quotes, lists with dashes, and ranges with `between`.
 
 use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
@@ -123,7 +123,7 @@ pub(in super::super) fn dashed_elements(text: &str) -> Option<String> {
     (!elements.is_empty()).then(|| format!("[{}]", elements.join(", ")))
 }
 
-/// Returns the condition that `left between low and high` means.
+/// Returns the condition of this language that means the same as `left between low and high`.
 pub(in super::super) fn between_replacement(left: &str, low: &str, high: &str) -> String {
     let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '-');
     if is_number(low) && is_number(high) {

@@ -77,8 +77,8 @@ pub(in super::super) fn with_unit(digits: &str, word: &str) -> Option<String> {
 }
 
 /// Returns the number that an author means by digits and a word for a power of ten: `10_000` for
-/// `1万`. A currency may follow the word, as in `万元`. `None` for other words, or if the number
-/// has a fraction.
+/// `1万`. A currency may follow the word, as in `万元`. `None` for other words, and for a result that
+/// is no whole number of at most 10^15.
 pub(in super::super) fn with_factor(digits: &str, word: &str) -> Option<String> {
     let word = word.trim_end_matches(is_currency_sign).to_lowercase();
     let factor = match word.as_str() {

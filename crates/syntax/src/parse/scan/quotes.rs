@@ -1,5 +1,5 @@
-//! Diagnostics for texts in the quotes of other languages, and for quotes that do not match. Also
-//! for lines of prose without the mark of a comment.
+//! Diagnostics for texts in the quotes of other languages, for quotes that do not match, and for
+//! comments without `#`.
 
 use super::super::{literal, terminals};
 use crate::lex::{MAX_HASHES, Token, TokenKind};
@@ -7,7 +7,7 @@ use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
 
-/// Reports a line of text in words that is no statement and no comment.
+/// Reports a line of prose, which is neither a statement nor a comment.
 pub(super) fn heading_error(span: Span, text: &str) -> Diagnostic {
     let start = text[..span.start as usize].rfind('\n').map_or(0, |at| at + 1);
     let line = text[start..].lines().next().unwrap_or_default().trim_end();
@@ -98,8 +98,8 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
     is_interval.then_some(Span { start: start as u32, ..span })
 }
 
-/// Reports a text in quotes of another language. `text` is the text of the file. The words before
-/// the quotes decide whether a name or a number is meant.
+/// Reports a text in quotes of another language, whose source text is `slice`. The words before it
+/// in `text`, the text of the file, decide whether a name or a number is meant.
 pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnostic {
     // The word with which SQL writes a duration.
     let interval = interval_before(text, span);
@@ -145,7 +145,7 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
     diagnostic.help(help).fix(span, replacement)
 }
 
-/// True if a text ends within a `flow` statement, whose target is a text and not a name.
+/// True if a text ends within a `flow` statement. The target of a flow is a text, not a name.
 fn is_in_flow(before: &str) -> bool {
     let first = before.lines().rev().find(|line| line.starts_with(|c: char| !c.is_whitespace()));
     first.is_some_and(|line| line.starts_with("flow "))

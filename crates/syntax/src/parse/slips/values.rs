@@ -11,7 +11,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::operators::{self, Op};
 
-/// Words that other languages write for a missing value, or for the test for it.
+/// Words by which other languages mean a missing value, or test whether a value is missing.
 const MISSING: &[&str] = &[
     "unset",
     "undefined",
@@ -31,7 +31,7 @@ const MISSING: &[&str] = &[
     "缺失",
     "空值",
 ];
-/// Words that other languages write for a value that is there.
+/// Words by which other languages mean that a value is present.
 const PRESENT: &[&str] = &[
     "set",
     "defined",
@@ -50,8 +50,8 @@ const PRESENT: &[&str] = &[
 ];
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the diagnostic for a value in another form around the current piece, which follows
-    /// a complete operand. `None` without such a mistake.
+    /// Returns the diagnostic for a value in the syntax of another language. The parser is directly
+    /// after a complete operand. `None` if no such mistake is recognized.
     pub(super) fn slip_of_values(&self) -> Option<Diagnostic> {
         self.duration_in_parts()
             .or_else(|| self.digits_in_groups())
@@ -61,8 +61,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.word_after_number())
     }
 
-    /// True for a plain word that is no operator, and that no operator of another language
-    /// resembles.
+    /// True if the token at `index` is a plain word: no operator, and not similar to an operator of
+    /// another language.
     fn is_plain_word(&self, index: usize) -> bool {
         let text = self.text_at(index);
         let lower = text.to_lowercase();
@@ -78,7 +78,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             && foreign::worded_comparison(&lower, &self.text_at(index + 1).to_lowercase(), "").is_none()
     }
 
-    /// Returns the first piece of the operand that ends before the piece at `end`.
+    /// Returns the index of the first element of the operand that ends before the element `end`.
     fn operand_start(&self, end: usize) -> Option<usize> {
         let is_suffix = |index: &usize| {
             matches!(self.kind_at(*index), Some(ExprPieceKind::Member | ExprPieceKind::Brackets))
@@ -92,7 +92,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(first - usize::from(is_call))
     }
 
-    /// Returns the source text of the pieces from `first` to before `end`.
+    /// Returns the source text of the expression's elements from `first` up to `end`, exclusive.
     fn pieces_text(&self, first: usize, end: usize) -> &str {
         self.span_text(self.piece_span(first).to(self.piece_span(end - 1)))
     }
@@ -139,8 +139,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, &groups.join("_")))
     }
 
-    /// Returns the diagnostic for a comparison of the shell, as in `count -gt 5`. The current piece
-    /// is the right operand. `None` without such a mistake.
+    /// Returns the diagnostic for a comparison in shell syntax, as in `count -gt 5`. The parser is
+    /// at the right operand. `None` without such a mistake.
     fn shell_comparison(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         let dash = word.checked_sub(1)?;
@@ -161,8 +161,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, sign))
     }
 
-    /// Returns the diagnostic for a test for a missing value in other words, after a complete
-    /// operand: `x does not exist`, `x exists`, `x not set`. `None` without such a mistake.
+    /// Returns the diagnostic for a presence test in English words after a complete operand: `x
+    /// does not exist`, `x exists`, `x not set`. `None` without such a mistake.
     pub(in super::super) fn presence_in_words(&self) -> Option<Diagnostic> {
         let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
         let (mut count, mut is_negated) = (0, false);
@@ -196,9 +196,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(diagnostic.help(message!("write `{written}`")).fix(span, test))
     }
 
-    /// Returns the diagnostic for another word after `is` by which an author means `is missing` or
-    /// `is present`, or a property of the value: `x is unset`, `x is not empty`. The current piece
-    /// is `is`. `None` without such a mistake.
+    /// Returns the diagnostic for a word after `is` that means `is missing`, `is present`, or a
+    /// property of the value: `x is unset`, `x is not empty`. The parser is at the word `is`.
+    /// `None` without such a mistake.
     pub(in super::super) fn presence_after_is(&self) -> Option<Diagnostic> {
         let lower = |ahead: usize| self.text_at(self.position + ahead).to_lowercase();
         let mut count = 1;
@@ -242,9 +242,9 @@ impl PrecedenceClimber<'_, '_, '_> {
         None
     }
 
-    /// Returns the diagnostic for a text of several words without quotes: `contains show me`, or
-    /// `{ team: billing department }`. The current piece is a word after a word. `None` without
-    /// such a mistake.
+    /// Returns the diagnostic for a text of several words without quotes: `contains show me`, or `{
+    /// team: billing department }`. The parser is at the second of two adjacent words. `None`
+    /// without such a mistake.
     fn text_without_quotes(&self) -> Option<Diagnostic> {
         let is_part = |index: usize| self.is_plain_word(index);
         let last = self.position.checked_sub(1)?;
@@ -309,7 +309,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the diagnostic for a range with only one end: `port in 8000..` or `port in ..10`.
-    /// The current piece is where the missing end belongs. `None` without such a mistake.
+    /// The parser is where the missing end belongs. `None` without such a mistake.
     pub(in super::super) fn open_range(&self) -> Option<Diagnostic> {
         let is_dots = |index: usize| matches!(self.text_at(index), ".." | "..=" | "...");
         let (membership, comparison, span) = if is_dots(self.position) {
@@ -345,8 +345,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(unexpected_token(span, message, message!("with one end it is a comparison: write `{written}`")))
     }
 
-    /// Returns the diagnostic for `=` at the start of a value, as in a spreadsheet:
-    /// `when =len(text) > 5`. The current piece is the sign. `None` without such a mistake.
+    /// Returns the diagnostic for `=` at the start of a value, as in a spreadsheet: `when
+    /// =len(text) > 5`. The parser is at the `=`. `None` without such a mistake.
     pub(in super::super) fn leading_equals(&self) -> Option<Diagnostic> {
         let is_leading = self.position == 0 && matches!(self.text_at(0), "=" | "==") && self.pieces.len() > 1;
         is_leading.then(|| {
@@ -374,8 +374,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .then(|| foreign_syntax_error(piece.span, message!("a range is written without brackets"), inner))
     }
 
-    /// Returns the constants in braces or parentheses as the elements of a list: `"a", "b"`. `None`
-    /// if the brackets contain anything else.
+    /// Returns the constants in braces or parentheses, written as the elements of a list: `"a",
+    /// "b"`. `None` if the brackets contain anything else.
     pub(super) fn constant_elements(&self, piece: ExprPiece) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.piece_text(piece);

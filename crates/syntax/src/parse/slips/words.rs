@@ -12,8 +12,8 @@ use rulec_base::span::Span;
 use rulec_lang::ty::Ty;
 
 impl PrecedenceClimber<'_, '_, '_> {
-    /// Returns the diagnostic for a mistake with words around the current piece, which follows a
-    /// complete operand. `None` without such a mistake.
+    /// Returns the diagnostic for a misused or misspelt word. The parser is directly after a
+    /// complete operand. `None` if no such mistake is recognized.
     pub(super) fn slip_of_words(&self) -> Option<Diagnostic> {
         let token = self.cx.sigs.partition_point(|sig| sig.token.end <= self.piece_span(self.position).start);
         shapes::early_priority(self.cx, token)
@@ -24,8 +24,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             .or_else(|| self.loopback())
     }
 
-    /// Returns the diagnostic for `in network "10.0.0.0/8"`, which must be one word. The current
-    /// piece is the network. `None` without such a mistake.
+    /// Returns the diagnostic for `in network "10.0.0.0/8"`, where `in_network` must be one word.
+    /// The parser is at the text of the network. `None` without such a mistake.
     pub(in super::super) fn in_network(&self) -> Option<Diagnostic> {
         let word = self.position.checked_sub(1)?;
         let first = word.checked_sub(1)?;
@@ -47,8 +47,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, replacement))
     }
 
-    /// Returns the diagnostic for a range that is written with a word: `in 18 to 65`. The current
-    /// piece is the word. `None` without such a mistake.
+    /// Returns the diagnostic for a range that is written with a word: `in 18 to 65`. The parser is
+    /// at the word, here `to`. `None` without such a mistake.
     fn range_in_words(&self) -> Option<Diagnostic> {
         let low = self.position.checked_sub(1)?;
         let is_joint = matches!(
@@ -68,8 +68,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message, &replacement))
     }
 
-    /// Returns the diagnostic for a time such as `52w ago` in `joined > 52w ago`. The current piece
-    /// is `ago`, or a unit before it. `None` without such a mistake.
+    /// Returns the diagnostic for a time such as `52w ago` in `joined > 52w ago`. The parser is at
+    /// `ago`, or at a unit before it. `None` without such a mistake.
     fn time_ago(&self) -> Option<Diagnostic> {
         let number = self.position.checked_sub(1)?;
         let is_ago =
@@ -116,7 +116,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the diagnostic for a comparison with `is` instead of `==` or `!=`: `intent is
-    /// refund` or `n is not 3`. The current piece is `is`. `None` without such a mistake.
+    /// refund` or `n is not 3`. The parser is at the word `is`. `None` without such a mistake.
     pub(in super::super) fn equality_with_is(&self) -> Option<Diagnostic> {
         if let Some(diagnostic) = self.type_after_is().or_else(|| self.presence_after_is()) {
             return Some(diagnostic);
@@ -141,8 +141,8 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
     }
 
-    /// Returns the diagnostic for a test of a type: `x is string`, `x is not a number`. The current
-    /// piece is `is`. `None` without such a mistake.
+    /// Returns the diagnostic for a type test with `is`: `x is string`, `x is not a number`. The
+    /// parser is at the word `is`. `None` without such a mistake.
     fn type_after_is(&self) -> Option<Diagnostic> {
         let mut index = self.position + 1;
         let is_negated = self.text_at(index) == "not";

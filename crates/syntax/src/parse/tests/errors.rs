@@ -11,7 +11,7 @@ fn check(text: &str, code: &str, place: &str) {
     assert_eq!(findings(text), [(code, place.to_owned())], "{text}");
 }
 
-/// Returns the help text of the first diagnostic.
+/// Parses a text, and returns the help text of its first diagnostic.
 fn first_help(text: &str) -> String {
     parse(Threads::All, FILE, text).diagnostics[0].help.as_deref().unwrap_or_default().to_owned()
 }

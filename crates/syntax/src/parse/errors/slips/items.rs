@@ -1,4 +1,5 @@
-//! Diagnostics for lines of a payload or group that other languages write for a rule.
+//! Diagnostics for lines of a payload or group by which other languages write a rule, such as
+//! `required: [a, b]`.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
@@ -8,8 +9,8 @@ use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a line of a payload or group that other languages write for a
-    /// rule: `required: [a, b]`, `rank: 9`, `rule "a" { … }`. `None` without such a mistake.
+    /// Returns the diagnostic for a payload line in the syntax of another language: `required: [a,
+    /// b]`, `rank: 9`, `rule "a" { … }`. `None` without such a mistake.
     pub(super) fn named_item(&self) -> Option<Diagnostic> {
         if !is_item(self.rule) {
             return None;
@@ -51,8 +52,8 @@ impl ParseFailure<'_, '_> {
     }
 }
 
-/// Returns the help for a line `word: …` of a payload by which other languages write a rule.
-/// `found` is the token in the place of the type. `None` for other words.
+/// Returns the help text for a payload line `word: …` by which other languages write a rule.
+/// `found` is the token after the colon, where a type is expected. `None` for other words.
 fn item_help(word: &str, found: &str) -> Option<Message> {
     Some(match word.to_lowercase().replace(['_', '-'], "").as_str() {
         "rank" | "priority" | "order" | "weight" => {
@@ -84,8 +85,8 @@ fn item_help(word: &str, found: &str) -> Option<Message> {
     })
 }
 
-/// Returns the help for a word with which other languages begin a rule of a schema. `name` is the
-/// name of the rule, in quotes. `None` for other words.
+/// Returns the help text for a word with which other languages begin a rule of a schema. `name` is
+/// the name of the rule, in quotes. `None` for other words.
 fn rule_help(word: &str, name: &str) -> Option<Message> {
     Some(match word.to_lowercase().as_str() {
         "rule" | "check" | "assert" | "ensure" | "must" | "validate" | "constraint" | "invariant"

@@ -1,5 +1,5 @@
-//! Diagnostics for the parts of a statement in another order, and for a word of another language
-//! where a part begins: `where` before `when`, a type after its limits, `with` for `where`.
+//! Diagnostics for the clauses of a statement in the wrong order, and for a clause keyword of
+//! another language. Examples: `where` before `when`, a type after its limits, `with` for `where`.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::shapes;
@@ -11,11 +11,11 @@ use rulec_base::span::Span;
 use rulec_lang::ty::Ty;
 use std::ops::Range;
 
-/// Maximum number of bytes of the statement that a help text repeats.
+/// Maximum length, in bytes, of a statement that a help text repeats.
 const MAX_WRITTEN: usize = 200;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for parts in another order. `None` without such a mistake.
+    /// Returns the diagnostic for clauses in the wrong order. `None` without such a mistake.
     pub(super) fn parts_in_other_order(&self) -> Option<Diagnostic> {
         self.route_in_other_order()
             .or_else(|| self.field_in_other_order())
@@ -24,8 +24,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.comma_before_clause())
     }
 
-    /// Splits tokens at the words, outside brackets, for which `rank` returns a rank. Each part
-    /// begins with its word.
+    /// Splits tokens into clauses, each with its rank in the correct order. A clause begins at a
+    /// token outside brackets for which `rank` returns a rank.
     fn ranked_parts(
         &self,
         tokens: Range<usize>,
@@ -49,8 +49,9 @@ impl ParseFailure<'_, '_> {
         parts
     }
 
-    /// Returns the index of the first part that must be written before an earlier part, and the
-    /// index of this earlier part. `None` if the parts are in order, or if two have the same rank.
+    /// Returns the index of the first clause that must be written before an earlier clause, and the
+    /// index of this earlier clause. `None` if the clauses are in order, or if two have the same
+    /// rank.
     fn first_misplaced(parts: &[(usize, Range<usize>)]) -> Option<(usize, usize)> {
         let has_twice = |(index, (rank, _)): (usize, &(usize, Range<usize>))| {
             parts[..index].iter().any(|(other, _)| other == rank)
@@ -64,7 +65,7 @@ impl ParseFailure<'_, '_> {
         })
     }
 
-    /// Joins the sources of parts in the order of their ranks.
+    /// Joins the source texts of clauses in the order of their ranks, which is the correct order.
     fn sorted_source(&self, parts: &[(usize, Range<usize>)]) -> String {
         let mut parts = parts.to_vec();
         parts.sort_by_key(|(rank, _)| *rank);
@@ -72,8 +73,8 @@ impl ParseFailure<'_, '_> {
         texts.join(" ")
     }
 
-    /// Returns the diagnostic for the parts of a route in another order, as in `route a where b = 1
-    /// when b > x -> h`. `None` without such a mistake.
+    /// Returns the diagnostic for the clauses of a route in the wrong order, as in `route a where b
+    /// = 1 when b > x -> h`. `None` without such a mistake.
     fn route_in_other_order(&self) -> Option<Diagnostic> {
         if self.rule != Rule::route_statement {
             return None;
@@ -109,8 +110,8 @@ impl ParseFailure<'_, '_> {
         self.with_written(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
     }
 
-    /// Builds a diagnostic that proposes the statement `head` and `written`, of which `written`
-    /// replaces `replaced`.
+    /// Builds a diagnostic that suggests to write `head` and `written`. Its fix replaces the span
+    /// `replaced` by `written`. A long text is not repeated.
     fn with_written(
         &self,
         span: Span,
@@ -126,8 +127,8 @@ impl ParseFailure<'_, '_> {
         Some(if is_short { diagnostic.fix(replaced, written) } else { diagnostic })
     }
 
-    /// Returns the diagnostic for the declaration of a payload's field without its type, or with
-    /// its parts in another order: `name: not blank string`. `None` without such a mistake.
+    /// Returns the diagnostic for a payload field without its type, or with its clauses in the
+    /// wrong order: `name: not blank string`. `None` without such a mistake.
     fn field_in_other_order(&self) -> Option<Diagnostic> {
         if self.rule != Rule::field_item {
             return None;
@@ -185,8 +186,8 @@ impl ParseFailure<'_, '_> {
         self.with_written(span, message, self.span_of_tokens(start..end), (name, &written))
     }
 
-    /// Returns the type of the literals in a declaration, `string` for `not blank`. `None` if there
-    /// is no literal.
+    /// Returns the type of the literals in a field declaration; `string` for `not blank`. `None` if
+    /// there is no literal.
     fn type_of_values(&self, tokens: Range<usize>, parts: &[(usize, Range<usize>)]) -> Option<&'static str> {
         if parts.iter().any(|(rank, _)| *rank == 2) {
             return Some("string");
@@ -229,7 +230,7 @@ impl ParseFailure<'_, '_> {
         self.with_written(self.span, message, self.span_of_tokens(name..end), ("->", &written))
     }
 
-    /// Returns the diagnostic for a comma between the condition and the next part: `when a, where
+    /// Returns the diagnostic for a comma between the condition and the next clause: `when a, where
     /// b = 1`. `None` without such a mistake.
     fn comma_before_clause(&self) -> Option<Diagnostic> {
         let next = self.text_of(self.token_index + 1);
@@ -317,7 +318,7 @@ impl ParseFailure<'_, '_> {
         })
     }
 
-    /// Returns the diagnostic for a mark inside a declared name or a target: `route a.b when`,
+    /// Returns the diagnostic for a symbol inside a declared name or a target: `route a.b when`,
     /// `handler a/b`. `None` without such a mistake.
     pub(super) fn mark_in_name(&self) -> Option<Diagnostic> {
         let first = self.token_index.checked_sub(1)?;

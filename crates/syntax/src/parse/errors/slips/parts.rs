@@ -1,5 +1,5 @@
-//! Diagnostics for the parts of a block that other languages write in other words or in another
-//! order: branches of a choice, cases of a router, nodes and edges of a workflow.
+//! Diagnostics for entries of a block in the syntax or order of another language. Entries are
+//! branches of a choice, cases of a router, and nodes and edges of a workflow.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
@@ -28,9 +28,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, message!("write `{written}`")).fix(whole, written))
     }
 
-    /// Returns the diagnostic for a comma or semicolon after a part in braces: between the branches
-    /// of a choice, the nodes of a workflow or the parts of an intent. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a comma or semicolon between the branches of a choice, the nodes
+    /// of a workflow or the lists of an intent. `None` without such a mistake.
     pub(super) fn comma_between_parts(&self) -> Option<Diagnostic> {
         let parts = match self.rule {
             Rule::choice_statement => message!("the branches of a choice"),
@@ -65,8 +64,8 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message, help).fix(end, ","))
     }
 
-    /// Returns the diagnostic for a part of a block that other languages write with other words: a
-    /// branch as `small: n < 3`, a case of a router as `if c`. `None` without such a mistake.
+    /// Returns the diagnostic for an entry of a block in the syntax of another language, such as
+    /// the branch `small: n < 3` or the router case `if c`. `None` without such a mistake.
     pub(super) fn part_in_other_words(&self) -> Option<Diagnostic> {
         match self.rule {
             Rule::choice_statement => self.branch_in_other_words(),
@@ -218,8 +217,8 @@ impl ParseFailure<'_, '_> {
                 || self.found_text == "is")
     }
 
-    /// Returns the diagnostic for the edges of a workflow in other words: `-> a and b`, `depends_on
-    /// draft`. `None` without such a mistake.
+    /// Returns the diagnostic for the edges of a workflow in the syntax of another language: `-> a
+    /// and b`, `depends_on draft`. `None` without such a mistake.
     pub(super) fn edge_words(&self) -> Option<Diagnostic> {
         if self.rule != Rule::workflow_statement {
             return None;

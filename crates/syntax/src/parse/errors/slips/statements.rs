@@ -1,5 +1,5 @@
-//! Diagnostics for words and symbols in the wrong place of a statement: a priority on a flow, a
-//! colon before a brace, or a verb before a target.
+//! Diagnostics for misplaced words and symbols in a statement: a priority on a flow, a colon before
+//! a brace, or a verb before a target.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::{literal, shapes};
@@ -10,8 +10,7 @@ use rulec_base::message;
 use rulec_base::span::Span;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a word or symbol in the wrong place. `None` without such a
-    /// mistake.
+    /// Returns the diagnostic for a misplaced word or symbol. `None` without such a mistake.
     pub(super) fn misplaced_part(&self) -> Option<Diagnostic> {
         shapes::early_priority(self.cx, self.token_index)
             .or_else(|| shapes::line_number(self.cx, self.token_index))

@@ -1,5 +1,5 @@
-//! Diagnostics for slips in a `test` block: a value without `=`, a keyword after `expect`, `given`
-//! after `expect`, a condition in place of a result.
+//! Diagnostics for common mistakes in a `test` block. Examples: a value without `=`, `given` after
+//! `expect`, and a condition instead of a result.
 
 use super::super::super::context::unexpected_token;
 use super::super::{ParseFailure, Rule};
@@ -10,7 +10,8 @@ use rulec_base::span::Span;
 use rulec_lang::operators::Op;
 
 impl ParseFailure<'_, '_> {
-    /// Returns the diagnostic for a slip in a test. `None` without such a mistake.
+    /// Returns the diagnostic for a common mistake in a `test` block. `None` without such a
+    /// mistake.
     pub(super) fn test_slip(&self) -> Option<Diagnostic> {
         if self.rule != Rule::test_statement {
             return None;
@@ -21,7 +22,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.condition_after_expect())
     }
 
-    /// Returns the index of the last `given` or `expect` before the unexpected token.
+    /// Returns the index of the last token `given` or `expect` before the unexpected token.
     fn part_start(&self) -> Option<usize> {
         (self.cx.tokens.start..self.token_index).rev().find(|index| {
             matches!(self.text_of(*index), "given" | "expect") && self.text_of(index - 1) != "."

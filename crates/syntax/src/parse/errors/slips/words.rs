@@ -1,6 +1,5 @@
 //! Diagnostics for words of other languages at the token where parsing fails. Examples: a
-//! quantifier in another order, the mark of a private field, rules of a schema, and edges of a
-//! graph.
+//! quantifier in another word order, a keyword that marks a field as private, and edges of a graph.
 
 use super::super::super::context::unexpected_token;
 use super::super::super::terminals::is_reserved;
@@ -51,10 +50,10 @@ impl ParseFailure<'_, '_> {
         end
     }
 
-    /// Returns the diagnostic for a quantifier with its parts in another order, or with another
-    /// word for `in`: `attachments any a: …`, `any a of attachments: …`.
+    /// Returns the diagnostic for a quantifier in another word order, or with another word for
+    /// `in`: `attachments any a: …`, `any a of attachments: …`.
     ///
-    /// The unexpected token is the colon, or the word. `None` without such a mistake.
+    /// The unexpected token is the colon, or the wrong word. `None` without such a mistake.
     fn quantifier_in_other_order(&self) -> Option<Diagnostic> {
         let word = |text: &str| match text {
             "any" | "some" | "exists" | "exist" | "for" | "each" | "foreach" | "with" | "where" => {
@@ -290,8 +289,9 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(span, message!("arguments must be named"), help).likely_fix(span, written))
     }
 
-    /// Returns the diagnostic for a line that begins no statement, but that the splitter gave to
-    /// the statement before it, as for `if (a > b) {`. `None` without such a mistake.
+    /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The file
+    /// was split so that the line belongs to the statement before it. `None` without such a
+    /// mistake.
     fn line_without_keyword(&self) -> Option<Diagnostic> {
         let sig = self.cx.sigs.get(self.token_index)?;
         let margin = self.cx.sigs[self.cx.tokens.start].indent();
