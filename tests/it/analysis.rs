@@ -11,7 +11,7 @@ use crate::support::small::program;
 use crate::support::trials::{run_trials, seeds};
 use rulec::{AnalysisOptions, Code, Finding, Rules};
 
-const PROGRAMS: u64 = 4_000;
+const PROGRAMS: u64 = 2_000;
 
 #[test]
 fn findings_are_those_of_brute_force() {

@@ -12,10 +12,10 @@ use rulec_sema::hir::Merge;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 
-const PROGRAMS: u64 = 1_300;
+const PROGRAMS: u64 = 650;
 const MESSAGES: usize = 50;
 /// Number of random conditions for which the limits of all engines are compared.
-const LIMITED: u64 = 400;
+const LIMITED: u64 = 200;
 
 fn compiler() -> Compiler {
     Compiler::new()
@@ -249,11 +249,11 @@ fn every_engine_answers_like_the_reference() {
     let tally = run_trials(seeds(PROGRAMS), compare, Tally::add);
     println!("{tally:?}");
     let Tally { pairs, hits, lacking, chose, found, ref loaded, .. } = tally;
-    assert!(pairs >= 55_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
-    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 45), "{tally:?}");
-    assert!(chose > 2_800 && found * 100 >= chose * 21, "{tally:?}");
-    assert!(tally.merging > 33, "{tally:?}");
-    assert!(tally.historic > 5_600 && tally.with_past * 2 > tally.historic, "{tally:?}");
+    assert!(pairs >= 27_500 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
+    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 22), "{tally:?}");
+    assert!(chose > 1_400 && found * 100 >= chose * 21, "{tally:?}");
+    assert!(tally.merging > 16, "{tally:?}");
+    assert!(tally.historic > 2_800 && tally.with_past * 2 > tally.historic, "{tally:?}");
 }
 
 /// Pieces of syntax of random predicates, as they appear in the source text.
