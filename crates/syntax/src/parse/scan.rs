@@ -204,14 +204,23 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             .help(message!("write `{ascii}`"))
             .fix(span, ascii);
     }
+    if c == '\''
+        && let Some((span, written)) = contractions::meant_test(text, span)
+    {
+        let message = message!("`{}` is not an operator", &text[span.range()]);
+        let help = message!("write `{written}`");
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
+    }
+    if c == '\\'
+        && let Some((span, written)) = contractions::regex_between_slashes(text, span)
+    {
+        let message = message!("a regular expression is not written between slashes");
+        let help = message!("write `{written}`");
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
+    }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");
         let help = match c {
-            '\'' if let Some((span, meant)) = contractions::meant_test(text, span) => {
-                let message = message!("`{}` is not an operator", &text[span.range()]);
-                let help = message!("write `{meant}`");
-                return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, meant);
-            }
             '\'' if slice.starts_with("'t ") => {
                 return Diagnostic::new(Code::StrayCharacter, span, message)
                     .help(message!("`not` comes before the operator: `x not contains \"a\"`"));
@@ -236,11 +245,6 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
         '$' | '€' | '£' | '¥' | '￥' => {
             let help = message!("write the name or the number without `{c}`");
             return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, "");
-        }
-        '\\' if let Some((span, regex)) = contractions::regex_between_slashes(text, span) => {
-            let message = message!("a regular expression is not written between slashes");
-            let help = message!("write `{regex}`");
-            return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, regex);
         }
         '\\' => message!("remove it: a statement can continue on the next line without a mark"),
         _ => message!("this character is allowed only in a string or a comment"),

@@ -61,10 +61,9 @@ impl ParseFailure<'_, '_> {
         if self.found_text == "from" && self.expects_rule(Rule::equals) {
             let start = Span { end: self.span.start, ..self.span };
             let message = message!("the name and its value are separated by `=`");
-            let head = self.source(self.cx.tokens.start..self.token_index);
+            let written = format!("{} = from", self.source(self.cx.tokens.start..self.token_index));
             return Some(
-                super::unexpected_token(self.span, message, message!("write `{head} = from`"))
-                    .fix(start, "= "),
+                super::unexpected_token(self.span, message, message!("write `{written}`")).fix(start, "= "),
             );
         }
         shapes::bare_file(self.cx)
