@@ -297,6 +297,7 @@ fn wording_of_habits() {
         "newcomers_lines",
         "newcomers_graphs",
         "newcomers_repairs",
+        "newcomers_places",
         "workflow_names",
         "allow_order",
     ] {

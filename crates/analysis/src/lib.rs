@@ -173,8 +173,14 @@ fn start_of(diagnostic: &Diagnostic) -> Option<(FileId, u32)> {
 /// True if the compiler already reported the finding, or reported its cause within the same span.
 /// The warnings of the compiler are sorted by their start.
 fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> bool {
-    let cause_codes =
-        [Code::EmptyList, Code::EmptyText, Code::AlwaysMissing, Code::NullInList, Code::OtherFamily];
+    let cause_codes = [
+        Code::EmptyList,
+        Code::EmptyText,
+        Code::AlwaysMissing,
+        Code::NullInList,
+        Code::OtherFamily,
+        Code::BlankAround,
+    ];
     let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
     let Some(finding_span) = diagnostic.span() else {
         broken_invariant!("a finding has a span");

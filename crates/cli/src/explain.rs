@@ -4,11 +4,11 @@ use super::language::language;
 use super::term::{Out, Term, paint};
 use super::{CliError, Status};
 use rulec::{Code, Message};
-use rulec_base::diag::comma_list;
+use rulec_base::diag::{comma_list, nearest};
 use rulec_base::message;
-use rulec_lang::builtins::Function;
+use rulec_lang::builtins::{self, Function};
 use rulec_lang::operators;
-use rulec_syntax::parse::WordRole;
+use rulec_syntax::parse::{WordRole, word_doc};
 
 /// Explain a diagnostic code, with a wrong and a right example
 #[derive(clap::Args)]
@@ -17,7 +17,7 @@ use rulec_syntax::parse::WordRole;
   rulec explain            every code with its title
   rulec explain E0203 --lang zh")]
 pub struct Args {
-    /// The code, such as E0203
+    /// The code, such as E0203, or a word of the language
     code: Option<String>,
 }
 
@@ -77,15 +77,32 @@ fn word_lines(text: &str) -> Option<Vec<Message>> {
         let title = message!("`{}` is a function: {}", row.signature(), row.doc.clone());
         return Some(vec![title, message!("example: {}", row.example.0), message!("see docs/operators.md")]);
     }
-    let (_, role) = rulec_syntax::parse::keywords().find(|(keyword, _)| *keyword == word)?;
+    let row = word_doc(word).or_else(|| word_doc(&format!("@{word}")))?;
+    let role = rulec_syntax::parse::keywords().find(|(keyword, _)| *keyword == word).map(|(_, role)| role);
     let page = match role {
-        WordRole::Statement => "docs/statements.md",
+        Some(WordRole::Statement) => "docs/statements.md",
         _ => "docs/language.md",
     };
-    Some(vec![message!("`{word}` is a word of the language: see {page}")])
+    let title = message!("`{}` is a word of the language: {}", row.word, row.doc.clone());
+    Some(vec![title, message!("example: {}", row.example), message!("see {page}")])
+}
+
+/// Returns the operator, function or other word of the language that is nearest in spelling to a
+/// text; `None` if none is near.
+fn nearest_word(text: &str) -> Option<&'static str> {
+    let word = text.trim().trim_matches('`').trim_end_matches("()").to_lowercase();
+    let operators = operators::TABLE.iter().map(|row| row.spelling);
+    let functions = builtins::TABLE.iter().map(|row| row.name);
+    let words = rulec_syntax::parse::keywords().map(|(word, _)| word);
+    let is_word = |word: &&str| word.starts_with(char::is_alphabetic);
+    nearest(&word, operators.chain(functions).chain(words).filter(is_word))
 }
 
 fn unknown_code_message(text: &str) -> Message {
+    let is_code = text.chars().skip(1).any(|c| c.is_ascii_digit());
+    if let Some(word) = nearest_word(text).filter(|_| !is_code) {
+        return message!("there is no code or word `{text}`; did you mean `rulec explain {word}`?");
+    }
     let requested_code = text.trim().to_ascii_uppercase();
     // Sorts codes that differ by one character first, then codes of the same range.
     let differing_chars =

@@ -68,7 +68,12 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         }
         ErrorKind::InvalidSubcommand => {
             let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            if let Some(meant) = meant_command(&written) {
+            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+            let is_first = texts.first() == Some(&&*written);
+            if let Some(tip) = foreign::command_after_arguments(command, &texts).filter(|_| is_first) {
+                error.remove(ContextKind::SuggestedSubcommand);
+                set_tips(error, vec![tip]);
+            } else if let Some(meant) = meant_command(&written) {
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(meant.to_owned()));
             }
         }

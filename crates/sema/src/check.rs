@@ -29,6 +29,7 @@ mod meant_call;
 mod mismatch;
 mod names;
 mod narrowing;
+mod nested;
 mod node_settings;
 mod operator;
 mod path;

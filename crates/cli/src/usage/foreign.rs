@@ -114,6 +114,23 @@ pub(super) fn needless_option(
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
             message!("`rulec {command}` has one format of output and no `{written}`: remove it")
         }
+        "messages" | "message" | "input" | "data" | "json" | "i" | "d"
+            if !has("input")
+                && texts.iter().any(|text| text.trim_start_matches(written).starts_with(['{', '=']))
+                && texts.iter().any(|text| text.contains('{'))
+                && takes_messages(verb) =>
+        {
+            let json =
+                |text: &&&str| text.trim_start_matches(written).trim_start_matches('=').starts_with('{');
+            let message = texts.iter().find(json)?.trim_start_matches(written).trim_start_matches('=');
+            let rules = texts.iter().skip(path.len()).find(|text| !text.starts_with(['-', '{']))?;
+            message!(
+                "messages are read from a file or standard input: `echo '{message}' | rulec {command} {rules}`"
+            )
+        }
+        "code" | "word" | "c" if path == ["explain"] => {
+            message!("the code follows without an option: `{}`", usage())
+        }
         "messages" | "message" | "input" | "data" | "file" | "i" | "rules" | "r"
             if verb.get_positionals().count() > 0 && !has("input") =>
         {
@@ -121,6 +138,21 @@ pub(super) fn needless_option(
         }
         _ => return None,
     })
+}
+
+/// True for a command whose messages come from standard input if no file is named.
+fn takes_messages(verb: &Command) -> bool {
+    verb.get_positionals()
+        .any(|arg| arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "INPUT")))
+}
+
+/// Returns the run with the command before its arguments, as in `rulec check a.rules` for `rulec
+/// a.rules check`. `texts` are the arguments after the program's name. `None` without a command.
+pub(super) fn command_after_arguments(root: &Command, texts: &[&str]) -> Option<Message> {
+    let at = texts.iter().position(|text| root.find_subcommand(text).is_some()).filter(|at| *at > 0)?;
+    let mut ordered = vec![texts[at]];
+    ordered.extend(texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| *text));
+    Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 
 /// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec

@@ -39,11 +39,25 @@ fn files_in_the_place_of_json_and_patterns_have_a_remedy() {
 }
 
 #[test]
+fn the_order_of_a_run_is_corrected() {
+    check(&["a.rules", "check"], 2, "the command comes first: `rulec check a.rules`");
+    check(&["E0203", "explain"], 2, "the command comes first: `rulec explain E0203`");
+    check(&["explain", "--code", "E0203"], 2, "the code follows without an option: `rulec explain E0203`");
+    let json = "{\"text\":\"a\"}";
+    check(&["run", "a.rules", "--input", json], 2, "`echo '{\"text\":\"a\"}' | rulec run a.rules`");
+    check(&["explain", "otherwse"], 2, "did you mean `rulec explain otherwise`?");
+}
+
+#[test]
 fn words_are_explained_as_codes_are() {
     let explained = |word: &str| Folder::new().rulec(&["explain", word]).expect(0).out;
     assert!(explained("contains").starts_with("`contains` is an operator: "), "{}", explained("contains"));
     assert!(explained("len").starts_with("`len(x"), "{}", explained("len"));
-    assert_eq!(explained("route"), "`route` is a word of the language: see docs/statements.md\n");
+    // The words of the language have the explanations that an editor shows.
+    for word in ["route", "within", "otherwise", "loopback", "private"] {
+        let text = explained(word);
+        assert!(text.contains("` is a word of the language: ") && text.contains("\nexample: "), "{text}");
+    }
 }
 
 #[test]

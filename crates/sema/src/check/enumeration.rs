@@ -138,6 +138,14 @@ impl<'a> Checker<'a> {
             true => {
                 let message = message!("\"{}\" is not one of {shown}", rulec_base::text::to_one_line(text));
                 let diagnostic = Diagnostic::new(Code::NotInEnumeration, span, message);
+                let padded = texts().find(|value| *value != text && value.trim() == text);
+                if let Some(padded) = padded {
+                    let help = message!(
+                        "the declared value \"{padded}\" has white space at an end: write \"{text}\" in the \
+                        declaration"
+                    );
+                    return self.report_enumeration(diagnostic.help(help), field);
+                }
                 match same_but_case(values, text).or_else(|| self.nearest(text, texts())) {
                     Some(near) => diagnostic
                         .help(message!("did you mean \"{near}\"?"))
@@ -154,6 +162,10 @@ impl<'a> Checker<'a> {
                     ))
             }
         };
+        self.report_enumeration(diagnostic, field)
+    }
+
+    fn report_enumeration(&mut self, diagnostic: Diagnostic, field: &Expr) -> Checked<()> {
         let diagnostic = self.with_type_origin(diagnostic, field);
         if self.is_in_choice {
             self.warn_never_holds(diagnostic);

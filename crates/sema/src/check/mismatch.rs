@@ -256,7 +256,12 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
     });
     let number_and_time = both_kinds.overlaps(KindSet::NUMBER)
         && (both_kinds == KindSet::DATETIME.union(both_kinds.intersect(KindSet::NUMBER)) || has_date);
-    if number_and_time {
+    let text_of_call = [left, right]
+        .into_iter()
+        .any(|operand| operand.ty.kinds == KindSet::STRING && matches!(operand.kind, ExprKind::Call(..)));
+    if number_and_text && text_of_call && !has_constant(&Ty::STRING) {
+        Some(message!("write `number(…)` around the text, as in `number(url_query(url, \"page\")) > 10`"))
+    } else if number_and_time {
         Some(message!(
             "to read a number as a time, write `from_epoch_seconds(x)`, or `from_epoch_millis(x)` for milliseconds"
         ))

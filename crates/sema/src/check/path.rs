@@ -2,6 +2,7 @@
 
 use super::constant::constant_json_of;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
+use super::nested;
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
@@ -169,6 +170,12 @@ impl<'a> Checker<'a> {
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(root) = root_with_field(record, names) {
             diagnostic.did_you_mean(name_span, Some(root))
+        } else if let Some((help, path)) = nested::meant_field(record, names) {
+            let diagnostic = diagnostic.help(help);
+            match path {
+                Some(path) => diagnostic.likely_fix(name_span, path),
+                None => diagnostic,
+            }
         } else if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -337,6 +344,7 @@ impl<'a> Checker<'a> {
             let diagnostic = Diagnostic::new(Code::OperatorType, span, message)
                 .label(index.span, index.ty.to_message())
                 .help(message!("a list is indexed by an int, a dict by a string"));
+            let diagnostic = self.character_of_text(diagnostic, &base, &index, span);
             return self.report_with_type_origin(diagnostic, &base);
         }
         self.narrow_field(

@@ -396,6 +396,10 @@ impl<'a> Checker<'a> {
         let flows = flows.iter().filter(|_| table.is_none() || kind == TableKind::Flows);
         let names = rules.map(|rule| &*rule.name).chain(flows.map(|flow| &*flow.name));
         let similar = self.nearest(&name.node, names);
+        if let Some(help) = self.handler_as_route(&name.node).filter(|_| kind == TableKind::Routes) {
+            let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message).help(help);
+            return self.report(diagnostic.likely_fix(name.span, format!("-> {}", name.node)));
+        }
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
             .suggest_or_help(name.span, similar, help);
         self.report_unknown(&name.node, diagnostic)

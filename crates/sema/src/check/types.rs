@@ -95,6 +95,15 @@ impl<'a> Checker<'a> {
                 {
                     return ty.clone().ok_or(AlreadyReported);
                 }
+                if matches!(name.as_str(), "true" | "false") {
+                    let message = message!("`{name}` is not a type");
+                    let diagnostic = Diagnostic::new(Code::UnknownType, type_expr.span, message);
+                    let help = message!(
+                        "for a field write `bool`; a setting of a schema, such as `additionalProperties`, is \
+                        removed: fields that are not declared are ignored"
+                    );
+                    return self.report(diagnostic.help(help).likely_fix(type_expr.span, "bool"));
+                }
                 let suggestion = Ty::builtin_for_foreign_name(name)
                     .or_else(|| self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)));
                 let built_in = Ty::BUILTIN_NAMES.join(", ");

@@ -4,7 +4,7 @@ use super::context::{
     Built, Failed, StatementContext, children, expect_part, first_child, required_child, unquote,
 };
 use super::types::{build_fields, build_type_expr};
-use super::{Pair, Rule, decide, expr, history, operand, request};
+use super::{Pair, Rule, decide, expr, history, operand, request, shapes};
 use crate::ast::{
     Expectation, ExpectedThen, Expr, ExprKind, FlowTool, Ident, ListSource, Literal, Route, StatementKind,
     Target, Test,
@@ -53,7 +53,10 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
             let name = name(cx);
             let source = match cx.build_optional_child(&pair, Rule::list_file, decide::build_string)? {
                 Some(path) => ListSource::File(path),
-                None => ListSource::Elements(expression(cx)?),
+                None => match shapes::bare_file(cx) {
+                    Some(diagnostic) => return Err(cx.report(diagnostic)),
+                    None => ListSource::Elements(expression(cx)?),
+                },
             };
             StatementKind::List { name: name?, source }
         }

@@ -251,6 +251,9 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         }
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
+        ("find" | "search_for" | "position", _) if args.starts_with('"') => {
+            format!("index_of({base}, {args})")
+        }
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
         ("every" | "all" | "allmatch", _) => format!("all x in {base}: …"),
         (_, "") => format!("{}({base})", function_name()?),

@@ -294,6 +294,12 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             "first" | "last" | "latest" if next_is_number => message!(
                 "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
             ),
+            "count" if self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Word) => {
+                let list = self.peek().map_or("x", |piece| self.piece_text(piece));
+                message!(
+                    "write `len({list})` for the number of all elements, or `(count x in {list}: CONDITION)` for some"
+                )
+            }
             _ => foreign::prefix_help(word)?,
         };
         let message = message!("`{word}` cannot be written before a value");

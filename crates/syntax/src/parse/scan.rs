@@ -1,6 +1,7 @@
 //! Checks that need only the tokens of a file. They find deceptive or invalid characters, unclosed
 //! strings, syntax of other languages, and nesting that would exhaust the stack.
 
+mod contractions;
 mod quotes;
 
 use super::splitter::MAX_BRACKET_DEPTH;
@@ -49,7 +50,7 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                         !slice.is_ascii() && unknown::is_heading(self.text, token.start as usize);
                     diagnostics.push(match is_heading {
                         true => heading_error(span, self.text),
-                        false => stray_character_error(span, slice),
+                        false => stray_character_error(span, slice, self.text),
                     });
                 }
             }
@@ -188,7 +189,7 @@ fn ascii_digit(c: char) -> char {
     }
 }
 
-fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
+fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
     let c = slice.chars().next().unwrap_or('\0');
     if is_bidi(c) {
         let message =
@@ -202,6 +203,20 @@ fn stray_character_error(span: Span, slice: &str) -> Diagnostic {
         return Diagnostic::new(Code::StrayCharacter, span, message)
             .help(message!("write `{ascii}`"))
             .fix(span, ascii);
+    }
+    if c == '\''
+        && let Some((span, written)) = contractions::meant_test(text, span)
+    {
+        let message = message!("`{}` is not an operator", &text[span.range()]);
+        let help = message!("write `{written}`");
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
+    }
+    if c == '\\'
+        && let Some((span, written)) = contractions::regex_between_slashes(text, span)
+    {
+        let message = message!("a regular expression is not written between slashes");
+        let help = message!("write `{written}`");
+        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
     }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");

@@ -315,3 +315,24 @@ fn source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str
     let text = &cx.text[span_of(cx, tokens).range()];
     (text.len() <= MAX_CONDITION && !text.contains(['\n', '#'])).then_some(text)
 }
+
+/// Returns the diagnostic for the name of a file in place of the elements of a list, as in `list
+/// words = words.txt`. `None` for other lists.
+pub(super) fn bare_file(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+    let (first, last) = (cx.tokens.start + 3, cx.tokens.end.checked_sub(1)?);
+    let equals = cx.sigs.get(first.checked_sub(1)?)?.token.text(cx.text);
+    if first > last || equals != "=" {
+        return None;
+    }
+    let span = cx.span_of(first..last + 1);
+    let file = &cx.text[span.range()];
+    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '.' | '/' | '_' | '-');
+    let extension = file.rsplit_once('.')?.1;
+    let is_file = matches!(extension, "txt" | "csv" | "tsv" | "lst" | "dat");
+    if !is_file || !file.chars().all(is_path) {
+        return None;
+    }
+    let message = message!("the name of a file is written in quotes, after `from`");
+    let replacement = format!("from \"{file}\"");
+    Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
+}

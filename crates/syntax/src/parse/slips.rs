@@ -60,6 +60,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             .or_else(|| self.capital_word())
             .or_else(|| self.optional_chain())
             .or_else(|| self.worded_operator())
+            .or_else(|| self.spaced_duration())
             .or_else(|| self.spaced_unit())
             .or_else(|| self.unknown_unit())
             .or_else(|| self.slip_of_values())

@@ -201,6 +201,7 @@ impl<'a> Splitter<'a> {
             // exception is `given history = …` in a test.
             return self.open_brackets.len() != self.base_bracket_count()
                 || self.expects_continuation(index)
+                || self.is_counted(index)
                 || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
         }
         if terminals::terminal(self.codes[index]).is_name_elsewhere() {
@@ -224,6 +225,14 @@ impl<'a> Splitter<'a> {
             }
             _ => false,
         }
+    }
+
+    /// True for the word `history` after a word such as `count` on the same line, as in
+    /// `when count history > 3`. No statement begins there, and the error is about `count`.
+    fn is_counted(&self, index: usize) -> bool {
+        index > 0
+            && self.sigs[index].indent().is_none()
+            && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
     }
 
     /// True if the word `intent`, `payload` or `group` at `index` begins a statement: a name and a

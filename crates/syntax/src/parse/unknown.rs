@@ -33,6 +33,9 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
     }
+    if let Some(help) = statement_in_other_words(&lower, line) {
+        return diagnostic.help(help);
+    }
     if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
         return diagnostic
             .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
@@ -129,6 +132,34 @@ fn words_of_other_languages(lower: &str, rest: &str) -> Option<Message> {
         }
         "rem" | "comment" | "note" | "todo" => message!("a comment begins with `#`"),
         _ => return None,
+    })
+}
+
+/// Returns the help for a line whose statement can be read from its words: the import of a file,
+/// or a definition of SQL. `line` begins with the word. `None` for other lines.
+fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
+    let mut words = line.split_whitespace().skip(1);
+    Some(match lower {
+        "from" => {
+            let file = words.next().filter(|file| file.starts_with('"') && file.ends_with('"'))?;
+            message!("an import takes all declarations of a file: write `import {file}`")
+        }
+        "with" => {
+            let name = words.next()?;
+            let rest = line.split_once(" as ").or_else(|| line.split_once(" AS "))?.1.trim();
+            let value = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest);
+            message!("a definition is written with `let`: write `let {name} = {value}`")
+        }
+        "interface" | "class" | "message" => {
+            message!("the fields of a message are declared by `input {{ text: string }}`")
+        }
+        _ => {
+            let word = terminals::statement_words().find(|word| lower.strip_suffix('s') == Some(*word))?;
+            let is_block = line.trim_end().ends_with(['{', '[', ':']) && words.count() < 2;
+            return (is_block && word != "input" && word != "setting").then(|| {
+                message!("each `{word}` is a statement of its own: remove this line and its closing bracket, and write `{word} NAME …`")
+            });
+        }
     })
 }
 

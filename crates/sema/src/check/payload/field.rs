@@ -416,6 +416,7 @@ impl<'a> Checker<'a> {
             if !fits_field(&start) || !fits_field(&end) || typed.ty.kinds == KindSet::ALL {
                 return self.report_limit_mismatch(field, span, message!("a range applies only to numbers"));
             }
+            self.warn_empty_range(&start, &end, *inclusive, span);
             if limits.clamp && !inclusive {
                 let message = message!("a range that excludes its end has no greatest value to clamp to");
                 return self.fail(

@@ -4,7 +4,7 @@
 
 use crate::check::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expect, Outcome, TableId, TableKind, Then};
-use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_syntax::ast::{Expectation, ExpectedThen, Ident, Literal};
@@ -12,6 +12,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<'a> Checker<'a> {
+    /// Returns the help for a test that expects a handler in the place of a route, with the routes
+    /// that lead to the handler. `None` if no route leads to a handler of this name.
+    pub(super) fn handler_as_route(&self, handler: &str) -> Option<Message> {
+        let leads = |rule: &&crate::hir::Rule| matches!(&rule.outcome, Outcome::Handler { name, .. } if **name == *handler);
+        let routes: BTreeSet<&str> =
+            self.program.rules.iter().filter(leads).map(|rule| &*rule.name).collect();
+        let routes: Vec<String> = routes.iter().take(4).map(|route| format!("`expect {route}`")).collect();
+        (!routes.is_empty()).then(|| {
+            message!(
+                "`{handler}` is a handler: write `expect -> {handler}`, or name the route: {}",
+                list_alternatives(routes)
+            )
+        })
+    }
+
     pub(super) fn read_further_expectations(
         &mut self,
         entry: TableId,

@@ -65,6 +65,9 @@ impl ParseFailure<'_, '_> {
                     message!("a range is written with `..` or `..=`"),
                     message!("write it without brackets, as in `x in 1..=3`"),
                 ),
+            ":" if self.expects_rule(Rule::close_bracket) && self.part_of_text().is_some() => {
+                self.part_of_text()
+            }
             ":" if self.expects_rule(Rule::close_bracket) => self.unexpected_token(
                 message!("an index must be one value"),
                 message!("write `list[0]`; slices of a list are not supported"),

@@ -10,7 +10,7 @@ mod statements;
 mod tests;
 mod words;
 
-use super::super::{Rule, foreign};
+use super::super::{Rule, foreign, shapes};
 use super::ParseFailure;
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
@@ -27,6 +27,9 @@ impl ParseFailure<'_, '_> {
         }
         if self.is_at_end() {
             return None;
+        }
+        if let Some(diagnostic) = self.file_of_list() {
+            return Some(diagnostic);
         }
         self.keyword_before_name()
             .or_else(|| self.test_slip())
@@ -48,6 +51,23 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.next_in_test())
             .or_else(|| self.late_priority())
             .or_else(|| self.bare_text())
+    }
+
+    /// Returns the diagnostic for the name of a file in a list statement without quotes or `=`.
+    /// `None` without such a mistake.
+    fn file_of_list(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::list_statement {
+            return None;
+        }
+        if self.found_text == "from" && self.expects_rule(Rule::equals) {
+            let start = Span { end: self.span.start, ..self.span };
+            let message = message!("the name and its value are separated by `=`");
+            let written = format!("{} = from", self.source(self.cx.tokens.start..self.token_index));
+            return Some(
+                super::unexpected_token(self.span, message, message!("write `{written}`")).fix(start, "= "),
+            );
+        }
+        shapes::bare_file(self.cx)
     }
 
     /// Returns the text of a token of the statement, or an empty text. `index` is the index of the

@@ -112,6 +112,25 @@ impl PrecedenceClimber<'_, '_, '_> {
         Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
     }
 
+    /// Returns the diagnostic for a duration of several parts with spaces, as in `2 min 30 sec` or
+    /// `1 hour and 30 minutes`. `None` without such a mistake.
+    pub(super) fn spaced_duration(&self) -> Option<Diagnostic> {
+        let first = self.position.checked_sub(1)?;
+        let (mut parts, mut next, mut end) = (Vec::new(), first, first);
+        while self.kind_at(next) == Some(ExprPieceKind::Number) {
+            let (number, word) = (self.text_at(next), self.text_at(next + 1));
+            let is_word = self.kind_at(next + 1) == Some(ExprPieceKind::Word);
+            let spaced = is_word.then(|| literal::with_unit(number, word)).flatten();
+            end = next + 1 + usize::from(spaced.is_some());
+            parts.push(spaced.unwrap_or_else(|| number.to_owned()));
+            next = end + usize::from(self.text_at(end) == "and");
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        let sum = literal::sum_of_durations(&parts).filter(|_| parts.len() > 1)?;
+        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
+    }
+
     /// Returns the diagnostic for spaces between groups of digits, as in `10 000`. `None` without
     /// such a mistake.
     fn digits_in_groups(&self) -> Option<Diagnostic> {

@@ -313,3 +313,94 @@ fn a_merge_conflict_is_reported_once() {
     assert!(!first_help("let a = 1\n=======\nlet b = 2\n").starts_with("keep"));
     parse_clean("let a = r\"\n<<<<<<< a\n=======\n>>>>>>> b\n\"\n");
 }
+
+/// Checks that the first diagnostic proposes this text, and that its fix leaves no error.
+fn check_repair(text: &str, written: &str) {
+    let diagnostics = parse(Threads::All, FILE, text).diagnostics;
+    assert_eq!(diagnostics.len(), 1, "{text}: {diagnostics:?}");
+    let diagnostic = &diagnostics[0];
+    let help = diagnostic.help.as_deref().unwrap_or_default();
+    assert!(help.contains(written), "{text}: {help}");
+    let mut repaired = text.to_owned();
+    for fix in &diagnostic.fixes {
+        repaired.replace_range(fix.span.range(), &fix.replacement);
+    }
+    assert_ne!(repaired, text);
+    parse_clean(&repaired);
+}
+
+/// Regression test: the name of a file was read as a path, so that the list seemed to be a cycle.
+#[test]
+fn the_name_of_a_file_in_place_of_a_list_is_quoted() {
+    check_repair("list words = words.txt", "`from \"words.txt\"`");
+    check_repair("list words = ./lists/words.txt", "`from \"./lists/words.txt\"`");
+    check_repair("list words = lists/words.csv", "`from \"lists/words.csv\"`");
+    check_repair("list words from \"words.txt\"", "`list words = from`");
+    parse_clean("list words = user.words");
+}
+
+#[test]
+fn negations_of_english_are_tests_or_operators() {
+    let check = |condition: &str, written: &str| {
+        check_repair(&format!("route a when {condition} -> h"), &format!("write `{written}`"));
+    };
+    check("phone doesn't exist", "is missing");
+    check("phone isn't set", "is missing");
+    check("phone isn't missing", "is present");
+    check("phone isn't \"a\"", "!=");
+    check("text doesn't contain \"a\"", "not contains");
+    check("text doesn't start with \"a\"", "not starts_with");
+    check("text doesn't match r\"a\"", "not matches");
+    check("text isn't in [\"a\"]", "not in");
+    check("count isn't greater than 3", "<=");
+}
+
+#[test]
+fn a_regular_expression_between_slashes_is_quoted() {
+    check_repair("route a when text matches /order (\\d+)/i -> h", "`r\"(?i)order (\\d+)\"`");
+    check_repair("let a = capture(text, /order (\\d+)/)", "`r\"order (\\d+)\"`");
+}
+
+#[test]
+fn a_duration_in_parts_with_spaces_is_added_up() {
+    let check = |duration: &str, written: &str| {
+        check_repair(&format!("route a when waited > {duration} -> h"), &format!("`{written}`"));
+    };
+    check("2 min 30 sec", "150s");
+    check("1 hour and 30 minutes", "90min");
+    check("1h 30 minutes", "90min");
+    check("90 min", "90min");
+}
+
+#[test]
+fn a_part_of_a_text_is_read_by_a_function() {
+    let check = |part: &str, written: &str| {
+        check_repair(&format!("route a when {part} == \"l\" -> h"), &format!("write `{written}`"));
+    };
+    check("user.name[0:5]", "substring(user.name, 0, 5)");
+    check("text[:5]", "substring(text, 0, 5)");
+    check("text[2:]", "substring(text, 2)");
+    check("text[-3:]", "substring(text, -3)");
+    check("text[:-1]", "substring(text, 0, len(text) - 1)");
+}
+
+/// Regression test: the word `history` began a statement, so that one mistake had two errors.
+#[test]
+fn a_count_of_the_history_is_one_error() {
+    let text = "route a when count history > 3 -> h";
+    check(text, "E0101", "count");
+    assert!(first_help(text).starts_with("write `len(history)`"), "{}", first_help(text));
+    parse_clean("route a when len(history) > 3 -> h history by user keep 1h at most 3");
+}
+
+#[test]
+fn statements_of_other_languages_are_written_in_full() {
+    let help = |text: &str, written: &str| {
+        assert!(first_help(text).contains(written), "{text}: {}", first_help(text));
+    };
+    help("from \"x.rules\" import y", "write `import \"x.rules\"`");
+    help("with big as (total > 1000)", "write `let big = total > 1000`");
+    help("interface Message { text: string }", "`input { text: string }`");
+    help("flows {\n  greet exact [\"a\"]\n}", "each `flow` is a statement of its own");
+    help("select a from b", "there are no queries");
+}

@@ -41,6 +41,34 @@ impl ParseFailure<'_, '_> {
         Some(start)
     }
 
+    /// Returns the diagnostic for a part of a text in brackets, as in `text[0:5]`. The unexpected
+    /// token is the colon. `None` if the value is no path or a bound is no number.
+    pub(in super::super) fn part_of_text(&self) -> Option<Diagnostic> {
+        let is_open = |index: &usize| self.kind_of(*index) == Some(TokenKind::OpenBracket);
+        let open = (self.cx.tokens.start..self.token_index).rfind(is_open)?;
+        let (start, close) = (self.path_start(open)?, self.closing_bracket_or_end(open));
+        let base = self.source(start..open);
+        let bound = |text: &str| match text.is_empty() {
+            true => Some(None),
+            false => text.replace(' ', "").parse::<i64>().ok().map(Some),
+        };
+        let low = bound(self.source(open + 1..self.token_index))?;
+        let high = bound(self.source(self.token_index + 1..close))?;
+        let from = low.unwrap_or(0);
+        let written = match high {
+            None => format!("substring({base}, {from})"),
+            Some(high) if high > from && (from >= 0) == (high >= 0) => {
+                format!("substring({base}, {from}, {})", high - from)
+            }
+            Some(high) if high < 0 && from == 0 => format!("substring({base}, 0, len({base}) - {})", -high),
+            Some(_) => return None,
+        };
+        let span = self.span_of_tokens(start..(close + 1).min(self.cx.tokens.end));
+        let message = message!("a part of a text is not read by `[` and `]`");
+        let help = message!("write `{written}`; a list has no such parts");
+        Some(unexpected_token(self.span, message, help).likely_fix(span, written))
+    }
+
     /// Returns the end of the path `a.b.c` that begins at the token `start`.
     fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
