@@ -1,12 +1,13 @@
 //! Builder of an imported rules file. The file is compiled before it is returned.
 
+use super::kept;
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
-use super::report::{ItemKind, ReportBuilder};
-use super::write::{format_value, quote_for_comment, write_comment};
+use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
+use super::write::{quote_for_comment, write_comment};
 use super::{ImportError, Imported, Untranslatable};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};
 use rulec_base::message;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -28,6 +29,9 @@ pub(super) struct RulesDocument {
     /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
+    /// Parts of the JSON document that rules cannot express and that belong to no statement. The
+    /// header keeps them for an export.
+    pub(super) kept: Map<String, Json>,
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
     pub(super) context: Option<Json>,
@@ -46,6 +50,8 @@ pub(super) struct RulesDocument {
     /// Reading such an item may have left names or facts in this builder, so the document is read
     /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
+    /// The values that are no JSON and belong to no item, with the reason.
+    pub(super) unread_values: Vec<(Vec<PathStep>, Message)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
     pub(super) original_names: HashMap<String, String>,
@@ -112,6 +118,44 @@ impl RulesDocument {
         }
     }
 
+    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of each
+    /// value, and the reason. A value outside of all items is only reported, as a field.
+    pub(super) fn refuse_unreadable(&mut self, unreadable: &[(Vec<PathStep>, Message)]) {
+        for (steps, reason) in unreadable {
+            if self.refused.keys().any(|item| steps.starts_with(item)) {
+                self.report.set_reason(steps, reason);
+                continue;
+            }
+            // Without the value, a condition may be left out of its branch, which then holds too
+            // often. So its branch is skipped.
+            let is_part = |item: &ReportItem| {
+                item.outcome == Outcome::Skipped && matches!(item.kind, ItemKind::Pattern | ItemKind::Node)
+            };
+            if self.report.item_around(steps, is_part).is_some() {
+                self.report.set_reason(steps, reason);
+                continue;
+            }
+            let is_item = |item: &ReportItem| {
+                item.outcome != Outcome::Skipped
+                    && !matches!(item.kind, ItemKind::Document | ItemKind::Choice)
+            };
+            match self.report.item_around(steps, is_item) {
+                Some(item) => {
+                    let message = reason.clone();
+                    let refusal =
+                        Untranslatable { message, steps: steps.clone(), position: None, range: None };
+                    self.newly_refused.push((item.steps.clone(), refusal));
+                }
+                None => self.unread_values.push((steps.clone(), reason.clone())),
+            }
+        }
+        if self.newly_refused.is_empty() {
+            for (steps, reason) in &self.unread_values {
+                self.report.skip(ItemKind::Field, "", steps, reason.clone());
+            }
+        }
+    }
+
     /// Records the name that a route, branch or flow has in the JSON document, for look-ups by its
     /// new name in the rules.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
@@ -129,23 +173,37 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns one comment for each member of `object` that the importer did not read. Each comment
-    /// contains the key and the value of its member. For each such member, also adds a note for the
-    /// author. `of` names the object in the note.
-    pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
-        let mut comments = Vec::new();
+    /// Returns the members of `object` that the importer did not read, for a comment that keeps
+    /// them. For each such member, also adds a note for the author. `of` names the object in the
+    /// note.
+    pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
+        let mut unread = Map::new();
         for (key, node) in object.unread_members() {
             self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
-            comments.push(format!("{key}: {}", format_value(node.value)));
+            unread.insert(key.to_owned(), node.value.clone());
         }
-        comments
+        unread
     }
 
-    /// Adds comments to the header of the file: one for each member of the document's top-level
-    /// object that the importer did not read.
+    /// Keeps the members of the document's top-level object that the importer did not read in the
+    /// header of the file.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
-        for comment in self.comments_for_unread(object, &message!("the document")) {
-            self.header.push_str(&format!("\n{comment}"));
+        let unread = self.unread_members(object, &message!("the document"));
+        self.kept.extend(unread);
+    }
+
+    /// Returns the elements of a list that were skipped as a whole, with their positions as keys,
+    /// for a comment that keeps them.
+    pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
+        let skipped = nodes.iter().enumerate().filter(|(_, node)| self.refused.contains_key(&node.steps));
+        skipped.map(|(position, node)| (position.to_string(), node.value.clone())).collect()
+    }
+
+    /// Keeps the elements of the top-level list `key` that were skipped in the header of the file.
+    pub(super) fn keep_skipped_in_header(&mut self, key: &str, nodes: &[JsonNode<'_>]) {
+        let skipped = self.skipped_elements(nodes);
+        if !skipped.is_empty() {
+            self.kept.insert(key.to_owned(), Json::Object(skipped));
         }
     }
 
@@ -162,7 +220,9 @@ impl RulesDocument {
     /// contains, by statement index, the warning codes that a comment before the statement
     /// suppresses.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
-        let mut text = write_comment("#", &self.header, 0);
+        let header: Vec<String> =
+            [self.header.clone()].into_iter().chain(kept::comment(&self.kept)).collect();
+        let mut text = write_comment("#", &header.join("\n"), 0);
         let mut ends = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {
             if !statement.is_adjacent {

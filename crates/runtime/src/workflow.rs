@@ -52,7 +52,7 @@ mod run;
 
 pub use build::{BuildError, Workflow, WorkflowBuilder};
 pub(crate) use build::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT};
-pub use checkpoint::{ResumeError, SavedRun};
+pub use checkpoint::{ResumeError, SavePoint, SavedChanges, SavedRun};
 pub use merge::{AppendValues, Arrival, ByNode, FirstValues, LatestValues, MergeStrategy};
 pub use node::{Node, NodeId};
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};

@@ -30,6 +30,37 @@ pub struct SavedRun {
     state: RunState,
 }
 
+/// The changes of a run after an earlier save: [`SavedRun::apply`] adds them to the earlier save.
+/// They contain the current state of the run, and the part of its history after the earlier save.
+/// So a long run can be saved after each node without writing its whole history each time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedChanges {
+    since: SavePoint,
+    memory: BTreeMap<NodeId, Value>,
+    state: RunState,
+}
+
+/// A position in the history of a run: the history before it was saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavePoint {
+    /// Number of nodes that had run.
+    executed: usize,
+    /// Number of deliveries that had been made.
+    deliveries: usize,
+}
+
+impl SavedRun {
+    /// Adds changes that the same run saved later, in their order.
+    pub fn apply(&mut self, changes: SavedChanges) {
+        let SavedChanges { since, memory, mut state } = changes;
+        let history = std::mem::take(&mut self.state.report);
+        state.report.executed.splice(0..0, history.executed.into_iter().take(since.executed));
+        state.report.deliveries.splice(0..0, history.deliveries.into_iter().take(since.deliveries));
+        self.memory = memory;
+        self.state = state;
+    }
+}
+
 /// The reason why a saved run cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
@@ -67,16 +98,34 @@ impl ResumeError {
 impl Run {
     /// Saves the current state of the run, for [`Workflow::resume`].
     pub fn save(&self) -> SavedRun {
-        let lock_and_clone =
-            |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let memory = self.memory.iter().map(|(node, value)| (node.clone(), lock_and_clone(value)));
         SavedRun {
             format: FORMAT_VERSION,
             start: self.plan.start_step().map_or_else(|| "".into(), |step| step.id.clone()),
             graph: describe_nodes(&self.plan),
-            memory: memory.filter(|(_, value)| !value.is_null()).collect(),
+            memory: self.clone_memory(),
             state: self.state.clone(),
         }
+    }
+
+    /// Saves what changed since `since`, where the run was saved before. The size does not depend on
+    /// the number of nodes that ran before `since`.
+    pub fn save_changes(&self, since: SavePoint) -> SavedChanges {
+        let state = self.state.since(since.executed, since.deliveries);
+        SavedChanges { since, memory: self.clone_memory(), state }
+    }
+
+    /// Returns the current position in the run's history, for [`save_changes`](Run::save_changes).
+    pub fn save_point(&self) -> SavePoint {
+        let report = &self.state.report;
+        SavePoint { executed: report.executed.len(), deliveries: report.deliveries.len() }
+    }
+
+    /// Returns the values that the nodes' processors keep, by node.
+    fn clone_memory(&self) -> BTreeMap<NodeId, Value> {
+        let lock_and_clone =
+            |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let memory = self.memory.iter().map(|(node, value)| (node.clone(), lock_and_clone(value)));
+        memory.filter(|(_, value)| !value.is_null()).collect()
     }
 }
 

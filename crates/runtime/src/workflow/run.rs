@@ -78,6 +78,9 @@ pub(super) struct RunState {
     /// next.
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
+    /// The input that was merged last for a node, if its merge strategy needs it in the next round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    merged: BTreeMap<NodeId, Value>,
     rounds: RoundCounter,
     /// Failed nodes to run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
@@ -85,6 +88,32 @@ pub(super) struct RunState {
     /// report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
+}
+
+impl RunState {
+    /// Returns the state without the first nodes that ran and the first deliveries of its report.
+    pub(super) fn since(&self, executed: usize, deliveries: usize) -> RunState {
+        let RunState { pending, stack, waiting, merged, rounds, again, failed, report } = self;
+        let Report { stalled, limit_hit, failures, outputs, .. } = report;
+        let (executed, deliveries) = (report.executed.get(executed..), report.deliveries.get(deliveries..));
+        RunState {
+            pending: pending.clone(),
+            stack: stack.clone(),
+            waiting: waiting.clone(),
+            merged: merged.clone(),
+            rounds: rounds.clone(),
+            again: again.clone(),
+            failed: failed.clone(),
+            report: Report {
+                executed: executed.map_or_else(Vec::new, <[_]>::to_vec),
+                deliveries: deliveries.map_or_else(Vec::new, <[_]>::to_vec),
+                stalled: stalled.clone(),
+                limit_hit: *limit_hit,
+                failures: failures.clone(),
+                outputs: outputs.clone(),
+            },
+        }
+    }
 }
 
 /// A node whose inputs have arrived, and the merged input on which it will run.
@@ -253,9 +282,18 @@ impl Run {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
         let merge = &target?.merge;
-        let merged = catch_node_panic(|| merge.merge(&to, inputs));
+        let previous = self.state.merged.get(&to);
+        let merged = catch_node_panic(|| match previous {
+            Some(previous) => merge.merge_again(&to, inputs, previous),
+            None => merge.merge(&to, inputs),
+        });
         match merged.and_then(|input| plan.check_size(input, "merged input")) {
-            Ok(input) => Some(ReadyNode { node: to, input }),
+            Ok(input) => {
+                if merge.keeps_previous() {
+                    self.state.merged.insert(to.clone(), input.clone());
+                }
+                Some(ReadyNode { node: to, input })
+            }
             Err(error) => {
                 self.record_failure(&to, error);
                 None
