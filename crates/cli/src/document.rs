@@ -47,6 +47,7 @@ impl Document {
         });
         match imported {
             Ok(Some(imported)) => {
+                let imported = imported.named(&sources.file(file).name);
                 let diagnostics = report_diagnostics(&imported.report, file);
                 (Ok(imported.rules), Document { sources, diagnostics, context: imported.context })
             }

@@ -158,11 +158,14 @@ fn read_choice(
     };
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
-    let mut body = String::new();
+    let (mut body, mut parts) = (String::new(), Vec::new());
     for node in &branches {
         let read = |document: &mut RulesDocument| read_branch(node, &mut ids, &mut findings, document);
         let lines = document.read_item(ItemKind::Branch, node, &["branch_id"], read)?;
-        body.extend(lines.map(|(_, lines)| lines));
+        if let Some((item, lines)) = lines {
+            parts.push((1 + body.matches('\n').count(), item));
+            body.push_str(&lines);
+        }
     }
     let skipped = document.skipped_elements(&branches);
     if !skipped.is_empty() {
@@ -200,7 +203,7 @@ fn read_choice(
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    Ok(ImportedStatement { comments, docs, body, ..ImportedStatement::default() })
+    Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
 }
 
 /// Keeps the fields of a choice that an export cannot derive from the rules: names that are not

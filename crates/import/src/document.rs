@@ -22,6 +22,9 @@ pub(super) struct ImportedStatement {
     /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
+    /// The parts of the body that come from items of their own, such as the branches of a choice:
+    /// the index of the first line of the body, and the index of the item in the report.
+    pub(super) parts: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -256,6 +259,7 @@ impl RulesDocument {
             let text = bundled::DECISIONS.to_owned();
             let (rules, report) = (compile(&text)?, self.report.finish(Vec::new()));
             return Ok(Imported {
+                parts: Vec::new(),
                 text,
                 report,
                 rules,
@@ -282,8 +286,37 @@ impl RulesDocument {
                 return Err(ImportError::Internal(message));
             }
         }
+        let parts = self.parts_of_text(&text);
         let report = self.report.finish(item_warnings);
-        Ok(Imported { text, report, rules, context: None, original_names: self.original_names })
+        let has_document_item = report.items().first().is_some_and(|item| item.kind == ItemKind::Document);
+        let parts = parts
+            .into_iter()
+            .map(|(line, item)| (line, item.map(|item| item + usize::from(has_document_item))));
+        Ok(Imported {
+            parts: parts.collect(),
+            text,
+            report,
+            rules,
+            context: None,
+            original_names: self.original_names,
+        })
+    }
+
+    /// Returns the first line of each part of the file that comes from one item, and the index of
+    /// the item in the report. `None` for a part that comes from no item.
+    fn parts_of_text(&self, text: &str) -> Vec<(usize, Option<usize>)> {
+        let (mut parts, mut line, mut rest) = (Vec::new(), 1, text);
+        for statement in &self.statements {
+            // The file consists of the statements in order, with comments between them.
+            let Some(start) = rest.find(&*statement.body) else { continue };
+            parts.push((line, statement.item));
+            let body_line = line + rest[..start].matches('\n').count();
+            parts.extend(statement.parts.iter().map(|(offset, item)| (body_line + offset, Some(*item))));
+            let end = start + statement.body.len();
+            line += rest[..end].matches('\n').count() + 1;
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        parts
     }
 
     /// Returns the warnings of compilation and analysis. A file with many statements is not

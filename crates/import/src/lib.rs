@@ -52,6 +52,7 @@ use rulec::payload::{Judge, JudgeError};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
+use rulec_base::source::{Origin, Position};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -74,9 +75,33 @@ pub struct Imported {
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the file.
     original_names: HashMap<String, String>,
+    /// The first line of each part of `text`, and the index of the item in the report from which
+    /// the part was written. `None` for a part that comes from no item.
+    parts: Vec<(usize, Option<usize>)>,
 }
 
 impl Imported {
+    /// Makes explanations and findings of the rules refer to the JSON document, under the name
+    /// `name`, instead of the text of the rules. Has an effect only for the first call, and if a
+    /// text was imported.
+    #[must_use]
+    pub fn named(self, name: &str) -> Imported {
+        let position = |item: &ReportItem| {
+            let (line, column) = item.position?;
+            Some(Position { line, column })
+        };
+        let is_located = self.report.items().iter().any(|item| item.position.is_some());
+        let start = Position { line: 1, column: 1 };
+        let parts = self.parts.iter().map(|(line, item)| {
+            let item = item.and_then(|item| self.report.items().get(item));
+            (*line, item.and_then(position).unwrap_or(start))
+        });
+        if let (true, Some((_, file))) = (is_located, self.rules.sources().iter().next()) {
+            file.set_origin(Origin { name: name.to_owned(), parts: parts.collect() });
+        }
+        self
+    }
+
     /// Returns the name that a route or branch has in the JSON document, given its name in the
     /// imported rules.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {

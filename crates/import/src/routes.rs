@@ -62,7 +62,13 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             format!("{head}\n  when {condition}\n  -> {target}")
         };
         let item = Some(item);
-        document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false, item });
+        document.statements.push(ImportedStatement {
+            comments,
+            docs,
+            body,
+            item,
+            ..ImportedStatement::default()
+        });
     }
     if let Some(handler) = default {
         let body = format!("default -> {handler}");

@@ -426,3 +426,32 @@ fn patterns_match_literally_by_choice() {
     let skipped: Vec<String> = exported.report.skipped().map(|item| item.name.clone()).collect();
     assert_eq!(skipped, ["b"]);
 }
+
+/// Regression test: explanations named lines of the generated rules, which nobody has seen.
+#[test]
+fn explanations_refer_to_the_document() {
+    let text = r#"{"routes": [
+  {"name": "files", "handler": "h", "tags": [1],
+   "condition": {"type": "TextCondition", "contains": ["file"]}},
+  {"name": "bad", "handler": "h", "condition": {"type": "Odd"}},
+    {"name": "urgent", "handler": "h", "condition": {"type": "ContextCondition", "urgency": "high"}}
+], "version": 3}"#;
+    let loaded = Rules::from_routes(text).expect("it is loaded").named("router.json");
+    let places = |json: &str, message: Json, rules: &Rules, entry: &str| {
+        let explanation = rules.entry(entry).expect("the entry").explain(&message, false);
+        let shown = serde_json::to_value(&explanation).expect("it is JSON").to_string();
+        assert!(!shown.contains("<text>"), "{shown}");
+        assert!(shown.contains(json), "{json}: {shown}");
+    };
+    places(r#""file":"router.json","line":2"#, json!({"text": "file"}), &loaded.rules, "routes");
+    places(r#""file":"router.json","line":5"#, json!({"text": "urgent"}), &loaded.rules, "routes");
+    let text = format!(
+        "[{{\"branch_id\": \"d\"}},\n\n {}, {{\"branch_id\": \"x\", \"logic\": \"XOR\"}},\n  {}]",
+        branch("small", json!("and"), json!([number_above("s", json!(1)), number_above("s", json!(2))])),
+        branch("large", json!("and"), json!([number_above("s", json!(100))])),
+    );
+    let loaded = Rules::from_choices(&text).expect("it is loaded").named("nodes.json");
+    let message = json!({"steps": {"s": {"n": 50}}});
+    places(r#""file":"nodes.json","line":3"#, message.clone(), &loaded.rules, "next_step");
+    places(r#""file":"nodes.json","line":4"#, message, &loaded.rules, "next_step");
+}

@@ -20,7 +20,6 @@ use rulec_lang::graph::join_names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::{Instrument, debug, info_span, warn};
@@ -138,7 +137,7 @@ struct PendingDelivery {
     loop_back: bool,
 }
 
-type NodeError = (FailureKind, String);
+pub(super) type NodeError = (FailureKind, String);
 
 impl Run {
     /// Runs all remaining nodes and returns the report.
@@ -426,39 +425,6 @@ impl Run {
         report.stalled.sort_by(|a, b| a.node.cmp(&b.node));
         report
     }
-}
-
-impl ExecutionPlan {
-    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value
-    /// in the error's text, such as `output`.
-    fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
-        let (size, limit) = (json_size(&value), self.byte_limit);
-        if size <= limit {
-            return Ok(value);
-        }
-        let message = format!(
-            "its {what} has {size} bytes, and the limit is {limit}; let nodes return less, or merge in another way"
-        );
-        Err((FailureKind::SizeLimit, message))
-    }
-}
-
-/// Returns the number of bytes of the value as compact JSON.
-pub(crate) fn json_size(value: &Value) -> usize {
-    struct ByteCounter(usize);
-    impl io::Write for ByteCounter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = ByteCounter(0);
-    // Neither writing to the counter nor serializing a JSON value can fail.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
 }
 
 /// Copies the fields named by `keys` from a node's input to its output, if the output lacks them.
