@@ -3,6 +3,7 @@
 use super::build::Workflow;
 use super::node::NodeId;
 use super::plan::ExecutionPlan;
+use super::report::Report;
 use super::run::{Run, RunState};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -53,9 +54,12 @@ impl SavedRun {
     /// Adds changes that the same run saved later, in their order.
     pub fn apply(&mut self, changes: SavedChanges) {
         let SavedChanges { since, memory, mut state } = changes;
-        let history = std::mem::take(&mut self.state.report);
-        state.report.executed.splice(0..0, history.executed.into_iter().take(since.executed));
-        state.report.deliveries.splice(0..0, history.deliveries.into_iter().take(since.deliveries));
+        let Report { mut executed, mut deliveries, .. } = std::mem::take(&mut self.state.report);
+        executed.truncate(since.executed);
+        executed.append(&mut state.report.executed);
+        deliveries.truncate(since.deliveries);
+        deliveries.append(&mut state.report.deliveries);
+        (state.report.executed, state.report.deliveries) = (executed, deliveries);
         self.memory = memory;
         self.state = state;
     }

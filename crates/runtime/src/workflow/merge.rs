@@ -145,7 +145,7 @@ fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
     match value {
         Value::Object(fields) => {
             fields.retain(|key, value| {
-                !(value.is_object() || value.is_array()) || previous.get(key) != Some(value)
+                !(value.is_object() || value.is_array()) || previous.get(key) != Some(&*value)
             });
             fields.values_mut().for_each(|value| remove_earlier_inputs(value, previous));
         }
