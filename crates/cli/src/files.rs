@@ -170,8 +170,8 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     }
 }
 
-/// Adds bytes to the end of a file. If the program is killed meanwhile, a part of them may be
-/// missing.
+/// Adds bytes to the end of a file. If the program is killed while it writes, a part of the bytes
+/// may be missing.
 pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     let open = std::fs::OpenOptions::new().append(true).open(path);
     let written = open.and_then(|mut file| file.write_all(bytes));

@@ -204,8 +204,8 @@ fn translate(
 /// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
 /// the side has no `step_id`. The key `name` is accepted in place of `value`.
 ///
-/// `key` is the key of the side in the condition, and `which` is the word for it in messages. `uses_capitals` is true if the
-/// condition spells the names of operators and types in capitals.
+/// `key` is the key of the side in the condition, and `which` is the word for it in messages.
+/// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
 fn read_step(
     side: &ObjectReader<'_>,
     (key, which): (&str, &Message),

@@ -121,8 +121,8 @@ impl RulesDocument {
         }
     }
 
-    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of each
-    /// value, and the reason. A value outside of all items is only reported, as a field.
+    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of
+    /// each value, and the reason. A value outside of all items is only reported, as a field.
     pub(super) fn refuse_unreadable(&mut self, unreadable: &[(Vec<PathStep>, Message)]) {
         for (steps, reason) in unreadable {
             if self.refused.keys().any(|item| steps.starts_with(item)) {

@@ -124,8 +124,8 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the line, the column and the byte range of each item. `text` is the document's text, and
-    /// `original` the same text with all values that are no JSON.
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text,
+    /// and `original` the same text with all values that are no JSON.
     pub(super) fn locate(&mut self, text: &str, original: &str) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
         let ranges = located::locate_all(text, &paths);

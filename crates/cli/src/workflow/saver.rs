@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;
 
-/// The file is written anew when the changes have this many times the bytes of the whole run. So the
-/// file stays small, and each byte is written a constant number of times.
+/// The whole run is written again when the changes have this many times its bytes. So the file
+/// stays small, and each byte is written a constant number of times.
 const MAX_GROWTH: u64 = 8;
-/// Minimum number of bytes of changes before the file is written anew.
+/// Minimum number of bytes of changes before the whole run is written again.
 const MIN_GROWTH: u64 = 64 * 1024;
 
 pub(super) struct RunSaver<'p> {

@@ -427,7 +427,7 @@ fn patterns_match_literally_by_choice() {
     assert_eq!(skipped, ["b"]);
 }
 
-/// Regression test: explanations named lines of the generated rules, which nobody has seen.
+/// Regression test: explanations named lines of the generated rules, which no user has seen.
 #[test]
 fn explanations_refer_to_the_document() {
     let text = r#"{"routes": [

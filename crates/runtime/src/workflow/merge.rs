@@ -51,8 +51,8 @@ pub struct LatestValues;
 /// A merge strategy: every key has the list of its values, in order of arrival. If a value is
 /// itself a list, its elements are added.
 ///
-/// The lists of a node inside a loop grow by the values of each round. If inputs contain the list of
-/// the previous round, as from a node that returns all its input, this list is added once.
+/// The lists of a node inside a loop grow by the values of each round. If inputs contain the list
+/// of the previous round, as from a node that returns all its input, this list is added once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 

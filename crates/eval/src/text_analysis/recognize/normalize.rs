@@ -140,7 +140,7 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     is_separate(text, one)
 }
 
-/// Returns the power of ten that a unit such as 万 or `million` stands for.
+/// Returns the power of ten by which a unit such as 万 or `million` multiplies.
 fn places_of_scale(scale: Option<&str>) -> usize {
     match scale {
         Some("千" | "k" | "thousand") => 3,
@@ -202,8 +202,8 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 }
 
 /// Sets the field `number` to the number with its sign and without thousands separators. For a
-/// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the match is a part of a longer word or
-/// number.
+/// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the
+/// match is a part of a longer word or number.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if !is_separate(text, one) {
         return false;
