@@ -59,7 +59,8 @@ pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
 fn members_of<'t>(comments: impl Iterator<Item = &'t str>) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
-        let json = line.trim_start().trim_start_matches('#').trim_start().strip_prefix(MARK);
+        // A comment with two signs is documentation, whose words come from the document.
+        let json = line.trim_start().strip_prefix('#').and_then(|line| line.trim_start().strip_prefix(MARK));
         if let Some(Ok(Json::Object(more))) = json.map(serde_json::from_str) {
             members.extend(more);
         }

@@ -106,7 +106,7 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
-        if super::kept::is_kept(paragraph) {
+        if marker == "#" && super::kept::is_kept(paragraph) {
             out.push_str(&format!("{pad}{marker} {paragraph}\n"));
             continue;
         }

@@ -400,3 +400,34 @@ fn what_rules_cannot_express_is_written_again() {
         }
     }
 }
+
+/// The author's changes count, not what the import kept. A description is never read as kept parts.
+#[test]
+fn changed_rules_are_written_as_they_are_now() {
+    let document = json!({"routes": [
+        {"name": "a`b", "priority": 1, "handler": "h", "condition": {"type": "OrCondition", "conditions": []},
+         "description": "json: {\"handler\":\"other\",\"note\":1}", "owner": "me"},
+    ]});
+    let loaded = System::Routes.import_value(&document, Options::default()).expect("it is loaded");
+    assert_eq!(System::Routes.export(&loaded.rules).document, document);
+    let renamed = loaded.text.replace("a_b", "new_name").replace("priority 1", "priority 7");
+    let exported = System::Routes.export(&Rules::from_text(&renamed).expect("it compiles")).document;
+    let route = &exported["routes"][0];
+    assert_eq!((&route["name"], &route["priority"]), (&json!("new_name"), &json!(7)));
+    assert_eq!(
+        (&route["owner"], &route["handler"], &route["note"]),
+        (&json!("me"), &json!("h"), &Json::Null)
+    );
+
+    let condition = json!({"id": "7", "left": {"step_id": "s", "type": "number", "value": "x"},
+        "operate": "string_equal", "right": {"type": "string", "value": "3"}});
+    let document = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
+    let loaded = System::Choice.import_value(&document, Options::default()).expect("it is loaded");
+    let exported = System::Choice.export(&loaded.rules).document;
+    assert_eq!(exported["choices"][0]["conditions"][0], condition, "{}", loaded.text);
+    let changed = loaded.text.replace("== \"3\"", "== 4");
+    assert_ne!(changed, loaded.text);
+    let exported = System::Choice.export(&Rules::from_text(&changed).expect("it compiles")).document;
+    let written = &exported["choices"][0]["conditions"][0];
+    assert_eq!(written["right"], json!({"type": "number", "value": 4}));
+}
