@@ -378,7 +378,7 @@ impl CompileError {
     /// Returns one line for each error as a localized message: position, code, problem and help.
     pub fn to_message(&self) -> Message {
         let describe = |found: &Diagnostic| {
-            let position = found.span().and_then(|span| self.sources.place(span));
+            let position = found.span().and_then(|span| Source::place(&self.sources, span));
             let position = position.map(|place| format!("{place}: ")).unwrap_or_default();
             match &found.help {
                 Some(help) => message!("{position}{}: {} ({help})", found.code, found.message),

@@ -23,6 +23,19 @@ pub struct SourceFile {
     /// For each block of [`BLOCK_BYTES`] bytes, the number of characters in the text before the
     /// block; computed on first use.
     chars_before_blocks: OnceLock<Vec<usize>>,
+    origin: OnceLock<Origin>,
+}
+
+/// The document from which a file was generated, such as a JSON document that was imported.
+/// Explanations refer to the document, because its author has not seen the file.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The name of the document.
+    pub name: String,
+    /// For each part of the file, the number of its first line, and the position in the document
+    /// from which the part was generated. In increasing order of lines.
+    pub parts: Vec<(usize, Position)>,
 }
 
 /// Length in bytes of the blocks into which a text is divided. The characters before each block are
@@ -118,8 +131,8 @@ impl SourceMap {
             let line_starts =
                 starts.collect::<Option<Vec<u32>>>().filter(|starts| starts.first() == Some(&0));
             let line_starts = line_starts.ok_or(DecodeError("the lines of a file are not in order"))?;
-            let chars_before_blocks = OnceLock::new();
-            files.push(SourceFile { name, text: String::new(), line_starts, chars_before_blocks });
+            let (chars_before_blocks, origin) = (OnceLock::new(), OnceLock::new());
+            files.push(SourceFile { name, text: String::new(), line_starts, chars_before_blocks, origin });
         }
         Ok(SourceMap { files })
     }
@@ -138,6 +151,18 @@ impl SourceMap {
     pub fn position(&self, span: Span) -> Position {
         self.file(span.file).position(span.start)
     }
+
+    /// Returns the file and the position where a span starts. If the file was generated from a
+    /// document, returns the document and the position there.
+    #[doc(hidden)]
+    pub fn place(&self, span: Span) -> (&str, Position) {
+        let file = self.file(span.file);
+        let position = file.position(span.start);
+        let Some(origin) = file.origin.get() else { return (&file.name, position) };
+        let next = origin.parts.partition_point(|(line, _)| *line <= position.line);
+        let part = next.checked_sub(1).and_then(|index| origin.parts.get(index));
+        (&origin.name, part.map_or(Position { line: 1, column: 1 }, |(_, position)| *position))
+    }
 }
 
 impl SourceFile {
@@ -145,7 +170,13 @@ impl SourceFile {
     pub fn new(name: String, text: String) -> Self {
         let breaks = memchr::memchr_iter(b'\n', text.as_bytes()).map(|offset| offset as u32 + 1);
         let line_starts = std::iter::once(0).chain(breaks).collect();
-        SourceFile { name, text, line_starts, chars_before_blocks: OnceLock::new() }
+        SourceFile { name, text, line_starts, chars_before_blocks: OnceLock::new(), origin: OnceLock::new() }
+    }
+
+    /// Sets the document from which this file was generated. Only the first call has an effect.
+    #[doc(hidden)]
+    pub fn set_origin(&self, origin: Origin) {
+        let _ = self.origin.set(origin);
     }
 
     /// True if the file was stored without its text, so that only the offsets of its lines are

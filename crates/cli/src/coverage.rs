@@ -97,7 +97,7 @@ pub fn format_text(compiled: &Compiled, coverage: &Coverage<'_>, findings: &[Fin
     let mut out = format!("{}\n", to_one_line(&localized(&text)));
     for item in routes.iter().chain(&conditions) {
         let Some(gap) = &item.gap else { continue };
-        let position = coverage.rules().sources().position(item.span);
+        let (_, position) = coverage.rules().sources().place(item.span);
         let file = compiled.file_name(item.span.file);
         let text = message!(
             "  {file}:{}:{}  {} `{}`: {gap}",

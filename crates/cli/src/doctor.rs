@@ -192,7 +192,7 @@ impl LogSummary {
                 "the log contains no messages, so the conditions cannot be evaluated"
             ))?;
             for item in coverage.route_items(&[]).iter().filter(|item| item.yes == 0 && item.what != "rule") {
-                let position = coverage.rules().sources().position(item.span);
+                let (_, position) = coverage.rules().sources().place(item.span);
                 let file = compiled.file_name(item.span.file);
                 let (line, column, word) = (position.line, position.column, coverage::kind_label(item));
                 out.write_message(&message!(

@@ -36,12 +36,19 @@ impl Document {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let file = sources.add(name, String::from_utf8_lossy(bytes));
         let text = sources.file(file).text.clone();
-        let imported = json::parse_bytes(bytes).map_err(ImportError::from).and_then(|value| {
-            let Some(system) = system.or_else(|| System::recognize(&value)) else { return Ok(None) };
+        let imported = std::str::from_utf8(bytes).map_or_else(
+            // The JSON parser reports the position of the invalid bytes and a remedy.
+            |_| json::parse_bytes(bytes).map(drop).map_err(ImportError::from),
+            |_| Ok(()),
+        );
+        let imported = imported.and_then(|()| {
+            let system = system.map_or_else(|| System::recognize_text(&text), |system| Ok(Some(system)))?;
+            let Some(system) = system else { return Ok(None) };
             system.import(&text, Options::default()).map(Some)
         });
         match imported {
             Ok(Some(imported)) => {
+                let imported = imported.named(&sources.file(file).name);
                 let diagnostics = report_diagnostics(&imported.report, file);
                 (Ok(imported.rules), Document { sources, diagnostics, context: imported.context })
             }

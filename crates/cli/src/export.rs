@@ -14,8 +14,8 @@ use std::path::PathBuf;
   rulec export choice next_step.rules | jq .choices
   rulec export routes support.rules --json
 
-A rule that the JSON cannot say is left out, and a note gives the reason; the exit status is then 1. Comments are
-not written.")]
+A rule that the JSON cannot say is left out, and a note gives the reason; the exit status is then 1. Of the
+comments, only the lines `# json: {…}` are written, in which an import keeps what rules cannot say.")]
 pub struct Args {
     /// The kind of the JSON document
     #[arg(value_parser = import::rules_system_parser())]

@@ -20,7 +20,7 @@ use rulec_syntax::loader::MAX_FILE_BYTES;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -169,6 +169,14 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.map_err(|error| unwritable_error(path, &error)),
     }
+}
+
+/// Adds bytes to the end of a file. If the program is killed while it writes, a part of the bytes
+/// may be missing.
+pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
+    let open = std::fs::OpenOptions::new().append(true).open(path);
+    let written = open.and_then(|mut file| file.write_all(bytes));
+    written.map_err(|error| unwritable_error(path, &error))
 }
 
 /// Writes a text to a file, or to standard output if no file is named. Without `force`, an existing

@@ -9,6 +9,7 @@
 
 mod next;
 mod plan;
+mod saver;
 mod workers;
 
 use super::files::{self, RulesArgs};
@@ -20,7 +21,7 @@ use rulec::Rules;
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_runtime::workflow::processors::{Council, Loop, Vote, echo};
-use rulec_runtime::workflow::{Report, Run, SavedRun, Severity, Workflow, WorkflowBuilder};
+use rulec_runtime::workflow::{Report, Run, Severity, Workflow, WorkflowBuilder};
 use rulec_sema::hir::{PARALLEL_KIND, Workflow as Declared};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
@@ -113,15 +114,16 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if args.retry_failed && run.retry_failed() == 0 {
         term.print_note(&message!("the run has no failed node to retry"));
     }
-    let save_path = args.save.as_ref().or(args.resume.as_ref());
+    let mut saver = args.save.as_ref().or(args.resume.as_ref()).map(|path| saver::RunSaver::new(path));
     let run_error = |error: std::io::Error| CliError::error(message!("the workflow cannot be run: {error}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(run_error)?;
     runtime.block_on(async {
         while run.step().await {
-            if let Some(path) = save_path {
-                save_run(&run, path)?;
+            if let Some(saver) = &mut saver {
+                saver.save(&run)?;
             }
         }
+        saver.as_mut().map_or(Ok(()), |saver| saver.save_whole(&run))?;
         Ok::<(), CliError>(())
     })?;
     let report = run.finish();
@@ -224,7 +226,7 @@ fn add_network_nodes(builder: WorkflowBuilder, allow: &[String]) -> Result<Workf
 fn begin_run(workflow: &Workflow, args: &RunArgs) -> Result<Run, CliError> {
     if let Some(path) = &args.resume {
         let (bytes, name) = files::read_file(path)?;
-        let saved: SavedRun = serde_json::from_slice(&bytes)
+        let saved = saver::read_run(&bytes)
             .map_err(|error| CliError::error(message!("`{name}` is not a saved run: {error}")))?;
         return workflow
             .resume(saved)
@@ -252,14 +254,8 @@ fn invalid_input_error(input_name: &str, error: &JsonError) -> CliError {
     ))
 }
 
-fn save_run(run: &Run, path: &Path) -> Result<(), CliError> {
-    save_bytes(path, &run.save())
-}
-
 fn save_bytes(path: &Path, saved: &impl Serialize) -> Result<(), CliError> {
-    let bytes = serde_json::to_vec(saved)
-        .map_err(|error| CliError::error(message!("the run cannot be saved: {error}")))?;
-    files::replace_file(path, &bytes)
+    files::replace_file(path, &saver::to_line(saved)?)
 }
 
 fn print_report(report: &Report, out: &mut Out) -> Result<(), CliError> {

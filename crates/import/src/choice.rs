@@ -2,19 +2,23 @@
 //! or an object with `choices` (or `branches`). Each list of branches becomes a `choice` of the
 //! rules.
 
+use super::Untranslatable;
 use super::compare::{self, ConditionFindings, Difference};
 use super::document::{ImportedStatement, RulesDocument};
-use super::located::{JsonNode, PathStep, ReadResult};
+use super::kept;
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
 use rulec_base::message;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 
 /// Name of the imported choice if the JSON document has no name for it.
-const CHOICE_NAME: &str = "next_step";
+pub(super) const CHOICE_NAME: &str = "next_step";
+/// The names that no choice has, because they name other tables.
+pub(super) const RESERVED_NAMES: [&str; 4] = ["none", "default", "routes", "flows"];
 /// The keys under which a JSON document stores the name of a workflow step or choice, in the order
 /// of precedence.
-const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
+pub(super) const NAME_KEYS: [&str; 4] = ["step_id", "stepId", "id", "name"];
 /// The [`NAME_KEYS`] that hold the id of a step. An id is preferred to a name, which
 /// several steps may share.
 const ID_KEYS: [&str; 3] = ["step_id", "stepId", "id"];
@@ -23,7 +27,7 @@ const BRANCH_KEYS: [&str; 2] = ["choices", "branches"];
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Branches of a workflow step, imported from its JSON.".to_owned();
-    let mut names = NameAllocator::reserving(&["none", "default", "routes", "flows"]);
+    let mut names = NameAllocator::reserving(&RESERVED_NAMES);
     let choices = find_choices(root)?;
     let is_only = choices.len() == 1;
     for choice in &choices {
@@ -136,7 +140,7 @@ fn read_choice(
     let node = &choice.node;
     let mut docs = String::new();
     let mut to_user = false;
-    let mut comments = Vec::new();
+    let (mut comments, mut kept) = (Vec::new(), Map::new());
     let branches = if node.value.is_array() {
         node.as_list(&message!("branches"))?
     } else {
@@ -149,17 +153,26 @@ fn read_choice(
         docs = description.unwrap_or_default().to_owned();
         let flag = object.get_bool("to_user", false);
         to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
-        comments = document.comments_for_unread(&object, &message!("the document"));
+        kept = document.unread_members(&object, &message!("the document"));
+        keep_fields(&mut kept, &object, &docs);
         lists.first().unwrap_or(node).as_list(&message!("branches"))?
     };
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
-    let mut body = String::new();
+    let (mut body, mut parts) = (String::new(), Vec::new());
     for node in &branches {
         let read = |document: &mut RulesDocument| read_branch(node, &mut ids, &mut findings, document);
         let lines = document.read_item(ItemKind::Branch, node, &["branch_id"], read)?;
-        body.extend(lines.map(|(_, lines)| lines));
+        if let Some((item, lines)) = lines {
+            parts.push((1 + body.matches('\n').count(), item));
+            body.push_str(&lines);
+        }
     }
+    let skipped = document.skipped_elements(&branches);
+    if !skipped.is_empty() {
+        kept.insert("choices".to_owned(), Json::Object(skipped));
+    }
+    comments.extend(kept::comment(&kept));
     let own_name = Some(choice.step.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
     let title = names.unique_name(own_name);
     if title != own_name {
@@ -191,7 +204,25 @@ fn read_choice(
         "" => format!("{head} {{ }}"),
         body => format!("{head} {{\n{body}}}"),
     };
-    Ok(ImportedStatement { comments, docs, body, ..ImportedStatement::default() })
+    Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
+}
+
+/// Keeps the fields of a choice that an export cannot derive from the rules: names that are not
+/// just `name`, a description whose layout is lost, and fields of a wrong type.
+fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
+    let names: Vec<(&str, JsonNode<'_>)> =
+        NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
+    if names.iter().any(|(key, node)| *key != "name" || !node.value.is_string()) {
+        kept.extend(names.iter().map(|(key, node)| ((*key).to_owned(), node.value.clone())));
+    }
+    let is_kept = |key: &str, value: &Json| match key {
+        "description" => write::doc_text(docs) != value.as_str().unwrap_or("\n"),
+        _ => !value.is_boolean(),
+    };
+    for key in ["description", "to_user"] {
+        let value = object.get(key).map(|node| node.value);
+        kept.extend(value.filter(|value| is_kept(key, value)).map(|value| (key.to_owned(), value.clone())));
+    }
 }
 
 fn read_branch(
@@ -226,8 +257,9 @@ fn read_branch(
     }
     let conditions = object.get_list("conditions", &message!("conditions"))?;
     let label = quote_for_comment(id);
-    for comment in document.comments_for_unread(&object, &message!("the branch {label}")) {
-        add_comment(&mut out, &comment);
+    let mut kept = document.unread_members(&object, &message!("the branch {label}"));
+    if unique_id != id {
+        kept.insert("branch_id".to_owned(), json!(id));
     }
     let id = branch_name(&unique_id);
     if is_default {
@@ -238,12 +270,28 @@ fn read_branch(
                 &format!("A default answers whatever its conditions say: left out {}.", originals.join(", ")),
             );
             document.report.note(message!("the conditions of the default branch {label} were left out"));
+            kept.insert("conditions".to_owned(), conditions.iter().map(|node| node.value.clone()).collect());
         }
+        if is_any {
+            kept.insert("logic".to_owned(), json!("or"));
+        }
+        kept::comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
-    let (lines, condition_texts) = read_conditions(&conditions, &label, findings, document)?;
+    let (lines, condition_texts, skipped) = read_conditions(&conditions, is_any, &label, findings, document)?;
     let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
+    if !skipped.is_empty() {
+        kept.insert("conditions".to_owned(), Json::Object(skipped));
+    }
+    if is_any && word.is_empty() {
+        kept.insert("logic".to_owned(), json!("or"));
+    }
+    if condition_texts.iter().flatten().next().is_none() {
+        // The rules contain no such branch.
+        kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
+    }
+    kept::comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
     let line = match condition_texts.as_slice() {
         [] => Some("{ }".to_owned()),
         [Some(only)] => Some(format!("{{ {only} }}")),
@@ -258,26 +306,39 @@ fn read_branch(
 
 /// Translates the conditions of the branch `label`. Returns the text to write between the braces of
 /// the branch, which consists of conditions and comments. Also returns a list that has an item for
-/// each of them, in order: the text of a condition, or `None` for a comment. Differences from the
-/// original system are added to `findings`.
+/// each of them, in order: the text of a condition, or `None` for a comment. The third value
+/// contains the conditions that were left out, with their positions as keys. Differences from the
+/// original system are added to `findings`. `is_any` is true if one condition suffices for the
+/// branch.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
+    is_any: bool,
     label: &str,
     findings: &mut ConditionFindings,
     document: &mut RulesDocument,
-) -> ReadResult<(String, Vec<Option<String>>)> {
-    let (mut lines, mut condition_texts) = (String::new(), Vec::new());
-    for node in conditions {
+) -> ReadResult<(String, Vec<Option<String>>, Map<String, Json>)> {
+    let (mut lines, mut condition_texts, mut skipped) = (String::new(), Vec::new(), Map::new());
+    for (position, node) in conditions.iter().enumerate() {
         let name = node.name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
-            // The original system ignores a condition that it cannot evaluate, and so does the
-            // importer.
+            // The original system evaluates this condition. Without it, the branch would be chosen
+            // for more messages, so the branch is skipped.
+            Err(refusal) if !document.is_strict && !is_any => {
+                let condition = compare::original_condition(node);
+                let message = message!(
+                    "its condition {} cannot be translated, and without the condition the branch would be \
+                     chosen too often: {}",
+                    quote_for_comment(&condition),
+                    refusal.message
+                );
+                Err(Untranslatable { message, ..refusal })
+            }
+            // Without this condition, the branch is chosen for fewer messages at most.
             Err(refusal) if !document.is_strict => Ok(Err((refusal.message, refusal.steps))),
             other => other.map(|condition| condition.map_err(|reason| (reason, node.steps.clone()))),
         }?;
-        for member in findings.unread_members.drain(..) {
-            lines.push_str(&write_comment("#", &member, 4));
-            condition_texts.push(None);
+        let (mut kept, unread) = findings.take_unread();
+        for member in unread {
             document.report.note(message!(
                 "{} in a condition of the branch {label} has no effect here; it is kept as a comment",
                 quote_for_comment(&member)
@@ -288,11 +349,20 @@ fn read_conditions(
                 if let Some(remark) = remark {
                     lines.push_str(&write_comment("#", &remark, 4));
                     condition_texts.push(None);
+                    // The rules say the condition in another form than the document.
+                    kept = Map::from_iter([("condition".to_owned(), node.value.clone())]);
+                } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {
+                    kept.insert("id".to_owned(), id.clone());
+                }
+                if let Some(comment) = kept::comment(&kept) {
+                    lines.push_str(&write_comment("#", &comment, 4));
+                    condition_texts.push(None);
                 }
                 lines.push_str(&format!("    {text};\n"));
                 condition_texts.push(Some(text));
             }
             Err((reason, steps)) => {
+                skipped.insert(position.to_string(), node.value.clone());
                 let original = compare::original_condition(node);
                 lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
                 condition_texts.push(None);
@@ -302,7 +372,12 @@ fn read_conditions(
             }
         }
     }
-    Ok((lines, condition_texts))
+    Ok((lines, condition_texts, skipped))
+}
+
+/// The id that an export gives a condition of a branch, unless the rules keep another id.
+pub(super) fn default_id(position: usize) -> Json {
+    json!(format!("c{}", position + 1))
 }
 
 fn branch_name(id: &str) -> String {

@@ -9,7 +9,7 @@ use super::regex::{self, TranslateError};
 use super::write::{format_path, format_value, quote_for_comment, quote_raw_string};
 use rulec::Message;
 use rulec_base::message;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
 
 enum RightSide {
@@ -70,17 +70,41 @@ impl Difference {
 pub(super) struct ConditionFindings {
     /// Reasons why the original system may decide differently from the imported rules.
     pub(super) differences: BTreeSet<Difference>,
-    /// JSON members that the importer does not use, written as `key: value`.
-    pub(super) unread_members: Vec<String>,
+    /// Members of the condition that the importer does not use. The members of its sides are in the
+    /// objects `left` and `right`.
+    pub(super) unread_members: Map<String, Json>,
 }
 
 impl ConditionFindings {
     /// Records the members of an object that the importer did not read. The original system ignores
     /// such members.
-    fn record_unread(&mut self, object: &ObjectReader<'_>) {
-        let unread = object.unread_members();
-        self.unread_members
-            .extend(unread.iter().map(|(key, node)| format!("{key}: {}", format_value(node.value))));
+    /// `side` is the key of the side, `left` or `right`, or `None` for the condition itself.
+    fn record_unread(&mut self, object: &ObjectReader<'_>, side: Option<&str>) {
+        let unread = object.unread_members().into_iter();
+        let mut unread: Map<String, Json> =
+            unread.map(|(key, node)| (key.to_owned(), node.value.clone())).collect();
+        match side {
+            Some(side) if !unread.is_empty() => {
+                drop(self.unread_members.insert(side.to_owned(), unread.into()))
+            }
+            Some(_) => {}
+            None => self.unread_members.append(&mut unread),
+        }
+    }
+
+    /// Returns the recorded members as `key: value`, for notes to the author, and forgets them.
+    pub(super) fn take_unread(&mut self) -> (Map<String, Json>, Vec<String>) {
+        let unread = std::mem::take(&mut self.unread_members);
+        let mut texts = Vec::new();
+        for (key, value) in &unread {
+            match value.as_object().filter(|_| matches!(key.as_str(), "left" | "right")) {
+                Some(side) => {
+                    texts.extend(side.iter().map(|(key, value)| format!("{key}: {}", format_value(value))))
+                }
+                None => texts.push(format!("{key}: {}", format_value(value))),
+            }
+        }
+        (unread, texts)
     }
 }
 
@@ -94,7 +118,7 @@ pub(super) fn read_condition(
     let object = node.as_object(&message!("a condition"))?;
     object.get("id");
     let (left, operate, right) = (object.get("left"), object.get("operate"), object.get("right"));
-    findings.record_unread(&object);
+    findings.record_unread(&object, None);
     match translate(left, operate, right, findings) {
         Ok((text, remark)) => {
             let remark = remark.map(|remark| format!("{} {remark}.", original_condition(node)));
@@ -146,7 +170,7 @@ fn translate(
         findings.differences.insert(Difference::Operator);
         return Err(unknown_operator());
     }
-    let (left, left_type) = read_step(&left, &message!("left"), uses_capitals, findings)?
+    let (left, left_type) = read_step(&left, ("left", &message!("left")), uses_capitals, findings)?
         .ok_or_else(|| skipped(message!("the left value does not come from a step")))?;
     let find_operator = |name| match uses_capitals {
         true => Operator::from_spelling(name, Some(left_type)),
@@ -159,7 +183,7 @@ fn translate(
     let right = right
         .ok_or_else(|| skipped(message!("it has no right value")))?
         .as_object(&message!("the right value"))?;
-    let right = match read_step(&right, &message!("right"), uses_capitals, findings)? {
+    let right = match read_step(&right, ("right", &message!("right")), uses_capitals, findings)? {
         Some((access, ty)) => RightSide::Step(access, ty),
         None => constant(&right, operator, uses_capitals, findings)?,
     };
@@ -184,18 +208,18 @@ fn translate(
 /// expression for the output in rule syntax, and the declared type of the output. Returns `None` if
 /// the side has no `step_id`. The key `name` is accepted in place of `value`.
 ///
-/// `which` is the word for the side in messages, such as "left". `uses_capitals` is true if the
-/// condition spells the names of operators and types in capitals.
+/// `key` is the key of the side in the condition, and `which` is the word for it in messages.
+/// `uses_capitals` is true if the condition spells the names of operators and types in capitals.
 fn read_step(
     side: &ObjectReader<'_>,
-    which: &Message,
+    (key, which): (&str, &Message),
     uses_capitals: bool,
     findings: &mut ConditionFindings,
 ) -> Result<Option<(String, ValueType)>, SkipReason> {
     let (id, type_node, output, name) =
         (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
     let output = output.or(name);
-    findings.record_unread(side);
+    findings.record_unread(side, Some(key));
     let Some(id) = id else { return Ok(None) };
     let id = id.as_text()?;
     if id.is_empty() {

@@ -1,13 +1,14 @@
 //! The rules file that an importer writes: its statements and comments. The text is compiled before
 //! it is returned, so that an import never gives rules that do not compile.
 
+use super::kept;
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
-use super::report::{ItemKind, ReportBuilder};
-use super::write::{format_value, quote_for_comment, write_comment};
+use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
+use super::write::{quote_for_comment, write_comment};
 use super::{ImportError, Imported, Untranslatable};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};
 use rulec_base::message;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -22,6 +23,9 @@ pub(super) struct ImportedStatement {
     /// The item from which the statement was written, as its index in the report. `None` if the
     /// statement comes from no item.
     pub(super) item: Option<usize>,
+    /// The parts of the body that come from items of their own, such as the branches of a choice:
+    /// the index of the first line of the body, and the index of the item in the report.
+    pub(super) parts: Vec<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -29,6 +33,9 @@ pub(super) struct RulesDocument {
     /// Comment at the start of the file that describes the file.
     pub(super) header: String,
     pub(super) statements: Vec<ImportedStatement>,
+    /// Parts of the JSON document that rules cannot express and that belong to no statement. The
+    /// header keeps them for an export.
+    pub(super) kept: Map<String, Json>,
     /// The JSON object that the bundled payload rules read as `context`. `None` unless such a
     /// context is imported; the file then has no statements.
     pub(super) context: Option<Json>,
@@ -47,6 +54,8 @@ pub(super) struct RulesDocument {
     /// Reading such an item may have left names or facts in this struct. So the document is read
     /// again without the item.
     pub(super) newly_refused: Vec<(Vec<PathStep>, Untranslatable)>,
+    /// The values that are no JSON and belong to no item, with the reason.
+    pub(super) unread_values: Vec<(Vec<PathStep>, Message)>,
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     pub(super) original_names: HashMap<String, String>,
@@ -114,6 +123,44 @@ impl RulesDocument {
         }
     }
 
+    /// Skips the items that contain values which are no JSON. `unreadable` contains the path of
+    /// each value, and the reason. A value outside of all items is only reported, as a field.
+    pub(super) fn refuse_unreadable(&mut self, unreadable: &[(Vec<PathStep>, Message)]) {
+        for (steps, reason) in unreadable {
+            if self.refused.keys().any(|item| steps.starts_with(item)) {
+                self.report.set_reason(steps, reason);
+                continue;
+            }
+            // Without the value, a condition may be left out of its branch, which then holds too
+            // often. So its branch is skipped.
+            let is_part = |item: &ReportItem| {
+                item.outcome == Outcome::Skipped && matches!(item.kind, ItemKind::Pattern | ItemKind::Node)
+            };
+            if self.report.item_around(steps, is_part).is_some() {
+                self.report.set_reason(steps, reason);
+                continue;
+            }
+            let is_item = |item: &ReportItem| {
+                item.outcome != Outcome::Skipped
+                    && !matches!(item.kind, ItemKind::Document | ItemKind::Choice)
+            };
+            match self.report.item_around(steps, is_item) {
+                Some(item) => {
+                    let message = reason.clone();
+                    let refusal =
+                        Untranslatable { message, steps: steps.clone(), position: None, range: None };
+                    self.newly_refused.push((item.steps.clone(), refusal));
+                }
+                None => self.unread_values.push((steps.clone(), reason.clone())),
+            }
+        }
+        if self.newly_refused.is_empty() {
+            for (steps, reason) in &self.unread_values {
+                self.report.skip(ItemKind::Field, "", steps, reason.clone());
+            }
+        }
+    }
+
     /// Records the name that a route, branch or flow has in the JSON document. The key is its new
     /// name in the rules.
     pub(super) fn record_rename(&mut self, new_name: &str, original: &str) {
@@ -131,23 +178,37 @@ impl RulesDocument {
         ));
     }
 
-    /// Returns one comment for each member of `object` that the importer did not read. Each comment
-    /// contains the key and the value of its member. For each such member, also adds a note for the
-    /// author. `of` names the object in the note.
-    pub(super) fn comments_for_unread(&mut self, object: &ObjectReader<'_>, of: &Message) -> Vec<String> {
-        let mut comments = Vec::new();
+    /// Returns the members of `object` that the importer did not read, for a comment that keeps
+    /// them. For each such member, also adds a note for the author. `of` names the object in the
+    /// note.
+    pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
+        let mut unread = Map::new();
         for (key, node) in object.unread_members() {
             self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
-            comments.push(format!("{key}: {}", format_value(node.value)));
+            unread.insert(key.to_owned(), node.value.clone());
         }
-        comments
+        unread
     }
 
     /// Adds a comment to the start of the file for each member of the document's top-level object
     /// that the importer did not read.
     pub(super) fn keep_unread_in_header(&mut self, object: &ObjectReader<'_>) {
-        for comment in self.comments_for_unread(object, &message!("the document")) {
-            self.header.push_str(&format!("\n{comment}"));
+        let unread = self.unread_members(object, &message!("the document"));
+        self.kept.extend(unread);
+    }
+
+    /// Returns the elements of a list that were skipped as a whole, with their positions as keys,
+    /// for a comment that keeps them.
+    pub(super) fn skipped_elements(&self, nodes: &[JsonNode<'_>]) -> Map<String, Json> {
+        let skipped = nodes.iter().enumerate().filter(|(_, node)| self.refused.contains_key(&node.steps));
+        skipped.map(|(position, node)| (position.to_string(), node.value.clone())).collect()
+    }
+
+    /// Keeps the elements of the top-level list `key` that were skipped in the header of the file.
+    pub(super) fn keep_skipped_in_header(&mut self, key: &str, nodes: &[JsonNode<'_>]) {
+        let skipped = self.skipped_elements(nodes);
+        if !skipped.is_empty() {
+            self.kept.insert(key.to_owned(), Json::Object(skipped));
         }
     }
 
@@ -164,7 +225,9 @@ impl RulesDocument {
     /// `allows` contains, by statement index, the warning codes that a comment before the statement
     /// suppresses.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
-        let mut text = write_comment("#", &self.header, 0);
+        let header: Vec<String> =
+            [self.header.clone()].into_iter().chain(kept::comment(&self.kept)).collect();
+        let mut text = write_comment("#", &header.join("\n"), 0);
         let mut ends = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {
             if !statement.is_adjacent {
@@ -198,6 +261,7 @@ impl RulesDocument {
             let text = bundled::DECISIONS.to_owned();
             let (rules, report) = (compile(&text)?, self.report.finish(Vec::new()));
             return Ok(Imported {
+                parts: Vec::new(),
                 text,
                 report,
                 rules,
@@ -224,8 +288,37 @@ impl RulesDocument {
                 return Err(ImportError::Internal(message));
             }
         }
+        let parts = self.parts_of_text(&text);
         let report = self.report.finish(item_warnings);
-        Ok(Imported { text, report, rules, context: None, original_names: self.original_names })
+        let has_document_item = report.items().first().is_some_and(|item| item.kind == ItemKind::Document);
+        let parts = parts
+            .into_iter()
+            .map(|(line, item)| (line, item.map(|item| item + usize::from(has_document_item))));
+        Ok(Imported {
+            parts: parts.collect(),
+            text,
+            report,
+            rules,
+            context: None,
+            original_names: self.original_names,
+        })
+    }
+
+    /// Returns the first line of each part of the file that comes from one item, and the index of
+    /// the item in the report. `None` for a part that comes from no item.
+    fn parts_of_text(&self, text: &str) -> Vec<(usize, Option<usize>)> {
+        let (mut parts, mut line, mut rest) = (Vec::new(), 1, text);
+        for statement in &self.statements {
+            // The file consists of the statements in order, with comments between them.
+            let Some(start) = rest.find(&*statement.body) else { continue };
+            parts.push((line, statement.item));
+            let body_line = line + rest[..start].matches('\n').count();
+            parts.extend(statement.parts.iter().map(|(offset, item)| (body_line + offset, Some(*item))));
+            let end = start + statement.body.len();
+            line += rest[..end].matches('\n').count() + 1;
+            rest = rest.get(end + 1..).unwrap_or_default();
+        }
+        parts
     }
 
     /// Returns the warnings of the compiler and of the analysis, which compares the rules with each

@@ -3,11 +3,12 @@
 //! "endpoint"}]}`.
 
 use super::document::{ImportedStatement, RulesDocument};
-use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::kept;
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 
 /// Name of the tool that executes flows. The original system looks the tool up by this name.
 pub(super) const EXECUTOR_NAME: &str = "flow_executor";
@@ -48,7 +49,10 @@ fn read_tool(
     }
     let name = quote_for_comment(tool_name);
     document.report.note(message!("the tool {name} executes no flow; it is kept as a comment"));
-    document.header.push_str(&format!("\ntool: {}", write::format_value(node.value)));
+    let others = document.kept.entry("tools").or_insert_with(|| json!({}));
+    if let (Some(others), Some(PathStep::Index(position))) = (others.as_object_mut(), node.steps.last()) {
+        others.insert(position.to_string(), node.value.clone());
+    }
     Ok(None)
 }
 
@@ -58,7 +62,7 @@ fn write_executor_statement(
     document: &mut RulesDocument,
 ) -> ReadResult<ImportedStatement> {
     let description = tool.get_text("description")?.unwrap_or_default();
-    let mut comments = Vec::new();
+    let mut kept = Map::new();
     let mut entries = Vec::new();
     if let Some(parameters) = tool.get("parameters") {
         let parameter_description = |node: &JsonNode<'_>| {
@@ -71,14 +75,16 @@ fn write_executor_statement(
                     .to_owned(),
             )
         };
-        if let Some(text) = parameter_description(&parameters).filter(|text| !text.is_empty()) {
+        let description = parameter_description(&parameters).filter(|text| !text.is_empty());
+        if description.as_deref().map(parameters_schema).as_ref() != Some(parameters.value) {
+            kept.insert("parameters".to_owned(), parameters.value.clone());
+        }
+        if let Some(text) = description {
             entries.push(format!("  parameter: {},\n", quote_string(&text)));
         }
         let properties = parameters.value.get("properties").and_then(Json::as_object);
-        for (parameter, schema) in
-            properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID_PARAMETER)
+        for (parameter, _) in properties.into_iter().flatten().filter(|(name, _)| *name != FLOW_ID_PARAMETER)
         {
-            comments.push(format!("parameter {parameter}: {}", write::format_value(schema)));
             document.report.note(message!(
                 "the parameter {} of the tool is kept as a comment, because flows are executed by their id \
                 alone",
@@ -93,14 +99,18 @@ fn write_executor_statement(
             .iter()
             .filter_map(|key| Some((*key, endpoint.get(key)?)))
             .collect();
-        comments.extend(document.comments_for_unread(&endpoint, &message!("the endpoint")));
+        let unread = document.unread_members(&endpoint, &message!("the endpoint"));
+        if !unread.is_empty() {
+            kept.insert("endpoint".to_owned(), Json::Object(unread));
+        }
         let fields: Vec<String> = known_fields
             .iter()
             .map(|(key, node)| format!("    {key}: {},\n", format_record(node.value, 4)))
             .collect();
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
-    comments.extend(document.comments_for_unread(tool, &message!("the tool")));
+    kept.extend(document.unread_members(tool, &message!("the tool")));
+    let comments = kept::comment(&kept).into_iter().collect();
     let tool_name = quote_name(&NameAllocator::default().unique_name(tool_name));
     let description =
         if description.is_empty() { String::new() } else { format!(" {}", quote_string(description)) };
@@ -109,6 +119,15 @@ fn write_executor_statement(
         entries => format!("flow tool {tool_name}{description} {{\n{entries}}}"),
     };
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
+}
+
+/// Returns the JSON schema of the tool's parameters, for this description of its only parameter.
+pub(super) fn parameters_schema(description: &str) -> Json {
+    json!({
+        "type": "object",
+        "properties": {FLOW_ID_PARAMETER: {"type": "string", "description": description}},
+        "required": [FLOW_ID_PARAMETER],
+    })
 }
 
 /// Formats a JSON object as a record literal of the rules. A long record has one member per line,

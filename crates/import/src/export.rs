@@ -15,8 +15,10 @@ mod flows;
 mod pattern;
 mod routes;
 
+use super::kept;
 use super::located::PathStep;
 use super::report::{ItemKind, ReportBuilder};
+use super::write::NameAllocator;
 use super::{Report, System};
 use rulec::{Message, Rules};
 use rulec_base::message;
@@ -43,39 +45,73 @@ type Written<T> = Result<T, Message>;
 
 impl System {
     /// Writes rules as a document of this system. Importing the document gives rules with the same
-    /// decisions, apart from the rules that the report lists as skipped. Comments are not written.
-    /// For [`System::Context`] the document is empty, because a payload context is data and not a
-    /// part of rules.
+    /// decisions, apart from the rules that the report lists as skipped. Of the comments, only the
+    /// lines `# json: {…}` are written, in which an import keeps what rules cannot express.
+    /// A payload context is data and not a part of rules, so its document is empty.
     pub fn export(self, rules: &Rules) -> Exported {
         let mut report = ReportBuilder::default();
-        let program = rules.program();
         let document = match self {
             System::Routes => routes::write_document(rules, &mut report),
             System::Choice => choice::write_document(rules, &mut report),
-            System::Flows => flows::write_document(program, &mut report),
+            System::Flows => flows::write_document(rules, &mut report),
             System::Context => Json::Object(Map::new()),
         };
         Exported { document, report: report.finish(Vec::new()) }
     }
 }
 
-/// Adds the JSON of a rule to `items`, which is the list at the path `list` of the document. If the
-/// JSON format cannot express the rule, reports the rule as skipped.
-fn push_item(
-    items: &mut Vec<Json>,
-    (kind, name, list): (ItemKind, &str, &[PathStep]),
-    written: Written<Json>,
-    report: &mut ReportBuilder,
-) {
-    let mut steps = list.to_vec();
-    match written {
-        Ok(item) => {
-            steps.push(PathStep::Index(items.len()));
-            report.begin(kind, name, &steps);
-            items.push(item);
-        }
-        Err(reason) => report.skip(kind, name, &steps, reason),
+/// A list of the document that is being written.
+struct ItemList {
+    items: Vec<Json>,
+    /// The elements that an import skipped and kept, with their positions, in decreasing order.
+    kept: Vec<(usize, Json)>,
+    /// The path of the list in the document.
+    path: Vec<PathStep>,
+}
+
+impl ItemList {
+    /// Creates a list at the path `path`, from the elements `kept` that an import skipped.
+    fn new(path: Vec<PathStep>, mut kept: Vec<(usize, Json)>) -> Self {
+        kept.reverse();
+        ItemList { items: Vec::new(), kept, path }
     }
+
+    /// Adds the kept elements whose turn has come.
+    fn add_kept(&mut self) {
+        while let Some((_, item)) = self.kept.pop_if(|(position, _)| *position <= self.items.len()) {
+            self.items.push(item);
+        }
+    }
+
+    /// Adds the JSON of a rule. If the JSON format cannot express the rule, reports the rule as
+    /// skipped.
+    fn push(&mut self, kind: ItemKind, name: &str, written: Written<Json>, report: &mut ReportBuilder) {
+        self.add_kept();
+        let mut steps = self.path.clone();
+        match written {
+            Ok(item) => {
+                steps.push(PathStep::Index(self.items.len()));
+                report.begin(kind, name, &steps);
+                self.items.push(item);
+            }
+            Err(reason) => report.skip(kind, name, &steps, reason),
+        }
+    }
+
+    fn finish(mut self) -> Vec<Json> {
+        self.items.extend(self.kept.into_iter().rev().map(|(_, item)| item));
+        self.items
+    }
+}
+
+/// Returns the name that an item has in the document. `kept` is the name that an import changed,
+/// and `name` is the name in the rules. If the author has renamed the rule since, the new name
+/// counts.
+fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
+    let original = kept.as_ref().and_then(Json::as_str).filter(|kept| names.would_name(kept, name));
+    let original = original.unwrap_or(name).to_owned();
+    names.unique_name(&original);
+    original
 }
 
 fn key(name: &str) -> PathStep {

@@ -3,26 +3,35 @@
 //! of which executes the flows.
 
 use super::document::{ImportedStatement, RulesDocument};
+use super::kept;
 use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use super::write::{
-    self, NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
+    NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
 };
-use super::{Untranslatable, executor, regex};
+use super::{Untranslatable, executor, regex, settings};
 use rulec_base::message;
+use serde_json::{Map, Value as Json, json};
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Keyword and intent flows, imported from their JSON.\n\
                  Keyword flows are tried as they stand here, their patterns in order; where none is found, the \
                  intent flows are asked."
         .to_owned();
-    let mut tool = None;
+    let (mut tool, mut settings) = (None, Vec::new());
     let flows = if root.value.is_array() {
         root.as_list(&message!("flows"))?
     } else {
         let object = root.as_object(&message!("a list of flows, or an object with `flows`"))?;
         let flows = object.get_required("flows", &message!("the document"))?.as_list(&message!("flows"))?;
         tool = executor::read_statement(&object, document)?;
+        let is_intent = |node: &JsonNode<'_>| {
+            let kind = node.value.get("type").and_then(Json::as_str);
+            !document.refused.contains_key(&node.steps)
+                && kind.is_none_or(|kind| kind.to_ascii_lowercase().ends_with("intent"))
+        };
+        let has_intents = flows.iter().any(is_intent);
+        settings = settings::read_settings(&object, has_intents, document)?;
         document.keep_unread_in_header(&object);
         flows
     };
@@ -36,12 +45,17 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             document.statements.push(ImportedStatement { item: Some(item), ..statement });
         }
     }
+    document.keep_skipped_in_header("flows", &flows);
+    let mut settings_comments = Vec::new();
     if document.is_literal && (used.literals || used.regexes) {
         let comment =
             "Patterns are compared as they are written, as `==`, `in` and `re.search` of Python do.";
-        let white_space = if used.literals { ", white_space: kept" } else { "" };
-        let (comments, body) =
-            (vec![comment.to_owned()], format!("settings {{ case: sensitive{white_space} }}"));
+        settings_comments.push(comment.to_owned());
+        settings.push("case: sensitive".to_owned());
+        settings.extend(used.literals.then(|| "white_space: kept".to_owned()));
+    }
+    if !settings.is_empty() {
+        let (comments, body) = (settings_comments, format!("settings {{ {} }}", settings.join(", ")));
         document.statements.insert(0, ImportedStatement { comments, body, ..ImportedStatement::default() });
     }
     // Without any flow, the statement declares that the rules select flows: none matches.
@@ -77,7 +91,8 @@ fn read_flow(
         return node.refuse(message!("a flow needs `flow_id` or `name`"));
     };
     let id = id.as_text()?;
-    let label = title.map_or(Ok(id), |title| title.as_text())?;
+    let label = title.as_ref().map_or(Ok(id), |title| title.as_text())?;
+    let has_title = title.is_some();
     let label = if label.trim().is_empty() { "flow" } else { label };
     let flow_name = names.unique_name(label);
     if flow_name != label {
@@ -87,16 +102,22 @@ fn read_flow(
     let kind = read_word(&object, "type", "FlowType", &["keyword", "intent"])?;
     let matching = read_word(&object, "match_type", "MatchType", &["exact", "contains", "regex"])?;
     let (patterns, examples) = (object.get("trigger_patterns"), object.get("examples"));
-    let mut comments = document.comments_for_unread(&object, &message!("the flow {}", quote_for_comment(id)));
+    let mut kept = document.unread_members(&object, &message!("the flow {}", quote_for_comment(id)));
+    // An export writes the name of a rule unless it is the id or was changed.
+    if has_title && (flow_name != label || label == id) {
+        kept.insert("name".to_owned(), json!(label));
+    }
+    let mut comments = Vec::new();
     let trigger = match kind {
         Some("keyword") => {
             let patterns = patterns.map_or(Ok(Vec::new()), |list| list.as_list(&message!("patterns")))?;
             let matching = matching.unwrap_or("contains");
-            let literals = read_patterns(&patterns, matching, &flow_name, &mut comments, document)?;
+            let literals =
+                read_patterns(&patterns, matching, &flow_name, (&mut comments, &mut kept), document)?;
             let kind = if matching == "regex" { &mut used.regexes } else { &mut used.literals };
             *kind |= !literals.is_empty();
             if let Some(examples) = examples {
-                comments.push(format!("examples: {}", write::format_value(examples.value)));
+                kept.insert("examples".to_owned(), examples.value.clone());
                 document.report.note(message!(
                     "the keyword flow {} has examples; they are kept as a comment",
                     quote_for_comment(id)
@@ -104,8 +125,12 @@ fn read_flow(
             }
             format!("keyword {matching} {}", write_list(&literals, 2))
         }
-        _ => write_intent(patterns, examples, &mut comments, document)?,
+        _ => {
+            kept.extend(matching.map(|matching| ("match_type".to_owned(), json!(matching))));
+            write_intent(patterns, examples, (&mut comments, &mut kept), document)?
+        }
     };
+    comments.extend(kept::comment(&kept));
     let head = match description {
         "" => format!("flow {}", quote_name(&flow_name)),
         description => format!("flow {} {}", quote_name(&flow_name), quote_string(description)),
@@ -122,16 +147,17 @@ fn read_flow(
 
 /// Reads the patterns of the keyword flow `flow`. `matching` says how they are compared: `exact`,
 /// `contains` or `regex`. A pattern that cannot be translated is skipped. Without any usable
-/// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`.
+/// pattern, the flow itself cannot be translated. Changes of patterns are described in `comments`;
+/// skipped patterns are kept in `kept`.
 fn read_patterns(
     patterns: &[JsonNode<'_>],
     matching: &str,
     flow: &str,
-    comments: &mut Vec<String>,
+    (comments, kept): (&mut Vec<String>, &mut Map<String, Json>),
     document: &mut RulesDocument,
 ) -> ReadResult<Vec<String>> {
-    let (mut literals, mut first_refusal) = (Vec::new(), None);
-    for node in patterns {
+    let (mut literals, mut first_refusal, mut skipped) = (Vec::new(), None, Map::new());
+    for (position, node) in patterns.iter().enumerate() {
         let pattern = read_pattern(node, matching, flow, comments, document);
         first_refusal = first_refusal.or_else(|| pattern.as_ref().err().cloned());
         let text = node.value.as_str().unwrap_or_default();
@@ -139,8 +165,10 @@ fn read_patterns(
             literals.push(literal);
         } else {
             comments.push(format!("Left out: the pattern {}.", quote_for_comment(&node.value.to_string())));
+            skipped.insert(position.to_string(), node.value.clone());
         }
     }
+    keep_patterns(skipped, kept);
     match first_refusal {
         Some(refusal) if literals.is_empty() => {
             let message = message!("none of its patterns can be used: {}", refusal.message);
@@ -150,13 +178,20 @@ fn read_patterns(
     }
 }
 
+/// Keeps the patterns `skipped` of a flow. Their keys are their positions.
+fn keep_patterns(skipped: Map<String, Json>, kept: &mut Map<String, Json>) {
+    if !skipped.is_empty() {
+        kept.insert("trigger_patterns".to_owned(), Json::Object(skipped));
+    }
+}
+
 /// Writes the trigger of an intent flow (a flow that is selected by the meaning of a message). In
 /// the source system, the `patterns` of an intent flow only describe the topic, so they become its
 /// keywords. The `examples` become its examples.
 fn write_intent(
     patterns: Option<JsonNode<'_>>,
     examples: Option<JsonNode<'_>>,
-    comments: &mut Vec<String>,
+    (comments, kept): (&mut Vec<String>, &mut Map<String, Json>),
     document: &mut RulesDocument,
 ) -> ReadResult<String> {
     let quote_texts =
@@ -165,10 +200,13 @@ fn write_intent(
     if let Some(examples) = examples {
         trigger.push_str(&format!(" examples {}", write_list(&quote_texts(examples)?, 2)));
     }
-    let mut keywords = patterns.map(quote_texts).transpose()?.unwrap_or_default();
-    let total = keywords.len();
-    keywords.retain(|word| !word.trim_matches('"').trim().is_empty());
-    if keywords.len() < total {
+    let patterns = patterns.map_or(Ok(Vec::new()), |node| node.as_texts())?;
+    let is_blank = |pattern: &&str| pattern.trim().is_empty();
+    let keywords: Vec<String> =
+        patterns.iter().copied().filter(|pattern| !is_blank(pattern)).map(quote_string).collect();
+    if keywords.len() < patterns.len() {
+        let blank = patterns.iter().enumerate().filter(|(_, pattern)| is_blank(pattern));
+        keep_patterns(blank.map(|(position, text)| (position.to_string(), json!(text))).collect(), kept);
         comments.push("Blank patterns, which mean nothing to an intent, were left out.".to_owned());
         document.report.note(message!("blank patterns, which mean nothing to an intent, were left out"));
     }

@@ -11,12 +11,15 @@
 //! | `write` | names, literals and comments |
 //! | `document` | the file: its statements, formatted and compiled |
 //! | `report` | what happened to each item of the JSON |
+//! | `kept` | parts of the JSON that rules cannot express, kept in comments |
 //! | `regex` | translates Python's regular expressions to the `regex` crate's syntax |
 //! | `literal` | values in Python's literal syntax |
 //! | `routes`, `condition` | message routes |
 //! | `choice`, `compare`, `operator` | workflow branches |
 //! | `context` | the context of decision payloads |
 //! | `flows`, `executor` | keyword and intent flows, and the tool that executes them |
+//! | `settings` | the settings of a document with flows |
+//! | `unreadable` | values that are no JSON, such as `NaN` |
 //! | `export` | writes rules as JSON again |
 
 mod choice;
@@ -28,12 +31,15 @@ mod executor;
 mod export;
 mod flows;
 mod handlers;
+mod kept;
 mod literal;
 mod located;
 mod operator;
 mod regex;
 mod report;
 mod routes;
+mod settings;
+mod unreadable;
 mod write;
 
 pub use export::Exported;
@@ -41,11 +47,12 @@ pub use located::kind_with_article;
 pub use report::{ItemKind, Outcome, Report, ReportItem};
 
 use document::RulesDocument;
-use located::{JsonNode, LineCounter, ReadResult};
+use located::{JsonNode, LineCounter, PathStep, ReadResult};
 use rulec::payload::{Judge, JudgeError};
 use rulec::{Message, Rules};
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
+use rulec_base::source::{Origin, Position};
 use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -68,10 +75,34 @@ pub struct Imported {
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     original_names: HashMap<String, String>,
+    /// The first line of each part of `text`, and the index of the item in the report from which
+    /// the part was written. `None` for a part that comes from no item.
+    parts: Vec<(usize, Option<usize>)>,
 }
 
 impl Imported {
-    /// Returns the name that a route or branch has in the JSON document. `name` is its name in the
+    /// Makes explanations and findings of the rules refer to the JSON document, under the name
+    /// `name`, instead of the text of the rules. Has an effect only for the first call, and if a
+    /// text was imported.
+    #[must_use]
+    pub fn named(self, name: &str) -> Imported {
+        let position = |item: &ReportItem| {
+            let (line, column) = item.position?;
+            Some(Position { line, column })
+        };
+        let is_located = self.report.items().iter().any(|item| item.position.is_some());
+        let start = Position { line: 1, column: 1 };
+        let parts = self.parts.iter().map(|(line, item)| {
+            let item = item.and_then(|item| self.report.items().get(item));
+            (*line, item.and_then(position).unwrap_or(start))
+        });
+        if let (true, Some((_, file))) = (is_located, self.rules.sources().iter().next()) {
+            file.set_origin(Origin { name: name.to_owned(), parts: parts.collect() });
+        }
+        self
+    }
+
+    /// Returns the name that a route or branch has in the JSON document, given its name in the
     /// imported rules.
     pub fn original<'n>(&'n self, name: &'n str) -> &'n str {
         self.original_names.get(name).map_or(name, String::as_str)
@@ -230,7 +261,21 @@ impl System {
         fitting.next().is_none().then_some(system)
     }
 
-    /// Imports a JSON text.
+    /// Returns the system whose JSON format fits this text; `None` if no format or several formats
+    /// fit. Values that are no JSON, such as `NaN`, are ignored.
+    ///
+    /// # Errors
+    /// If the text is not JSON for another reason.
+    pub fn recognize_text(text: &str) -> Result<Option<System>, ImportError> {
+        let value = json::parse(text).or_else(|error| {
+            let repaired = unreadable::repair(text).ok_or(error)?;
+            json::parse(&repaired.text)
+        })?;
+        Ok(System::recognize(&value))
+    }
+
+    /// Imports a JSON text. An item with a value that is no JSON, such as `NaN` or half of a
+    /// surrogate pair, is skipped, unless the import is strict.
     ///
     /// ```
     /// use rulec_import::{Options, System};
@@ -246,16 +291,28 @@ impl System {
     /// Returns an error if the text is not JSON or is not a document of this system. With
     /// [`Options::strict`], also if an item cannot be translated.
     pub fn import(self, text: &str, options: Options) -> Result<Imported, ImportError> {
-        let value = json::parse(text)?;
-        let mut imported = self.import_value(&value, options).map_err(|error| match error {
-            ImportError::Untranslatable(error) => {
-                let range = located::locate_all(text, &[&error.steps]).pop().flatten();
-                let position = range.as_ref().map(|range| LineCounter::new(text).position(range.start));
-                ImportError::Untranslatable(Untranslatable { position, range, ..error })
+        let (value, repaired) = match json::parse(text) {
+            Ok(value) => (value, None),
+            Err(error) if options.is_strict => return Err(error.into()),
+            Err(error) => {
+                let repaired = unreadable::repair(text).ok_or_else(|| error.clone())?;
+                (json::parse(&repaired.text)?, Some(repaired))
             }
-            other => other,
-        })?;
-        imported.report.locate(text);
+        };
+        let original = text;
+        let (text, unreadable) =
+            repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.values));
+        let mut imported =
+            self.import_readable(&value, options, unreadable).map_err(|error| match error {
+                ImportError::Untranslatable(error) => {
+                    let range = located::locate_all(text, &[&error.steps]).pop().flatten();
+                    let position =
+                        range.as_ref().map(|range| LineCounter::new(original).position(range.start));
+                    ImportError::Untranslatable(Untranslatable { position, range, ..error })
+                }
+                other => other,
+            })?;
+        imported.report.locate(text, original);
         Ok(imported)
     }
 
@@ -265,6 +322,17 @@ impl System {
     /// # Errors
     /// As for [`System::import`].
     pub fn import_value(self, value: &Json, options: Options) -> Result<Imported, ImportError> {
+        self.import_readable(value, options, &[])
+    }
+
+    /// Imports a JSON value in which the values at the paths `unreadable` replace parts that are no
+    /// JSON. Their items are skipped.
+    fn import_readable(
+        self,
+        value: &Json,
+        options: Options,
+        unreadable: &[(Vec<PathStep>, Message)],
+    ) -> Result<Imported, ImportError> {
         let mut refused = BTreeMap::new();
         loop {
             let mut document = RulesDocument {
@@ -275,6 +343,16 @@ impl System {
             };
             self.read_document(&JsonNode::root(value), &mut document)?;
             if document.newly_refused.is_empty() {
+                document.refuse_unreadable(unreadable);
+            }
+            if document.newly_refused.is_empty() {
+                if self == System::Context
+                    && let Some((steps, message)) = document.unread_values.pop()
+                {
+                    // Without this value, the rules could allow too much.
+                    let error = Untranslatable { message, steps, position: None, range: None };
+                    return Err(error.into());
+                }
                 return document.finish();
             }
             refused = document.refused;

@@ -126,12 +126,12 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the line, the column and the byte range of each item. `text` is the text of the
-    /// imported document.
-    pub(super) fn locate(&mut self, text: &str) {
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text,
+    /// and `original` the same text with all values that are no JSON.
+    pub(super) fn locate(&mut self, text: &str, original: &str) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
         let ranges = located::locate_all(text, &paths);
-        let mut lines = located::LineCounter::new(text);
+        let mut lines = located::LineCounter::new(original);
         for (item, range) in self.items.iter_mut().zip(ranges) {
             item.position = range.as_ref().map(|range| lines.position(range.start));
             item.range = range;
@@ -248,6 +248,25 @@ impl ReportBuilder {
     /// the current item again.
     pub(super) fn resume(&mut self, outer: Option<usize>) {
         self.current = outer;
+    }
+
+    /// Returns the kind and path of the innermost item that contains the value at the path `steps`
+    /// and whose outcome satisfies the test. `None` if no item contains it.
+    pub(super) fn item_around(
+        &self,
+        steps: &[PathStep],
+        is_wanted: impl Fn(&ReportItem) -> bool,
+    ) -> Option<&ReportItem> {
+        let around = self.items.iter().filter(|item| steps.starts_with(&item.steps) && is_wanted(item));
+        around.max_by_key(|item| item.steps.len())
+    }
+
+    /// Replaces the reason for which the value at the path `steps` was skipped.
+    pub(super) fn set_reason(&mut self, steps: &[PathStep], reason: &Message) {
+        let skipped = self.items.iter_mut().filter(|item| item.outcome == Outcome::Skipped);
+        for item in skipped.filter(|item| item.steps == steps) {
+            item.notes = vec![reason.clone()];
+        }
     }
 
     /// Adds a note about a change to the item that is being read. If no item is being read, the

@@ -4,10 +4,12 @@
 use super::condition::ConditionFacts;
 use super::document::{ImportedStatement, RulesDocument};
 use super::handlers::UsedHandlers;
+use super::kept;
 use super::located::{JsonNode, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
+use serde_json::{Value as Json, json};
 
 /// Words that make a message urgent. They are written into the rules file, where the author may
 /// change them.
@@ -27,6 +29,9 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             object.get_required("routes", &message!("the document"))?.as_list(&message!("routes"))?;
         if let Some(node) = object.get("default") {
             default = document.read_part(ItemKind::Default, "", read_handler(&node))?;
+            if default.is_none() {
+                document.kept.insert("default".to_owned(), node.value.clone());
+            }
         }
         document.keep_unread_in_header(&object);
         routes
@@ -44,6 +49,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
         };
         imported_routes.extend(document.read_item(ItemKind::Route, node, &["name"], read)?);
     }
+    document.keep_skipped_in_header("routes", &routes);
     handlers.declare_all(default.as_deref(), document);
     add_derived_values(&facts, document);
     for (item, route) in imported_routes {
@@ -56,7 +62,13 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
             format!("{head}\n  when {condition}\n  -> {target}")
         };
         let item = Some(item);
-        document.statements.push(ImportedStatement { comments, docs, body, is_adjacent: false, item });
+        document.statements.push(ImportedStatement {
+            comments,
+            docs,
+            body,
+            item,
+            ..ImportedStatement::default()
+        });
     }
     if let Some(handler) = default {
         let body = format!("default -> {handler}");
@@ -105,9 +117,15 @@ fn read_route(
     comments.extend(remarks.iter().map(ToString::to_string));
     remarks.into_iter().for_each(|remark| document.report.note(remark));
     let docs = object.get_text("description")?.unwrap_or_default().to_owned();
-    comments.extend(
-        document.comments_for_unread(&object, &message!("the route {}", quote_for_comment(original))),
-    );
+    let of = message!("the route {}", quote_for_comment(original));
+    let mut kept = document.unread_members(&object, &of);
+    if new_name != original {
+        kept.insert("name".to_owned(), json!(original));
+    }
+    if write::doc_text(&docs) != docs {
+        kept.insert("description".to_owned(), Json::from(&*docs));
+    }
+    comments.extend(kept::comment(&kept));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(ImportedRoute {
         head: format!("route {}{priority}", quote_name(&new_name)),

@@ -1,6 +1,6 @@
 //! Writes rule syntax for the importers: unique names, lists and comments.
 
-use rulec_base::text::printable::is_display_control;
+pub(super) use rulec_base::text::printable::is_display_control;
 pub(super) use rulec_syntax::write::{
     format_key, format_number, format_path, format_value, is_name, quote_name, quote_raw_string, quote_string,
 };
@@ -11,7 +11,7 @@ const MAX_LINE_WIDTH: usize = 100;
 
 /// Allocates unique names for the statements of a rules file. A name is kept if possible, and is
 /// written in backquotes if necessary. A name that is not valid even in backquotes is changed.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
 }
@@ -26,9 +26,14 @@ impl NameAllocator {
     /// Returns `preferred` or a similar name, which is unique and contains no backquote. The caller
     /// adds backquotes around the name if the syntax requires them.
     pub(super) fn unique_name(&mut self, preferred: &str) -> String {
-        let clean: String =
-            preferred.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
-        self.unique_text(if clean.is_empty() { "unnamed" } else { &clean })
+        self.unique_text(&clean_name(preferred))
+    }
+
+    /// True if [`unique_name`](NameAllocator::unique_name) would return `name` for `preferred` now.
+    pub(super) fn would_name(&self, preferred: &str, name: &str) -> bool {
+        let clean = clean_name(preferred);
+        let is_next = || self.clone().unique_text(&clean) == name;
+        if self.used_names.contains(&clean) { is_next() } else { clean == name }
     }
 
     /// Returns a unique text: `base`, followed by a number if necessary. Used for names that the
@@ -42,6 +47,13 @@ impl NameAllocator {
         self.used_names.insert(name.clone());
         name
     }
+}
+
+/// Replaces the characters of a name that are not valid even in backquotes.
+fn clean_name(preferred: &str) -> String {
+    let clean: String =
+        preferred.chars().map(|c| if c == '`' || is_display_control(c) { '_' } else { c }).collect();
+    if clean.is_empty() { "unnamed".to_owned() } else { clean }
 }
 
 /// Writes a list of literals, on several lines if one line is too long. `indent` is the indentation
@@ -94,6 +106,10 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
+        if marker == "#" && super::kept::is_kept(paragraph) {
+            out.push_str(&format!("{pad}{marker} {paragraph}\n"));
+            continue;
+        }
         // Continuation lines of a list item are indented below its first word.
         let hanging_indent = if paragraph.starts_with("- ") { "  " } else { "" };
         let mut line = String::new();
@@ -115,6 +131,17 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Returns the documentation that a statement has if `text` is written before it as a comment. Long
+/// lines are broken there, and repeated spaces are lost.
+pub(super) fn doc_text(text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    let comment = write_comment("##", text, 0);
+    let lines: Vec<&str> = comment.lines().map(|line| line.trim_start_matches('#').trim_start()).collect();
+    lines.join("\n")
 }
 
 #[cfg(test)]

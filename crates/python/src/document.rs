@@ -93,8 +93,15 @@ pub fn load_document(
         let text = std::str::from_utf8(bytes.as_bytes()).map_err(library_error)?;
         without_gil(py, || system.import(text, options))
     } else {
-        let value = tree(document, "the document")?;
-        without_gil(py, || system.import_value(&value, options))
+        match tree(document, "the document") {
+            Ok(value) => without_gil(py, || system.import_value(&value, options)),
+            // A value that is no JSON, such as `nan`: the import skips its item.
+            Err(error) => {
+                let text = py.import("json")?.call_method1("dumps", (document,)).map_err(|_| error)?;
+                let text: String = text.extract()?;
+                without_gil(py, || system.import(&text, options))
+            }
+        }
     };
     imported.map_err(library_error)
 }

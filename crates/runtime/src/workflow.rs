@@ -52,13 +52,13 @@ mod run;
 
 pub use build::{BuildError, Workflow, WorkflowBuilder};
 pub(crate) use build::{DEFAULT_BYTE_LIMIT, DEFAULT_STEP_LIMIT};
-pub use checkpoint::{ResumeError, SavedRun};
+pub use checkpoint::{ResumeError, SavePoint, SavedChanges, SavedRun};
 pub use merge::{AppendValues, Arrival, ByNode, FirstValues, LatestValues, MergeStrategy};
 pub use node::{Node, NodeId};
+pub(crate) use plan::json_size;
 pub use processor::{BoxFuture, Call, ProcessError, ProcessResult, Processor, from_fn};
 pub use report::{Delivery, Failure, FailureKind, Report, Stall};
 pub use router::{ConditionalRouter, FirstMatch};
 pub use rulec_lang::graph::{Finding, FindingKind, Route, Severity, Target};
 pub use rules::{RulesRouter, UnknownWorkflow};
 pub use run::Run;
-pub(crate) use run::json_size;

@@ -9,7 +9,7 @@ const RULES: &str = "\
 # Keyword flows are tried as they stand here, their patterns in order; where none is found, the
 # intent flows are asked.
 
-# tags: [\"x\"]
+# json: {\"tags\":[\"x\"]}
 # rulec: allow W0404 so it was in the original: an earlier pattern answers first
 flow greet keyword contains [\"hi\", \"hi there\"] -> \"greet\"
 ";
@@ -287,4 +287,41 @@ fn flows_are_imported_literally() {
     assert!(ran.out.contains("\" U S \"") && ran.err.contains("`--literal`"), "{}{}", ran.out, ran.err);
     let ran = folder.rulec(&["import", "routes", "flows.json", "--literal"]).expect(2);
     assert!(ran.err.contains("only `flows` have patterns"), "{}", ran.err);
+}
+
+const ROUTER: &str = r#"{"routes": [
+  {"name": "files", "handler": "h",
+   "condition": {"type": "TextCondition", "contains": ["file"]}},
+  {"name": "run", "handler": "h", "condition": {"type": "TextCondition", "contains": ["run"]}}
+], "default": "chat"}"#;
+
+/// Regression test: explanations and `doctor` named lines of the generated rules.
+#[test]
+fn explanations_of_a_document_name_its_lines() {
+    let folder = Folder::new().file("router.json", ROUTER).file("m.jsonl", "{\"text\": \"my file\"}\n");
+    let why = ["why", "router.json", "--input", "m.jsonl", "--format", "json"];
+    let explained =
+        folder.fed(&["run", "router.json", "m.jsonl", "--explain", "--log", "log.jsonl"], "").expect(0);
+    let why = folder.rulec(&[&why[..3], &[r#"{"text": "run"}"#], &why[4..]].concat()).expect(0).out;
+    for shown in [&explained.out, &why] {
+        assert!(shown.contains("router.json") && !shown.contains("<text>"), "{shown}");
+    }
+    let place = |line: usize| format!(r#""place":{{"file":"router.json","line":{line},"column":3}}"#);
+    let compact: String = why.split_whitespace().collect();
+    assert!(compact.contains(&place(2)) && compact.contains(&place(4)), "{compact}");
+    let doctor = folder.rulec(&["doctor", "router.json", "--log", "log.jsonl"]);
+    assert!(doctor.out.contains("router.json:4:3  route `run`: never chosen"), "{}", doctor.out);
+}
+
+/// An export writes what the rules cannot say as it was, and a bad item stays in the document.
+#[test]
+fn a_document_comes_back_with_what_rules_cannot_say() {
+    let document = r#"{"flows":[{"flow_id":"a","type":"keyword","trigger_patterns":["hi"," "],"match_type":"exact","colour":"red"},
+        {"flow_id":"b","type":"glob"},{"flow_id":"c","type":"intent","examples":["money back"]}],
+        "settings":{"intent_threshold":0.5,"flow_prompt":"Flows:\n{flows}"},"version":7}"#;
+    let folder = Folder::new().file("flows.json", document);
+    folder.rulec(&["import", "flows", "flows.json", "-o", "bot.rules"]).expect(0);
+    let exported = folder.rulec(&["export", "flows", "bot.rules"]).expect(0).out;
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("it is JSON");
+    assert_eq!(json(&exported), json(document));
 }

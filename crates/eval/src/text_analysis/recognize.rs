@@ -32,9 +32,28 @@ const RECOGNIZERS: [Recognizer; 5] = [
     Recognizer { name: "number", patterns: &NUMBERS, normalize: normalize::number },
 ];
 
+/// A number with a decimal point, or with points between thousands and a decimal comma.
 macro_rules! number {
     () => {
-        r"(?<amount>[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+        r"(?<amount>[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{1,2}|[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?)"
+    };
+}
+
+/// An amount of money. In addition to the forms of a number, it may have a decimal comma, or points
+/// between thousands only.
+macro_rules! amount {
+    () => {
+        concat!(
+            r"(?<amount>[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]{1,2}|[0-9]{1,3}(?:\.[0-9]{3}){2,}|",
+            r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+,[0-9]{1,2}|[0-9]+(?:\.[0-9]+)?)"
+        )
+    };
+}
+
+/// Chinese units of large numbers.
+macro_rules! chinese_scale {
+    () => {
+        "万亿|[十百千]?[万亿]"
     };
 }
 
@@ -56,13 +75,14 @@ macro_rules! day {
 /// Dates as people and programs write them. An expression without groups finds a date that cannot
 /// be computed: `tomorrow` depends on the current day, and `1/2/2026` on the order of day and
 /// month.
-const DATES: [&str; 8] = [
+const DATES: [&str; 9] = [
     concat!(r"(?<year>[12][0-9]{3})-(?<month>1[0-2]|0?[1-9])-", day!()),
     concat!(r"(?<year>[12][0-9]{3})/(?<month>1[0-2]|0?[1-9])/", day!()),
     concat!(r"(?<year>[12][0-9]{3})\.(?<month>1[0-2]|0?[1-9])\.", day!()),
     concat!(r"(?:(?<year>[12][0-9]{3}) ?年 ?)?(?<month>1[0-2]|0?[1-9]) ?月 ?", day!(), " ?[日号]"),
     concat!(day!(), r"(?:st|nd|rd|th)?(?: of)? ", month_name!(), r"\b(?:\.?,? (?<year>[12][0-9]{3}))?"),
     concat!(month_name!(), r"\.? ", day!(), r"(?:(?:st|nd|rd|th)\b)?(?:,? (?<year>[12][0-9]{3}))?"),
+    r"(?<year>[12][0-9]{3}) ?年 ?(?<month>1[0-2]|0?[1-9]) ?月份?",
     r"(?:3[01]|[12][0-9]|0?[1-9])[./](?:3[01]|[12][0-9]|0?[1-9])[./][12][0-9]{3}",
     concat!(
         r"(?-u:\b)(?:today|tomorrow|yesterday|(?:(?:next|last|this) )?(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?-u:\b)|",
@@ -70,11 +90,21 @@ const DATES: [&str; 8] = [
     ),
 ];
 
+macro_rules! part_of_day {
+    () => {
+        "(?:(?<part>凌晨|早上|上午|中午|下午|傍晚|晚上) ?)?"
+    };
+}
+
 const TIMES: [&str; 3] = [
-    r"(?<hour>2[0-3]|[01]?[0-9]):(?<minute>[0-5][0-9])(?::(?<second>[0-5][0-9]))?(?: ?(?<half>[ap])\.?m\b\.?)?",
+    concat!(
+        part_of_day!(),
+        r"(?<hour>2[0-3]|[01]?[0-9])[:：](?<minute>[0-5][0-9])(?:[:：](?<second>[0-5][0-9]))?(?: ?(?<half>[ap])\.?m\b\.?)?"
+    ),
     r"(?<hour>1[0-2]|0?[1-9]) ?(?<half>[ap])\.?m\b\.?",
     concat!(
-        "(?<part>凌晨|早上|上午|中午|下午|傍晚|晚上)? ?(?<hour>2[0-3]|1[0-9]|0?[0-9]) ?[点时]",
+        part_of_day!(),
+        "(?<hour>2[0-3]|1[0-9]|0?[0-9]) ?[点时]",
         "(?: ?(?<minute>[0-5]?[0-9]) ?分?|(?<quarter>半|一刻|三刻)|整)?"
     ),
 ];
@@ -82,12 +112,16 @@ const TIMES: [&str; 3] = [
 const MONEY: [&str; 2] = [
     concat!(
         r"(?<currency>us\$|hk\$|[$€£¥￥₹₩]|(?-u:\b)(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr)) ?",
-        number!(),
-        r"(?: ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b)))?"
+        amount!(),
+        r"(?: ?(?<scale>",
+        chinese_scale!(),
+        r"|千|(?:k|m|bn|thousand|million|billion)(?-u:\b)))?"
     ),
     concat!(
-        number!(),
-        r" ?(?<scale>[千万亿]|(?:k|m|bn|thousand|million|billion)(?-u:\b))? ?",
+        amount!(),
+        r" ?(?<scale>",
+        chinese_scale!(),
+        r"|千|(?:k|m|bn|thousand|million|billion)(?-u:\b))? ?",
         r"(?<currency>[$€£¥￥₹₩]|(?:usd|eur|gbp|cny|rmb|jpy|hkd|chf|cad|aud|inr|dollars?|euros?|pounds?|yuan)(?-u:\b)|",
         "元|块钱|块|人民币|美元|美金|欧元|英镑|日元|港币|港元)"
     ),
@@ -101,7 +135,19 @@ const PHONES: [&str; 5] = [
     r"[2-9][0-9]{2}[-.][0-9]{3}[-.][0-9]{4}",
 ];
 
-const NUMBERS: [&str; 1] = [concat!(number!(), r"(?:e[-+]?[0-9]{1,3})? ?(?<percent>[%％])?")];
+const NUMBERS: [&str; 1] = [concat!(
+    number!(),
+    r"(?:e[-+]?[0-9]{1,3})?(?: ?(?<scale>",
+    chinese_scale!(),
+    r"))?(?: ?(?<percent>[%％]))?"
+)];
+
+/// URLs whose host is an IPv6 address in brackets, which the crate `linkify` does not find.
+const ADDRESS_URLS: [&str; 1] = [
+    r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._~%!$&'*+,;=:-]+@)?\[(?<host>[0-9a-f:.]+)\](?::[0-9]{1,5})?(?:[/?#][!#-;=?-~]*)?",
+];
+
+static ADDRESS_URL_FINDER: LazyLock<EntityFinder> = LazyLock::new(|| EntityFinder::built_in(&ADDRESS_URLS));
 
 /// The finders of the recognizers, whose regular expressions are compiled at first use.
 static FINDERS: LazyLock<[EntityFinder; 5]> =
@@ -110,7 +156,7 @@ static FINDERS: LazyLock<[EntityFinder; 5]> =
 /// Maximum work that all recognizers together do for each byte of text: the states of their regular
 /// expressions.
 pub static WORK_PER_BYTE: LazyLock<u64> = LazyLock::new(|| {
-    let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns);
+    let patterns = RECOGNIZERS.iter().flat_map(|recognizer| recognizer.patterns).chain(&ADDRESS_URLS);
     patterns.map(|pattern| parse_cached(pattern, true).map_or(0, |hir| automaton_states(&hir))).sum()
 });
 
@@ -126,6 +172,7 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
             by_start.insert(one.range.start, (name, one));
         }
     };
+    address_urls(text).filter(|_| is_wanted("url")).for_each(|url| add("url", url));
     links(text).filter(|(name, _)| is_wanted(name)).for_each(|(name, link)| add(name, link));
     for (Recognizer { name, normalize, .. }, finder) in RECOGNIZERS.iter().zip(&*FINDERS) {
         if is_wanted(name) {
@@ -136,6 +183,18 @@ pub fn recognize_all(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(&'sta
         }
     }
     by_start.into_values().collect()
+}
+
+/// Returns the URLs of a text whose host is an IPv6 address. Punctuation at the end of a URL is not
+/// a part of it.
+fn address_urls(text: &str) -> impl Iterator<Item = EntityMatch> {
+    ADDRESS_URL_FINDER.find_all(text).into_iter().filter_map(|mut one| {
+        let host = one.fields.remove("host")?;
+        host.as_str()?.parse::<std::net::Ipv6Addr>().ok()?;
+        let url = text[one.range.clone()].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '\'']);
+        one.range.end = one.range.start + url.len();
+        Some(one)
+    })
 }
 
 /// Returns the URLs and e-mail addresses of a text. A URL has a scheme, or begins with `www.`. A

@@ -45,15 +45,15 @@ impl Source for SourceMap {
         let file = self.get(span.file);
         match file {
             // The artifact was built without source texts, so the location is returned instead.
-            Some(file) if file.is_stripped() => self.place(span).unwrap_or_default().to_string(),
+            Some(file) if file.is_stripped() => Source::place(self, span).unwrap_or_default().to_string(),
             file => file.and_then(|file| file.text.get(span.range())).unwrap_or_default().to_owned(),
         }
     }
 
     fn place(&self, span: Span) -> Option<Location> {
-        let file = self.get(span.file)?;
-        let position = file.position(span.start);
-        Some(Location { file: file.name.clone(), line: position.line, column: position.column })
+        self.get(span.file)?;
+        let (file, position) = SourceMap::place(self, span);
+        Some(Location { file: file.to_owned(), line: position.line, column: position.column })
     }
 }
 

@@ -2,12 +2,16 @@
 //! several choices are a list.
 
 use super::comparison::write_condition;
-use super::{Written, push_item};
-use crate::located::PathStep;
+use super::routes::description;
+use super::{ItemList, Written, kept};
+use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id};
+use crate::compare;
+use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
-use rulec::{Code, Message, Rules, Span};
+use crate::write::NameAllocator;
+use rulec::{Code, Diagnostic, Rules, Span};
 use rulec_base::message;
-use rulec_sema::hir::{CondKind, Outcome, Program, Rule, Table, TableKind};
+use rulec_sema::hir::{Cond, CondKind, Outcome, Rule, Table, TableKind};
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
@@ -15,6 +19,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let choices: Vec<&Table> =
         program.tables.iter().filter(|table| table.kind == TableKind::Choice).collect();
     let is_only = choices.len() == 1;
+    let mut names = NameAllocator::reserving(&RESERVED_NAMES);
     let mut written = Vec::new();
     for table in choices {
         if program.questions.iter().any(|question| question.name == table.name) {
@@ -27,76 +32,149 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             continue;
         }
         let steps = if is_only { Vec::new() } else { vec![PathStep::Index(written.len())] };
-        written.push(write_choice(rules, table, &steps, report));
+        written.push(write_choice(rules, table, &mut names, &steps, report));
     }
     if is_only && written.len() == 1 { written.remove(0) } else { Json::Array(written) }
 }
 
-fn write_choice(rules: &Rules, table: &Table, steps: &[PathStep], report: &mut ReportBuilder) -> Json {
+fn write_choice(
+    rules: &Rules,
+    table: &Table,
+    names: &mut NameAllocator,
+    steps: &[PathStep],
+    report: &mut ReportBuilder,
+) -> Json {
     let program = rules.program();
     let choice = report.begin(ItemKind::Choice, &table.name, steps);
-    let mut json = Map::new();
-    json.insert("name".to_owned(), json!(table.name));
-    if !table.docs.is_empty() {
-        json.insert("description".to_owned(), json!(table.docs));
-    }
+    let mut kept = table.span.map_or_else(Map::new, |span| kept::before(rules.sources(), span));
+    let mut json = take_names(&mut kept, &table.name, names);
+    let description = description(kept.remove("description"), &table.docs);
+    json.extend(description.map(|description| ("description".to_owned(), description)));
     if table.to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
     let steps = [steps, &[super::key("choices")]].concat();
-    let mut branches = Vec::new();
+    let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
+    let mut ids = NameAllocator::default();
     // The rules are in the order in which they are tried, the last branch first. The JSON has the
     // order of the source.
-    for rule in table.order.iter().rev() {
-        let rule = &program.rules[rule.index()];
-        let item = (ItemKind::Branch, &*rule.name, &*steps);
-        push_item(&mut branches, item, write_branch(program, rule), report);
+    let rules_of_table = table.order.iter().map(|rule| &program.rules[rule.index()]);
+    let mut sources: Vec<Branch<'_>> = rules_of_table.map(Branch::Rule).collect();
+    sources.extend(branches_without_condition(rules, table).map(Branch::Unusable));
+    sources.sort_by_key(|branch| branch.span().map(|span| (span.file, span.start)));
+    for branch in sources {
+        match branch {
+            Branch::Rule(rule) => {
+                let written = write_branch(rules, rule, &mut ids);
+                branches.push(ItemKind::Branch, &rule.name, written, report);
+            }
+            Branch::Unusable(warning) => {
+                let kept = warning.span().map(|span| kept::before(rules.sources(), span));
+                let written = kept.and_then(|mut kept| kept.remove("branch"));
+                let id = written.as_ref().and_then(|branch| branch["branch_id"].as_str()).unwrap_or_default();
+                let (id, written) = (id.to_owned(), written.ok_or_else(|| warning.message.clone()));
+                ids.unique_text(&id);
+                branches.push(ItemKind::Branch, &id, written, report);
+            }
+        }
         report.resume(Some(choice));
     }
-    for reason in branches_without_condition(rules, table) {
-        report.skip(ItemKind::Branch, "", &steps, reason);
-    }
-    json.insert("choices".to_owned(), Json::Array(branches));
-    Json::Object(json)
+    json.insert("choices".to_owned(), Json::Array(branches.finish()));
+    let mut json = Json::Object(json);
+    kept::restore(&mut json, kept.into());
+    json
 }
 
-/// Returns a sentence for each branch of a choice that has no condition, for the report. The
-/// compiled rules contain no such branch, so the branch is found in the compiler's warnings.
-fn branches_without_condition(rules: &Rules, table: &Table) -> Vec<Message> {
+/// Removes the names of a choice, such as `step_id`, from the members that an import kept, and
+/// returns them. If they do not lead to the name `name` in the rules, returns this name instead.
+fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocator) -> Map<String, Json> {
+    let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
+    let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
+    let original = original.filter(|original| !original.is_empty()).unwrap_or(CHOICE_NAME);
+    let is_same = !kept_names.is_empty() && names.would_name(original, name);
+    names.unique_name(if is_same { original } else { name });
+    if is_same { kept_names } else { Map::from_iter([("name".to_owned(), json!(name))]) }
+}
+
+/// A branch of a choice in the rules.
+enum Branch<'r> {
+    Rule(&'r Rule),
+    /// The warning about a branch without conditions, which the compiled rules do not contain.
+    Unusable(&'r Diagnostic),
+}
+
+impl Branch<'_> {
+    fn span(&self) -> Option<Span> {
+        match self {
+            Branch::Rule(rule) => Some(rule.span),
+            Branch::Unusable(warning) => warning.span(),
+        }
+    }
+}
+
+/// Returns the compiler's warnings about the branches of a choice that have no conditions.
+fn branches_without_condition<'r>(
+    rules: &'r Rules,
+    table: &'r Table,
+) -> impl Iterator<Item = &'r Diagnostic> {
     let choices = rules.program().tables.iter().filter(|table| table.kind == TableKind::Choice);
     let name_spans: Vec<Span> = choices.filter_map(|table| table.span).collect();
     // A branch belongs to the last choice whose name precedes the branch in the same file.
-    let choice_of = |branch: Span| {
+    let choice_of = move |branch: Span| {
         let before = name_spans.iter().filter(|name| name.file == branch.file && name.start < branch.start);
-        before.max_by_key(|name| name.start)
+        before.max_by_key(|name| name.start).copied()
     };
     let warnings = rules.warnings().iter().filter(|warning| warning.code == Code::BranchNeverChosen);
-    let own = warnings.filter(|warning| warning.span().and_then(choice_of) == table.span.as_ref());
-    own.map(|warning| warning.message.clone()).collect()
+    warnings.filter(move |warning| warning.span().and_then(&choice_of) == table.span)
 }
 
-fn write_branch(program: &Program, rule: &Rule) -> Written<Json> {
-    if let Outcome::Branch { default: true } = rule.outcome {
-        return Ok(json!({
-            "branch_id": rule.name, "logic": "and", "conditions": [], "is_default": true,
-        }));
-    }
-    let (all, conditions) = match &rule.condition.kind {
-        CondKind::Branch { all, conditions } => (*all, &**conditions),
-        CondKind::Const(false) => (true, &[][..]),
-        _ => return Err(super::unknown_condition()),
+fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<Json> {
+    let mut kept = kept::before(rules.sources(), rule.span);
+    let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
+    let id = id.filter(|id| ids.clone().unique_text(id) == *rule.name).unwrap_or(rule.name.to_string());
+    ids.unique_text(&id);
+    let mut json = if let Outcome::Branch { default: true } = rule.outcome {
+        let logic = kept.remove("logic").unwrap_or_else(|| json!("and"));
+        let conditions = kept.remove("conditions").filter(Json::is_array).unwrap_or_else(|| json!([]));
+        json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": true})
+    } else {
+        let (all, conditions) = match &rule.condition.kind {
+            CondKind::Branch { all, conditions } => (*all, &**conditions),
+            CondKind::Const(false) => (true, &[][..]),
+            _ => return Err(super::unknown_condition()),
+        };
+        let mut written = ItemList::new(Vec::new(), kept::take_list(&mut kept, "conditions"));
+        for guarded in conditions {
+            written.add_kept();
+            let condition = write_kept_condition(rules, &guarded.cond, written.items.len())?;
+            written.items.push(condition);
+        }
+        let logic = kept.remove("logic").filter(|_| conditions.len() < 2);
+        let logic = logic.unwrap_or_else(|| json!(if all { "and" } else { "or" }));
+        json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
     };
-    let conditions: Vec<Json> = conditions
-        .iter()
-        .enumerate()
-        .map(|(index, guarded)| {
-            let mut condition = write_condition(program, &guarded.cond)?;
-            condition["id"] = json!(format!("c{}", index + 1));
-            Ok(condition)
-        })
-        .collect::<Written<_>>()?;
-    let logic = if all { "and" } else { "or" };
-    Ok(json!({
-        "branch_id": rule.name, "logic": logic, "conditions": conditions, "is_default": false,
-    }))
+    kept::restore(&mut json, kept.into());
+    Ok(json)
+}
+
+/// Writes the condition at the position `position` of a branch, with the members that an import
+/// kept.
+fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<Json> {
+    let mut kept = kept::before(rules.sources(), cond.span);
+    // A condition that the document says in another way is written as it was. If the author has
+    // changed the condition since, the rules count.
+    if let Some(original) = kept.remove("condition") {
+        let read =
+            compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Ok(Ok((text, _))) = read
+            && words(&text) == words(rules.sources().slice(cond.span))
+        {
+            return Ok(original);
+        }
+    }
+    let mut condition = write_condition(rules.program(), cond)?;
+    condition["id"] = kept.remove("id").unwrap_or_else(|| default_id(position));
+    kept::restore(&mut condition, kept.into());
+    Ok(condition)
 }

@@ -1,8 +1,11 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
-use super::{Written, constant, ignores_case, key, pattern, push_item};
-use crate::executor::EXECUTOR_NAME;
+use super::{ItemList, Written, constant, document_name, ignores_case, kept, key, pattern};
+use crate::executor::{EXECUTOR_NAME, parameters_schema};
 use crate::report::{ItemKind, ReportBuilder};
+use crate::settings::SETTINGS_KEY;
+use crate::write::NameAllocator;
+use rulec::Rules;
 use rulec_base::message;
 use rulec_lang::builtins::Function;
 use rulec_lang::operators::Op;
@@ -10,37 +13,63 @@ use rulec_sema::hir::{
     CondKind, ExprKind, FLOWS_TABLE, Flow, FlowId, FlowTool, MATCH_MODES, Operand, Outcome, Predicate,
     Program, Trigger,
 };
+use rulec_sema::request::Analysis;
 use serde_json::{Map, Value as Json, json};
 
-pub(super) fn write_document(program: &Program, report: &mut ReportBuilder) -> Json {
-    let (mut flows, mut is_literal) = (Vec::new(), None);
+pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
+    let (program, sources) = (rules.program(), rules.sources());
+    let mut kept = kept::in_header(sources);
+    let mut flows = ItemList::new(vec![key("flows")], kept::take_list(&mut kept, "flows"));
+    let (mut names, mut is_literal) = (NameAllocator::default(), None);
     for (index, flow) in program.flows.iter().enumerate() {
-        let written = write_flow(program, FlowId(index as u32), flow, &mut is_literal);
-        push_item(&mut flows, (ItemKind::Flow, &flow.name, &[key("flows")]), written, report);
+        let kept = (kept::before(sources, flow.span), &mut names);
+        let written = write_flow(program, (FlowId(index as u32), flow), &mut is_literal, kept);
+        flows.push(ItemKind::Flow, &flow.name, written, report);
     }
     if is_literal == Some(true) {
         report.note(message!("the patterns are compared literally: import them with `--literal`"));
     }
-    let mut document = json!({ "flows": flows });
-    if let Some(tool) = &program.flow_tool {
-        let mut tools = Vec::new();
-        push_item(&mut tools, (ItemKind::Tool, &tool.name, &[key("tools")]), write_tool(tool), report);
-        if !tools.is_empty() {
-            document["tools"] = Json::Array(tools);
+    let mut document = json!({ "flows": flows.finish() });
+    let mut tools = ItemList::new(vec![key("tools")], kept::take_list(&mut kept, "tools"));
+    // Without any flow, an import writes an empty tool, so that the rules select flows at all.
+    let is_empty =
+        |tool: &FlowTool| program.flows.is_empty() && tool.description.is_empty() && tool.endpoint.is_null();
+    if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_empty(tool)) {
+        let mut written = write_tool(tool);
+        if let Ok(json) = &mut written {
+            kept::restore(json, kept::before(sources, tool.span).into());
         }
+        tools.push(ItemKind::Tool, &tool.name, written, report);
     }
+    let tools = tools.finish();
+    if !tools.is_empty() {
+        document["tools"] = Json::Array(tools);
+    }
+    let settings = write_settings(program);
+    if !settings.is_empty() {
+        document[SETTINGS_KEY] = Json::Object(settings);
+    }
+    kept::restore(&mut document, kept.into());
     document
 }
 
-/// Writes a flow as JSON. `is_literal` is true if the patterns in the document are compared
-/// literally, and false if case and outer white space are ignored. It is `None` until the first
-/// pattern is written.
-fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Option<bool>) -> Written<Json> {
+/// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
+/// literally. It is `None` until the first pattern is written.
+/// `kept` is what an import kept of the flow, and the names of the flows before this flow.
+fn write_flow(
+    program: &Program,
+    (id, flow): (FlowId, &Flow),
+    is_literal: &mut Option<bool>,
+    (mut kept, names): (Map<String, Json>, &mut NameAllocator),
+) -> Written<Json> {
     let mut json = Map::new();
     json.insert("flow_id".to_owned(), json!(flow.id));
     // If a flow has no name of its own, the importer uses its id as the name.
-    if flow.name != flow.id {
-        json.insert("name".to_owned(), json!(flow.name));
+    let kept_name = kept.remove("name");
+    let has_name = kept_name.is_some();
+    let name = document_name(kept_name.or_else(|| Some(json!(flow.id))), &flow.name, names);
+    if has_name || *name != *flow.id {
+        json.insert("name".to_owned(), json!(name));
     }
     if !flow.description.is_empty() {
         json.insert("description".to_owned(), json!(flow.description));
@@ -63,7 +92,28 @@ fn write_flow(program: &Program, id: FlowId, flow: &Flow, is_literal: &mut Optio
             json.insert("match_type".to_owned(), json!(mode.map(|(word, _)| word)));
         }
     }
-    Ok(Json::Object(json))
+    let mut json = Json::Object(json);
+    kept::restore(&mut json, kept.into());
+    Ok(json)
+}
+
+/// Writes the settings that decide which intent flow a message starts, and that word its prompt.
+/// Only the settings that differ from the default are written.
+fn write_settings(program: &Program) -> Map<String, Json> {
+    let (analysis, default) = (&program.analysis, Analysis::default());
+    let mut settings = Map::new();
+    for (name, value, default) in [
+        ("intent_threshold", analysis.threshold, default.threshold),
+        ("intent_margin", analysis.margin, default.margin),
+    ] {
+        if value != default {
+            settings.insert(name.to_owned(), json!(value));
+        }
+    }
+    if let Some(prompt) = &program.prompts.flow_prompt {
+        settings.insert("flow_prompt".to_owned(), json!(prompt));
+    }
+    settings
 }
 
 /// Returns the patterns of a keyword flow, and the operator that compares them with the message.
@@ -122,11 +172,7 @@ fn write_tool(tool: &FlowTool) -> Written<Json> {
         json["description"] = json!(tool.description);
     }
     if !tool.parameter.is_empty() {
-        json["parameters"] = json!({
-            "type": "object",
-            "properties": {"flow_id": {"type": "string", "description": tool.parameter}},
-            "required": ["flow_id"],
-        });
+        json["parameters"] = parameters_schema(&tool.parameter);
     }
     if !tool.endpoint.is_null() {
         json["endpoint"] = tool.endpoint.clone();

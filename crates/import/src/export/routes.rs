@@ -1,8 +1,9 @@
 //! Writes message routes of the rules as JSON of the other system.
 
 use super::condition::ConditionWriter;
-use super::{Written, key, push_item};
+use super::{ItemList, Written, document_name, kept, key};
 use crate::report::{ItemKind, ReportBuilder};
+use crate::write::{NameAllocator, doc_text};
 use rulec::Rules;
 use rulec_base::message;
 use rulec_sema::hir::{Outcome, Program, Rule, TableKind};
@@ -15,8 +16,11 @@ const REQUIRES_KEY: &str = "requires_permission";
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
     let program = rules.program();
     let conditions = ConditionWriter::new(rules);
-    let mut routes = Vec::new();
+    let mut kept = kept::in_header(rules.sources());
+    let mut routes = ItemList::new(vec![key("routes")], kept::take_list(&mut kept, "routes"));
+    let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut document = Map::new();
+    let sources = rules.sources();
     let main = rules.main();
     for (index, table) in program.tables.iter().enumerate() {
         if table.kind != TableKind::Routes {
@@ -29,13 +33,15 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         rules.sort_by_key(|rule| (rule.span.file, rule.span.start));
         for rule in rules {
             let written = match (is_main, rule.disabled) {
-                (true, false) => write_route(program, &conditions, rule),
+                (true, false) => {
+                    write_route(program, &conditions, rule, (kept::before(sources, rule.span), &mut names))
+                }
                 (true, true) => {
                     Err(message!("the route is disabled, and the document has no disabled routes"))
                 }
                 (false, _) => Err(message!("the document has no tables of routes")),
             };
-            push_item(&mut routes, (ItemKind::Route, &rule.name, &[key("routes")]), written, report);
+            routes.push(ItemKind::Route, &rule.name, written, report);
         }
         if let Some(default) = table.default.as_ref().filter(|_| is_main) {
             match write_target(default) {
@@ -52,11 +58,18 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
             }
         }
     }
-    document.insert("routes".to_owned(), Json::Array(routes));
-    Json::Object(document)
+    document.insert("routes".to_owned(), Json::Array(routes.finish()));
+    let mut document = Json::Object(document);
+    kept::restore(&mut document, kept.into());
+    document
 }
 
-fn write_route(program: &Program, conditions: &ConditionWriter<'_>, rule: &Rule) -> Written<Json> {
+fn write_route(
+    program: &Program,
+    conditions: &ConditionWriter<'_>,
+    rule: &Rule,
+    (mut kept, names): (Map<String, Json>, &mut NameAllocator),
+) -> Written<Json> {
     let condition = conditions.write(&rule.condition)?;
     let (handler, mut metadata) = write_target(&rule.outcome)?;
     let required = program.required_permissions(handler);
@@ -64,17 +77,28 @@ fn write_route(program: &Program, conditions: &ConditionWriter<'_>, rule: &Rule)
         metadata.insert(REQUIRES_KEY.to_owned(), json!(required));
     }
     let mut json = Map::new();
-    json.insert("name".to_owned(), json!(rule.name));
+    json.insert("name".to_owned(), json!(document_name(kept.remove("name"), &rule.name, names)));
     json.insert("priority".to_owned(), json!(rule.priority));
     json.insert("condition".to_owned(), condition);
     json.insert("handler".to_owned(), json!(handler));
     if !metadata.is_empty() {
         json.insert("metadata".to_owned(), Json::Object(metadata));
     }
-    if !rule.docs.is_empty() {
-        json.insert("description".to_owned(), json!(rule.docs));
+    let description = description(kept.remove("description"), &rule.docs);
+    json.extend(description.map(|description| ("description".to_owned(), description)));
+    let mut json = Json::Object(json);
+    kept::restore(&mut json, kept.into());
+    Ok(json)
+}
+
+/// Returns the description for the documentation `docs` of a rule. The description `kept` by an
+/// import is returned if `docs` still has its words. `None` without documentation.
+pub(super) fn description(kept: Option<Json>, docs: &str) -> Option<Json> {
+    match kept {
+        Some(Json::String(text)) if doc_text(&text) == docs => Some(text.into()),
+        Some(kept) if docs.is_empty() && !kept.is_string() => Some(kept),
+        _ => (!docs.is_empty()).then(|| json!(docs)),
     }
-    Ok(Json::Object(json))
 }
 
 fn write_target(outcome: &Outcome) -> Written<(&str, Map<String, Json>)> {

@@ -125,7 +125,7 @@ fn derived_facts_give_way_to_the_context() {
 /// Returns the imported condition of a branch, or the comment in its place.
 fn import_comparison(left: &str, operate: &str, right: Json) -> String {
     let left = json!({"step_id": "s", "type": left, "value": "x"});
-    let condition = json!({"id": "c", "left": left, "operate": operate, "right": right});
+    let condition = json!({"id": "c1", "left": left, "operate": operate, "right": right});
     let branches = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
     let text = System::Choice.import_value(&branches, strict()).expect("it can be imported").text;
     let body = text.split("branch b {").nth(1).expect("there is a branch");
@@ -444,7 +444,7 @@ fn the_tool_of_the_flows_is_kept() {
         notes.contains("the tool `search` executes no flow") && notes.contains("the parameter `n`"),
         "{notes}"
     );
-    assert!(imported.text.contains("# tool: {"), "{}", imported.text);
+    assert!(imported.text.contains("# json: {\"tools\":{\"0\":{"), "{}", imported.text);
     // A tool with only a name is valid.
     let bare = import(json!([{"name": "flow_executor"}])).expect("it can be imported").text;
     assert!(bare.contains("flow tool flow_executor { }"), "{bare}");

@@ -137,8 +137,71 @@ fn routes_without_the_bad_ones() {
     let reasons: String = loaded.report.messages().map(|message| format!("{message}\n")).collect();
     assert!(reasons.contains("route `like` was skipped: unknown comparison `like`"), "{reasons}");
     // A skipped route adds nothing to the file.
-    assert!(!loaded.text.contains("urgency"), "{}", loaded.text);
+    let rules_text: Vec<&str> = loaded.text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert!(!rules_text.concat().contains("urgency"), "{}", loaded.text);
     assert_refused(System::Routes, &document, "expected a text, found a number");
+}
+
+#[test]
+fn an_item_with_a_value_that_is_no_json_is_skipped() {
+    let text = r#"{"flows": [
+        {"flow_id": "a", "type": "keyword", "trigger_patterns": ["hi", "\ud800 half"]},
+        {"flow_id": "b", "type": "keyword", "trigger_patterns": ["ho"], "weight": NaN},
+        {"flow_id": "\udc00", "type": "keyword", "trigger_patterns": ["hu"]},
+        {"flow_id": "d", "type": "keyword", "trigger_patterns": ["\ud83d\ude00"]}
+    ], "version": Infinity}"#;
+    let loaded = Rules::from_flows(text).expect("it is loaded");
+    for (message, flow) in [("hi", Some("a")), ("ho", None), ("hu", None), ("😀", Some("d"))] {
+        assert_eq!(found_flow(&loaded.rules, message).as_deref(), flow, "{message}");
+    }
+    let mut found = skipped(&loaded);
+    found.sort_by_key(|(.., pointer)| *pointer);
+    assert_eq!(
+        found,
+        [
+            (ItemKind::Pattern, "", "/flows/0/trigger_patterns/1"),
+            (ItemKind::Flow, "b", "/flows/1/weight"),
+            (ItemKind::Flow, "", "/flows/2/flow_id"),
+            (ItemKind::Field, "", "/version"),
+        ]
+    );
+    let reasons: String = loaded.report.messages().map(|message| format!("{message}\n")).collect();
+    assert!(
+        reasons.contains("half of a surrogate pair") && reasons.contains("`NaN` is no number"),
+        "{reasons}"
+    );
+    assert!(reasons.contains("(line 3, column"), "{reasons}");
+    assert!(System::Flows.import(text, Options::default().strict()).is_err());
+    assert_eq!(System::recognize_text(text).ok().flatten(), Some(System::Flows));
+    assert!(System::recognize_text("[NaN").is_err());
+
+    // A branch without its condition would hold too often.
+    let above = number_above("s", json!(0)).to_string();
+    let text = format!(
+        r#"[{{"branch_id": "default"}},
+            {{"branch_id": "bad", "is_default": false, "conditions": [{above}, {}]}},
+            {{"branch_id": "good", "is_default": false, "conditions": [{}]}}]"#,
+        above.replace(":0}", ":NaN}"),
+        number_above("s", json!(10)),
+    );
+    let loaded = Rules::from_choices(&text).expect("it is loaded");
+    assert_eq!(chosen_branch(&loaded.rules, "next_step", 5).as_deref(), Some("default"));
+    assert_eq!(chosen_branch(&loaded.rules, "next_step", 50).as_deref(), Some("good"));
+    assert_eq!(skipped(&loaded).len(), 1, "{:?}", loaded.report);
+
+    let text = r#"{"routes": [
+        {"name": "a", "handler": "h", "condition": {"type": "TextCondition", "contains": ["x"]}, "metadata": {"n": NaN}},
+        {"name": "b", "handler": "h", "condition": {"type": "TextCondition", "contains": ["x"]}}]}"#;
+    let loaded = Rules::from_routes(text).expect("it is loaded");
+    assert_eq!(loaded.rules.decide(&json!({"text": "x"})).chosen(), Some("b"));
+
+    // A counter that cannot be read would count from 0.
+    assert!(Rules::from_payload_context(r#"{"api_calls": NaN}"#).is_err());
+    assert!(Rules::from_payload_context(r#"{"limit": NaN}"#).is_err());
+    let text = r#"{"workflows": {"v": {"status": "READY", "inputs": NaN}, "w": {"status": "READY"}}}"#;
+    let loaded = Rules::from_payload_context(text).expect("it is loaded");
+    let context = loaded.context.as_ref().expect("a context was loaded");
+    assert!(context["workflows"]["v"].is_null() && context["workflows"]["w"].is_object());
 }
 
 fn branch(id: &str, logic: Json, conditions: Json) -> Json {
@@ -161,19 +224,24 @@ fn choices_without_the_bad_branches_and_conditions() {
         json!({"id": operate, "left": {"step_id": "s", "type": "STRING", "value": "t"}, "operate": operate,
                "right": {"type": "STRING", "value": value}})
     };
+    let ahead = json!({
+        "left": {"step_id": "s", "type": "string", "value": "t"}, "operate": "string_regex_match",
+        "right": {"type": "string", "value": "a(?=b)"}});
     let document = json!([
         {"branch_id": "default", "is_default": true},
         branch("large", json!("and"), json!([number_above("s", json!(100)), string("LIKE", "x")])),
         branch("xor", json!("XOR"), json!([number_above("s", json!(0))])),
-        branch("ahead", json!("and"), json!([{
-            "left": {"step_id": "s", "type": "string", "value": "t"}, "operate": "string_regex_match",
-            "right": {"type": "string", "value": "a(?=b)"}}])),
+        branch("ahead", json!("and"), json!([ahead])),
         branch("typed", json!("and"), json!("none")),
         branch("huge", json!("or"), json!([7, number_above("s", json!(1000))])),
+        branch("wide", json!("and"), json!([number_above("s", json!(0)), ahead])),
+        branch("wide_any", json!("or"), json!([ahead, number_above("s", json!(9000))])),
         {"branch_id": "flag", "is_default": "no"},
     ]);
     let loaded = Rules::from_choices(&document.to_string()).expect("it is loaded");
-    for (n, chosen) in [(5, "default"), (500, "large"), (5000, "huge")] {
+    // The branch `wide` needs both conditions. Without the one that cannot be translated, it would
+    // hold for every number here, so the whole branch is skipped.
+    for (n, chosen) in [(5, "default"), (500, "large"), (5000, "huge"), (9500, "wide_any")] {
         assert_eq!(chosen_branch(&loaded.rules, "next_step", n).as_deref(), Some(chosen));
     }
     assert_eq!(
@@ -181,10 +249,12 @@ fn choices_without_the_bad_branches_and_conditions() {
         [
             (ItemKind::Condition, "LIKE", "/1/conditions/1"),
             (ItemKind::Branch, "xor", "/2/logic"),
-            (ItemKind::Condition, "s/t string_regex_match \"a(?=b)\"", "/3/conditions/0/right/value"),
+            (ItemKind::Branch, "ahead", "/3/conditions/0/right/value"),
             (ItemKind::Branch, "typed", "/4/conditions"),
             (ItemKind::Condition, "a condition", "/5/conditions/0"),
-            (ItemKind::Branch, "flag", "/6/is_default"),
+            (ItemKind::Branch, "wide", "/6/conditions/1/right/value"),
+            (ItemKind::Condition, "s/t string_regex_match \"a(?=b)\"", "/7/conditions/0/right/value"),
+            (ItemKind::Branch, "flag", "/8/is_default"),
         ]
     );
     // The operator is unknown. Its capitals must not lead to a message about the types instead.
@@ -340,9 +410,10 @@ fn patterns_match_literally_by_choice() {
     }
     let pointers: Vec<&str> = loaded.report.skipped().map(|item| &*item.pointer).collect();
     assert_eq!(pointers, ["/0/trigger_patterns/3", "/2/trigger_patterns/1"]);
-    // Writing the rules as JSON again keeps every pattern except the skipped ones.
+    // Writing the rules as JSON again keeps every pattern, also the skipped ones.
     let exported = System::Flows.export(&loaded.rules);
-    let again = System::Flows.import_value(&exported.document, options.strict()).expect("it is loaded");
+    let again = System::Flows.import_value(&exported.document, options).expect("it is loaded");
+    assert_eq!(exported.document["flows"], document);
     assert_eq!(again.rules.program().rules.len(), loaded.rules.program().rules.len());
     assert!(exported.report.messages().any(|note| note.to_string().contains("`--literal`")));
     // With regular expressions only, one setting for the whole file states that case counts.
@@ -354,4 +425,33 @@ fn patterns_match_literally_by_choice() {
     let exported = System::Flows.export(&Rules::from_text(mixed).expect("it compiles"));
     let skipped: Vec<String> = exported.report.skipped().map(|item| item.name.clone()).collect();
     assert_eq!(skipped, ["b"]);
+}
+
+/// Regression test: explanations named lines of the generated rules, which no user has seen.
+#[test]
+fn explanations_refer_to_the_document() {
+    let text = r#"{"routes": [
+  {"name": "files", "handler": "h", "tags": [1],
+   "condition": {"type": "TextCondition", "contains": ["file"]}},
+  {"name": "bad", "handler": "h", "condition": {"type": "Odd"}},
+    {"name": "urgent", "handler": "h", "condition": {"type": "ContextCondition", "urgency": "high"}}
+], "version": 3}"#;
+    let loaded = Rules::from_routes(text).expect("it is loaded").named("router.json");
+    let places = |json: &str, message: Json, rules: &Rules, entry: &str| {
+        let explanation = rules.entry(entry).expect("the entry").explain(&message, false);
+        let shown = serde_json::to_value(&explanation).expect("it is JSON").to_string();
+        assert!(!shown.contains("<text>"), "{shown}");
+        assert!(shown.contains(json), "{json}: {shown}");
+    };
+    places(r#""file":"router.json","line":2"#, json!({"text": "file"}), &loaded.rules, "routes");
+    places(r#""file":"router.json","line":5"#, json!({"text": "urgent"}), &loaded.rules, "routes");
+    let text = format!(
+        "[{{\"branch_id\": \"d\"}},\n\n {}, {{\"branch_id\": \"x\", \"logic\": \"XOR\"}},\n  {}]",
+        branch("small", json!("and"), json!([number_above("s", json!(1)), number_above("s", json!(2))])),
+        branch("large", json!("and"), json!([number_above("s", json!(100))])),
+    );
+    let loaded = Rules::from_choices(&text).expect("it is loaded").named("nodes.json");
+    let message = json!({"steps": {"s": {"n": 50}}});
+    places(r#""file":"nodes.json","line":3"#, message.clone(), &loaded.rules, "next_step");
+    places(r#""file":"nodes.json","line":4"#, message, &loaded.rules, "next_step");
 }

@@ -286,3 +286,148 @@ fn what_the_documents_cannot_say_is_named() {
         assert!(report.skipped().all(|item| item.notes.iter().all(|note| !note.to_string().is_empty())));
     }
 }
+
+/// Adds a member that no import understands to an object, in one of three cases.
+fn add_unknown(random: &mut Random, object: &mut Json) {
+    if random.chance(3) {
+        let value = random.one_of(&[
+            json!("a  b\u{2028}\n#"),
+            json!({"x": 1.5, "y": [null]}),
+            json!([]),
+            json!(true),
+        ]);
+        object[random.one_of(&["ui", "odd key", "备注"])] = value;
+    }
+}
+
+/// Inserts an element that cannot be translated into a list, in one of three cases.
+fn add_bad(random: &mut Random, list: &mut Json, bad: Json) {
+    let list = list.as_array_mut().expect("it is a list");
+    if random.chance(3) {
+        list.insert(random.below(list.len() + 1), bad);
+    }
+}
+
+fn each(list: &mut Json, mut change: impl FnMut(&mut Json)) {
+    list.as_array_mut().into_iter().flatten().for_each(&mut change);
+}
+
+/// Adds parts that rules cannot express to a document that an export wrote.
+fn decorate(system: System, random: &mut Random, document: &mut Json) {
+    match system {
+        System::Flows => {
+            each(&mut document["flows"], |flow| {
+                add_unknown(random, flow);
+                if flow["type"] == "keyword" {
+                    let bad = random.one_of(&[json!("  "), json!(7), json!(null)]);
+                    add_bad(random, &mut flow["trigger_patterns"], bad);
+                    if random.chance(3) {
+                        flow["examples"] = json!(["an example"]);
+                    }
+                }
+            });
+            add_bad(random, &mut document["flows"], json!({"flow_id": "bad", "type": "glob"}));
+            if random.chance(3) && document["flows"].to_string().contains("\"intent\"") {
+                let prompt = "{{x}} {flows} {tool}";
+                document["settings"] = json!({"intent_threshold": 0.5, "intent_margin": 0.0, "flow_prompt": prompt, "colour": 1});
+            }
+            if let Some(tools) = document.get_mut("tools") {
+                tools[0]["timeout"] = json!(30);
+                tools[0]["endpoint"]["verify"] = json!(false);
+                tools[0]["parameters"]["properties"]["limit"] = json!({"type": "integer"});
+                add_bad(random, tools, json!({"name": "search", "endpoint": null}));
+            }
+        }
+        System::Routes => {
+            each(&mut document["routes"], |route| {
+                add_unknown(random, route);
+                if random.chance(3) {
+                    route["description"] = json!(format!("two  blanks {}", "and many words ".repeat(20)));
+                }
+            });
+            let bad = json!({"name": "bad", "handler": "h", "condition": {"type": "Odd"}});
+            add_bad(random, &mut document["routes"], bad);
+        }
+        _ => {
+            if random.chance(2) {
+                let names = document.as_object_mut().expect("it is an object");
+                let name = names.remove("name").expect("it has a name");
+                names.extend([("step_id".to_owned(), name), ("name".to_owned(), json!("A title"))]);
+            }
+            each(&mut document["choices"], |branch| {
+                add_unknown(random, branch);
+                each(&mut branch["conditions"], |condition| {
+                    if random.chance(3) {
+                        condition["id"] = json!("6f-1");
+                    }
+                    add_unknown(random, condition);
+                    add_unknown(random, &mut condition["left"]);
+                    add_unknown(random, &mut condition["right"]);
+                });
+                let bad = json!({"id": "odd", "operate": "LIKE", "left": {"step_id": "s"}});
+                add_bad(random, &mut branch["conditions"], bad);
+            });
+            add_bad(random, &mut document["choices"], json!({"branch_id": "bad", "logic": "XOR"}));
+        }
+    }
+    add_unknown(random, document);
+}
+
+#[test]
+fn what_rules_cannot_express_is_written_again() {
+    let times = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(100);
+    for (system, generate) in [
+        (System::Flows, random_flows as fn(&mut Random) -> Json),
+        (System::Routes, random_routes),
+        (System::Choice, random_choice),
+    ] {
+        for seed in 1..=times {
+            let mut random = Random(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
+            let load =
+                |document: &Json| system.import_value(document, Options::default()).expect("it is loaded");
+            let mut document = system.export(&load(&generate(&mut random)).rules).document;
+            decorate(system, &mut random, &mut document);
+            let loaded = load(&document);
+            let exported = system.export(&loaded.rules);
+            assert_eq!(exported.document, document, "{system:?}, seed {seed}\n{}", loaded.text);
+            // A file on disk keeps the same parts, and the formatter does not move them.
+            let written = rulec_syntax::format::format(&loaded.text).expect("it can be formatted").text;
+            let again = Rules::from_text(&written).expect("it compiles");
+            assert_eq!(system.export(&again).document, document, "{system:?}, seed {seed}\n{written}");
+            for item in exported.report.items() {
+                assert!(document.pointer(&item.pointer).is_some(), "{}", item.pointer);
+            }
+        }
+    }
+}
+
+/// The author's changes count, not what the import kept. A description is never read as kept parts.
+#[test]
+fn changed_rules_are_written_as_they_are_now() {
+    let document = json!({"routes": [
+        {"name": "a`b", "priority": 1, "handler": "h", "condition": {"type": "OrCondition", "conditions": []},
+         "description": "json: {\"handler\":\"other\",\"note\":1}", "owner": "me"},
+    ]});
+    let loaded = System::Routes.import_value(&document, Options::default()).expect("it is loaded");
+    assert_eq!(System::Routes.export(&loaded.rules).document, document);
+    let renamed = loaded.text.replace("a_b", "new_name").replace("priority 1", "priority 7");
+    let exported = System::Routes.export(&Rules::from_text(&renamed).expect("it compiles")).document;
+    let route = &exported["routes"][0];
+    assert_eq!((&route["name"], &route["priority"]), (&json!("new_name"), &json!(7)));
+    assert_eq!(
+        (&route["owner"], &route["handler"], &route["note"]),
+        (&json!("me"), &json!("h"), &Json::Null)
+    );
+
+    let condition = json!({"id": "7", "left": {"step_id": "s", "type": "number", "value": "x"},
+        "operate": "string_equal", "right": {"type": "string", "value": "3"}});
+    let document = json!([{"branch_id": "b", "is_default": false, "conditions": [condition]}]);
+    let loaded = System::Choice.import_value(&document, Options::default()).expect("it is loaded");
+    let exported = System::Choice.export(&loaded.rules).document;
+    assert_eq!(exported["choices"][0]["conditions"][0], condition, "{}", loaded.text);
+    let changed = loaded.text.replace("== \"3\"", "== 4");
+    assert_ne!(changed, loaded.text);
+    let exported = System::Choice.export(&Rules::from_text(&changed).expect("it compiles")).document;
+    let written = &exported["choices"][0]["conditions"][0];
+    assert_eq!(written["right"], json!({"type": "number", "value": 4}));
+}

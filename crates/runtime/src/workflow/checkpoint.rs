@@ -3,6 +3,7 @@
 use super::build::Workflow;
 use super::node::NodeId;
 use super::plan::ExecutionPlan;
+use super::report::Report;
 use super::run::{Run, RunState};
 use rulec_base::diag::Message;
 use rulec_base::message;
@@ -29,6 +30,40 @@ pub struct SavedRun {
     /// [`Call::memory`](super::Call::memory).
     memory: BTreeMap<NodeId, Value>,
     state: RunState,
+}
+
+/// The changes of a run after an earlier save: [`SavedRun::apply`] adds them to the earlier save.
+/// They contain the current state of the run, and the part of its history after the earlier save.
+/// So a long run can be saved after each node without writing its whole history each time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedChanges {
+    since: SavePoint,
+    memory: BTreeMap<NodeId, Value>,
+    state: RunState,
+}
+
+/// A position in the history of a run: the history before it was saved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavePoint {
+    /// Number of nodes that had run.
+    executed: usize,
+    /// Number of deliveries that had been made.
+    deliveries: usize,
+}
+
+impl SavedRun {
+    /// Adds changes that the same run saved later, in their order.
+    pub fn apply(&mut self, changes: SavedChanges) {
+        let SavedChanges { since, memory, mut state } = changes;
+        let Report { mut executed, mut deliveries, .. } = std::mem::take(&mut self.state.report);
+        executed.truncate(since.executed);
+        executed.append(&mut state.report.executed);
+        deliveries.truncate(since.deliveries);
+        deliveries.append(&mut state.report.deliveries);
+        (state.report.executed, state.report.deliveries) = (executed, deliveries);
+        self.memory = memory;
+        self.state = state;
+    }
 }
 
 /// The reason why a saved workflow run cannot be resumed.
@@ -68,16 +103,34 @@ impl ResumeError {
 impl Run {
     /// Returns the current state of the run as data from which [`Workflow::resume`] continues.
     pub fn save(&self) -> SavedRun {
-        let lock_and_clone =
-            |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let memory = self.memory.iter().map(|(node, value)| (node.clone(), lock_and_clone(value)));
         SavedRun {
             format: FORMAT_VERSION,
             start: self.plan.start_step().map_or_else(|| "".into(), |step| step.id.clone()),
             graph: describe_nodes(&self.plan),
-            memory: memory.filter(|(_, value)| !value.is_null()).collect(),
+            memory: self.clone_memory(),
             state: self.state.clone(),
         }
+    }
+
+    /// Saves what changed since `since`, where the run was saved before. The size does not depend
+    /// on the number of nodes that ran before `since`.
+    pub fn save_changes(&self, since: SavePoint) -> SavedChanges {
+        let state = self.state.since(since.executed, since.deliveries);
+        SavedChanges { since, memory: self.clone_memory(), state }
+    }
+
+    /// Returns the current position in the run's history, for [`save_changes`](Run::save_changes).
+    pub fn save_point(&self) -> SavePoint {
+        let report = &self.state.report;
+        SavePoint { executed: report.executed.len(), deliveries: report.deliveries.len() }
+    }
+
+    /// Returns the values that the nodes' processors keep, by node.
+    fn clone_memory(&self) -> BTreeMap<NodeId, Value> {
+        let lock_and_clone =
+            |value: &Arc<Mutex<Value>>| value.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let memory = self.memory.iter().map(|(node, value)| (node.clone(), lock_and_clone(value)));
+        memory.filter(|(_, value)| !value.is_null()).collect()
     }
 }
 

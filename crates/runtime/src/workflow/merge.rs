@@ -19,6 +19,21 @@ pub struct Arrival {
 pub trait MergeStrategy: Send + Sync {
     /// Merges the inputs of `node` into one input. `inputs` are in order of arrival.
     fn merge(&self, node: &NodeId, inputs: Vec<Arrival>) -> Value;
+
+    /// Merges the inputs of `node` again, in a later round of a loop. `previous` is the input that
+    /// was merged last, if [`keeps_previous`](MergeStrategy::keeps_previous) is true. A node inside
+    /// the loop may return all its input; a strategy that nests or joins inputs must then leave out
+    /// `previous`, or the data doubles in each round.
+    fn merge_again(&self, node: &NodeId, inputs: Vec<Arrival>, previous: &Value) -> Value {
+        let _ = previous;
+        self.merge(node, inputs)
+    }
+
+    /// True if the run keeps the merged input of each node for
+    /// [`merge_again`](MergeStrategy::merge_again). It is then a part of saved runs.
+    fn keeps_previous(&self) -> bool {
+        false
+    }
 }
 
 /// The default merge strategy. The fields `branch_0`, `branch_1` and so on contain the inputs.
@@ -38,12 +53,16 @@ pub struct LatestValues;
 /// A merge strategy: each key of the merged input has the list of its values in all inputs, in
 /// order of arrival. If a value is itself a list, its elements are added.
 ///
-/// The lists of a node inside a loop grow by the values of each round.
+/// The lists of a node inside a loop grow by the values of each round. If inputs contain the list
+/// of the previous round, as from a node that returns all its input, this list is added once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
 /// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one
 /// node, the last one is kept.
+///
+/// In a loop, the inputs of the previous round are left out of the new ones. So the data does not
+/// grow by itself, even if a processor returns all its input.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByNode;
 
@@ -84,11 +103,56 @@ impl MergeStrategy for AppendValues {
         }
         Value::Object(lists)
     }
+
+    fn merge_again(&self, node: &NodeId, mut inputs: Vec<Arrival>, previous: &Value) -> Value {
+        // The elements of the previous lists are removed from the inputs, and added once.
+        let mut repeated: Map<String, Value> = Map::new();
+        for (key, value) in inputs.iter_mut().filter_map(|input| input.value.as_object_mut()).flatten() {
+            if let (Value::Array(items), Some(Value::Array(earlier))) = (value, previous.get(key))
+                && items.starts_with(earlier)
+            {
+                items.drain(..earlier.len());
+                repeated.insert(key.clone(), Value::Array(earlier.clone()));
+            }
+        }
+        inputs.insert(0, Arrival { from: node.clone(), value: Value::Object(repeated) });
+        self.merge(node, inputs)
+    }
+
+    fn keeps_previous(&self) -> bool {
+        true
+    }
 }
 
 impl MergeStrategy for ByNode {
     fn merge(&self, _: &NodeId, inputs: Vec<Arrival>) -> Value {
         inputs.into_iter().map(|Arrival { from, value }| (from.to_string(), value)).collect()
+    }
+
+    fn merge_again(&self, node: &NodeId, mut inputs: Vec<Arrival>, previous: &Value) -> Value {
+        if let Value::Object(previous) = previous {
+            inputs.iter_mut().for_each(|input| remove_earlier_inputs(&mut input.value, previous));
+        }
+        self.merge(node, inputs)
+    }
+
+    fn keeps_previous(&self) -> bool {
+        true
+    }
+}
+
+/// Removes the inputs of the previous round from a value, at any depth. `previous` contains these
+/// inputs by node. An input that is no object or list holds no other inputs, so it stays.
+fn remove_earlier_inputs(value: &mut Value, previous: &Map<String, Value>) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|key, value| {
+                !(value.is_object() || value.is_array()) || previous.get(key) != Some(&*value)
+            });
+            fields.values_mut().for_each(|value| remove_earlier_inputs(value, previous));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| remove_earlier_inputs(item, previous)),
+        _ => {}
     }
 }
 

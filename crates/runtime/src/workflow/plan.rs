@@ -4,9 +4,13 @@
 use super::merge::MergeStrategy;
 use super::node::NodeId;
 use super::processor::Processor;
+use super::report::FailureKind;
 use super::router::ConditionalRouter;
+use super::run::NodeError;
 use rulec_lang::graph::Vertex;
+use serde_json::Value;
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,4 +73,37 @@ impl ExecutionPlan {
     pub(super) fn start_step(&self) -> Option<&PlanStep> {
         self.steps.get(self.start)
     }
+}
+
+impl ExecutionPlan {
+    /// Returns the value, or an error if it is larger than the byte limit. `what` names the value
+    /// in the error's text, such as `output`.
+    pub(super) fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
+        let (size, limit) = (json_size(&value), self.byte_limit);
+        if size <= limit {
+            return Ok(value);
+        }
+        let message = format!(
+            "its {what} has {size} bytes, and the limit is {limit}; let nodes return less, or merge in another way"
+        );
+        Err((FailureKind::SizeLimit, message))
+    }
+}
+
+/// Returns the number of bytes of the value as compact JSON.
+pub(crate) fn json_size(value: &Value) -> usize {
+    struct ByteCounter(usize);
+    impl io::Write for ByteCounter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = ByteCounter(0);
+    // Neither writing to the counter nor serializing a JSON value can fail.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
 }

@@ -15,6 +15,7 @@ use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Name of the input field that contains the number of the loop's current round.
@@ -166,8 +167,8 @@ pub struct Vote {
     /// The smallest fraction of votes in favour at which the vote approves, from 0 to 1.
     pub threshold: f64,
     /// The fields that contain votes. A voter may also be a node, if the inputs are merged by
-    /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Empty: every field
-    /// that is a text is a vote.
+    /// [`ByNode`](super::ByNode): its vote is the field `vote` of its output. Without voters, every
+    /// field that is a text is a vote, also a text of a node that does not vote.
     #[serde(default)]
     pub voters: Vec<String>,
 }
@@ -202,9 +203,11 @@ pub fn vote(input: &Value, threshold: f64) -> VoteDecision {
 /// Counts one vote for each name in `voters`. The vote of a voter is the field of `input` with the
 /// voter's name: a text, or an object with the text in its field `vote`. `YES` and `APPROVED` are
 /// votes in favour; anything else, and a missing field, is a vote against. The result is "approved"
-/// if the fraction of votes in favour is at least `threshold`.
+/// if the fraction of votes in favour is at least `threshold`. A voter that is named twice votes
+/// once.
 pub fn vote_of(voters: &[String], input: &Value, threshold: f64) -> VoteDecision {
-    let votes = voters.iter().map(|voter| match &input[voter.as_str()] {
+    let voters: BTreeSet<&String> = voters.iter().collect();
+    let votes = voters.into_iter().map(|voter| match &input[voter.as_str()] {
         Value::Object(output) => output.get(VOTE_FIELD).and_then(Value::as_str).unwrap_or_default(),
         value => value.as_str().unwrap_or_default(),
     });
@@ -230,6 +233,13 @@ impl Vote {
         let settings: Vote = parse_settings(node)?;
         if !(0.0..=1.0).contains(&settings.threshold) {
             return Err(message!("`threshold` is {}; it is a share from 0 to 1", settings.threshold).into());
+        }
+        let voters = &settings.voters;
+        if let Some(twice) = (1..voters.len()).find(|at| voters[..*at].contains(&voters[*at])) {
+            return Err(message!("`voters` names `{}` twice; remove one", voters[twice]).into());
+        }
+        if node.config.get("voters").is_some() && voters.is_empty() {
+            return Err(message!("`voters` is empty; name the fields or nodes that vote").into());
         }
         Ok(Arc::new(settings))
     }

@@ -21,7 +21,6 @@ use rulec_lang::graph::join_names;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::{Instrument, debug, info_span, warn};
@@ -79,6 +78,9 @@ pub(super) struct RunState {
     /// delivered next.
     stack: Vec<PendingOutput>,
     waiting: BTreeMap<NodeId, Vec<Arrival>>,
+    /// The input that was merged last for a node, if its merge strategy needs it in the next round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    merged: BTreeMap<NodeId, Value>,
     rounds: RoundCounter,
     /// Nodes that failed and should run again. They run when no other node is left to run.
     again: VecDeque<ReadyNode>,
@@ -86,6 +88,32 @@ pub(super) struct RunState {
     /// the report.
     failed: Vec<(usize, ReadyNode)>,
     pub(super) report: Report,
+}
+
+impl RunState {
+    /// Returns the state without the first nodes that ran and the first deliveries of its report.
+    pub(super) fn since(&self, executed: usize, deliveries: usize) -> RunState {
+        let RunState { pending, stack, waiting, merged, rounds, again, failed, report } = self;
+        let Report { stalled, limit_hit, failures, outputs, .. } = report;
+        let (executed, deliveries) = (report.executed.get(executed..), report.deliveries.get(deliveries..));
+        RunState {
+            pending: pending.clone(),
+            stack: stack.clone(),
+            waiting: waiting.clone(),
+            merged: merged.clone(),
+            rounds: rounds.clone(),
+            again: again.clone(),
+            failed: failed.clone(),
+            report: Report {
+                executed: executed.map_or_else(Vec::new, <[_]>::to_vec),
+                deliveries: deliveries.map_or_else(Vec::new, <[_]>::to_vec),
+                stalled: stalled.clone(),
+                limit_hit: *limit_hit,
+                failures: failures.clone(),
+                outputs: outputs.clone(),
+            },
+        }
+    }
 }
 
 /// A node whose inputs have arrived, and the merged input on which it will run.
@@ -110,7 +138,7 @@ struct PendingDelivery {
     loop_back: bool,
 }
 
-type NodeError = (FailureKind, String);
+pub(super) type NodeError = (FailureKind, String);
 
 impl Run {
     /// Runs all remaining nodes and returns the report.
@@ -254,9 +282,18 @@ impl Run {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
         let merge = &target?.merge;
-        let merged = catch_node_panic(|| merge.merge(&to, inputs));
+        let previous = self.state.merged.get(&to);
+        let merged = catch_node_panic(|| match previous {
+            Some(previous) => merge.merge_again(&to, inputs, previous),
+            None => merge.merge(&to, inputs),
+        });
         match merged.and_then(|input| plan.check_size(input, "merged input")) {
-            Ok(input) => Some(ReadyNode { node: to, input }),
+            Ok(input) => {
+                if merge.keeps_previous() {
+                    self.state.merged.insert(to.clone(), input.clone());
+                }
+                Some(ReadyNode { node: to, input })
+            }
             Err(error) => {
                 self.record_failure(&to, error);
                 None
@@ -389,39 +426,6 @@ impl Run {
         report.stalled.sort_by(|a, b| a.node.cmp(&b.node));
         report
     }
-}
-
-impl ExecutionPlan {
-    /// Returns `value`, or an error if it is larger than the byte limit. `what` names the value in
-    /// the error's text, such as `output`.
-    fn check_size(&self, value: Value, what: &str) -> Result<Value, NodeError> {
-        let (size, limit) = (json_size(&value), self.byte_limit);
-        if size <= limit {
-            return Ok(value);
-        }
-        let message = format!(
-            "its {what} has {size} bytes, and the limit is {limit}; let nodes return less, or merge in another way"
-        );
-        Err((FailureKind::SizeLimit, message))
-    }
-}
-
-/// Returns the number of bytes of `value` as compact JSON, without building the text.
-pub(crate) fn json_size(value: &Value) -> usize {
-    struct ByteCounter(usize);
-    impl io::Write for ByteCounter {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut counter = ByteCounter(0);
-    // Neither writing to the counter nor serializing a JSON value can fail.
-    let _ = serde_json::to_writer(&mut counter, value);
-    counter.0
 }
 
 /// Copies the fields named by `keys` from a node's input to its output, if the output lacks them.

@@ -4,6 +4,7 @@
 use super::Checker;
 use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
+use rulec_base::span::Span;
 use rulec_syntax::ast;
 use serde_json::Value as Json;
 
@@ -62,6 +63,7 @@ impl Checker<'_> {
                 continue;
             };
             if wanted.accepts(value) {
+                self.warn_voters_named_twice(*wanted, &written.span, value);
                 continue;
             }
             let span = written.span;
@@ -99,8 +101,29 @@ impl Checker<'_> {
             let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
             let help = message!("write `{kind} {{ {name}: {example} }}`");
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
+        } else if *kind == "vote" && !has_unknown && !names_voters(config) {
+            let message =
+                message!("this vote counts every text of its input, also of nodes that do not vote");
+            let help =
+                message!("name the fields or nodes that vote, as in `voters: [\"legal\", \"finance\"]`");
+            self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
         }
     }
+
+    /// Warns if a list of names contains a name twice, because each voter votes once.
+    fn warn_voters_named_twice(&mut self, wanted: Wanted, span: &Span, value: &Json) {
+        let names: &[Json] = value.as_array().filter(|_| wanted == Wanted::Names).map_or(&[], |names| names);
+        let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
+        if let Some((_, name)) = twice {
+            let message = message!("{name} is named twice, and votes once");
+            self.emit(Code::WorkflowDoubt, *span, message, message!("remove one of them"));
+        }
+    }
+}
+
+/// True if the settings of a vote name at least one voter.
+fn names_voters(config: &serde_json::Map<String, Json>) -> bool {
+    config.get("voters").is_some_and(|voters| voters.as_array().is_none_or(|voters| !voters.is_empty()))
 }
 
 /// Returns the share that a number of percent means: `0.6` for `60` and `"60%"`. `None` for other

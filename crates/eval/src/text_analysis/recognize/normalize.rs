@@ -63,7 +63,10 @@ pub fn date(text: &str, one: &mut EntityMatch) -> bool {
         }
     });
     let (year, day) = (number_field(fields, "year"), number_field(fields, "day"));
-    let (Some(month), Some(day)) = (month, day) else { return alone };
+    let (Some(month), Some(day)) = (month, day) else {
+        fields.extend(month.map(|month| ("month".to_owned(), month.to_string().into())));
+        return alone;
+    };
     // A date without its year may be in a leap year.
     let checked_year = year.map_or(2000, i32::from);
     let month_name = Month::try_from(month).ok();
@@ -117,14 +120,7 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
     let (Some(amount), Some(currency)) = (take_text(fields, "amount"), take_text(fields, "currency")) else {
         return false;
     };
-    let places = match take_text(fields, "scale").as_deref() {
-        Some("千" | "k" | "thousand") => 3,
-        Some("万") => 4,
-        Some("m" | "million") => 6,
-        Some("亿") => 8,
-        Some("bn" | "billion") => 9,
-        _ => 0,
-    };
+    let places = places_of_scale(take_text(fields, "scale").as_deref());
     let currency = match &*currency {
         "$" | "us$" | "美元" | "美金" => "USD".to_owned(),
         "€" | "欧元" => "EUR".to_owned(),
@@ -139,9 +135,40 @@ pub fn money(text: &str, one: &mut EntityMatch) -> bool {
         word if word.starts_with("pound") => "GBP".to_owned(),
         code => code.to_uppercase(),
     };
-    fields.insert("amount".to_owned(), shift_point(&amount.replace(',', ""), places).into());
+    fields.insert("amount".to_owned(), shift_point(&with_decimal_point(&amount), places).into());
     fields.insert("currency".to_owned(), currency.into());
     is_separate(text, one)
+}
+
+/// Returns the power of ten by which a unit such as 万 or `million` multiplies.
+fn places_of_scale(scale: Option<&str>) -> usize {
+    match scale {
+        Some("千" | "k" | "thousand") => 3,
+        Some("万") => 4,
+        Some("十万") => 5,
+        Some("m" | "million" | "百万") => 6,
+        Some("千万") => 7,
+        Some("亿") => 8,
+        Some("bn" | "billion" | "十亿") => 9,
+        Some("百亿") => 10,
+        Some("千亿") => 11,
+        Some("万亿") => 12,
+        _ => 0,
+    }
+}
+
+/// Removes the separators of thousands from a number, and writes its decimal separator as a point.
+/// A single comma before one or two digits, and a comma after points, is a decimal comma.
+fn with_decimal_point(number: &str) -> String {
+    let is_european = match (number.rfind(','), number.rfind('.')) {
+        (Some(comma), Some(point)) => comma > point,
+        (Some(comma), None) => number.len() - comma <= 3,
+        (None, _) => number.matches('.').count() > 1,
+    };
+    match is_european {
+        true => number.replace('.', "").replace(',', "."),
+        false => number.replace(',', ""),
+    }
 }
 
 /// Multiplies a decimal number by 10^`places`. The result is exact.
@@ -175,7 +202,8 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 }
 
 /// Sets the field `number` to the number with its sign and without thousands separators. For a
-/// percentage, also sets `percent`. Returns false if the match belongs to a longer word or number.
+/// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the
+/// match is a part of a longer word or number.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if !is_separate(text, one) {
         return false;
@@ -186,13 +214,13 @@ pub fn number(text: &str, one: &mut EntityMatch) -> bool {
     if let Some(rest) = sign {
         one.range.start = rest.len();
     }
-    let value = text[one.range.clone()].trim_end_matches(['%', '％', ' ']).replace(',', "");
+    let places = places_of_scale(take_text(&mut one.fields, "scale").as_deref());
+    let matched = &text[one.range.clone()];
+    let written = matched.trim_end_matches(['%', '％', ' ', '十', '百', '千', '万', '亿']);
+    let (sign, written) = written.strip_prefix('-').map_or(("", written), |rest| ("-", rest));
+    let value = format!("{sign}{}", shift_point(&with_decimal_point(written), places));
     if one.fields.remove("percent").is_some() {
         one.fields.insert("percent".to_owned(), value.clone().into());
-    } else {
-        // The regular expression may match a space before an optional percent sign. Without the
-        // sign, the space is removed from the match.
-        one.range.end = one.range.start + text[one.range.clone()].trim_end().len();
     }
     one.fields.remove("amount");
     one.fields.insert("number".to_owned(), value.into());

@@ -27,6 +27,14 @@ fn links_are_found() {
         &[("email", "support@example.cn", json!({})), ("url", "https://example.cn/", json!({}))],
     );
     check("the file report.pdf and a @ b", &[]);
+    check(
+        "call http://[::1]/, or (https://u:p@[2001:db8::1]:8443/a?b=[1]#c). Not http://[::1::2]/x",
+        &[
+            ("url", "http://[::1]/", json!({})),
+            ("url", "https://u:p@[2001:db8::1]:8443/a?b=[1]#c", json!({})),
+        ],
+    );
+    check("打开http://[fe80::1]/路径", &[("url", "http://[fe80::1]/", json!({}))]);
 }
 
 #[test]
@@ -38,6 +46,9 @@ fn dates_are_found() {
     check("他在2024年2月29日来", &[("date", "2024年2月29日", leap.clone())]);
     check("29 February 2024", &[("date", "29 February 2024", leap.clone())]);
     check("Feb 29, 2024", &[("date", "Feb 29, 2024", leap)]);
+    let month = json!({"year": "2026", "month": "5"});
+    check("预计 2026年5月 交付", &[("date", "2026年5月", month.clone())]);
+    check("2026 年 05 月份", &[("date", "2026 年 05 月份", month)]);
     check("3月5号", &[("date", "3月5号", json!({"month": "3", "day": "5"}))]);
     check("May 3rd", &[("date", "May 3rd", json!({"month": "5", "day": "3"}))]);
     check("01/02/2026", &[("date", "01/02/2026", json!({}))]);
@@ -65,6 +76,11 @@ fn times_are_found() {
         ("下午3点半见", "下午3点半", "15:30"),
         ("晚上8点", "晚上8点", "20:00"),
         ("早上7时20分", "早上7时20分", "07:20"),
+        ("下午5:30开会", "下午5:30", "17:30"),
+        ("改到 下午 5：30 吧", "下午 5：30", "17:30"),
+        // A blank before the time is no part of it.
+        ("at 8点", "8点", "08:00"),
+        ("在 9:15 见", "9:15", "09:15"),
     ] {
         check(text, &[("time", part, json!({ "time": time }))]);
     }
@@ -84,6 +100,14 @@ fn amounts_of_money_are_found() {
         ("￥3.5万", "￥3.5万", "35000", "CNY"),
         ("£2.25m", "£2.25m", "2250000", "GBP"),
         ("50美元", "50美元", "50", "USD"),
+        ("costs €1.234,56 today", "€1.234,56", "1234.56", "EUR"),
+        ("1.234.567,8 EUR", "1.234.567,8 EUR", "1234567.8", "EUR"),
+        ("€1.234.567", "€1.234.567", "1234567", "EUR"),
+        ("12,50 €", "12,50 €", "12.50", "EUR"),
+        ("€1,234", "€1,234", "1234", "EUR"),
+        ("€1.234", "€1.234", "1.234", "EUR"),
+        ("融资1.2亿元", "1.2亿元", "120000000", "CNY"),
+        ("3百万美元", "3百万美元", "3000000", "USD"),
     ] {
         check(text, &[("money", part, json!({"amount": amount, "currency": currency}))]);
     }
@@ -117,6 +141,12 @@ fn numbers_are_found_outside_of_other_words() {
             ("number", "-4", number("-4")),
         ],
     );
+    check(
+        "营收1.2亿，用户 3.5 万",
+        &[("number", "1.2亿", number("120000000")), ("number", "3.5 万", number("35000"))],
+    );
+    check("-2千万", &[("number", "-2千万", number("-20000000"))]);
+    check("1.234,56 or 1e3", &[("number", "1.234,56", number("1234.56")), ("number", "1e3", number("1e3"))]);
     check("买3个", &[("number", "3", number("3"))]);
     check("up 12.5%", &[("number", "12.5%", json!({"number": "12.5", "percent": "12.5"}))]);
     check("v2 x86 1.2.3 10.0.0.1 a_1", &[]);

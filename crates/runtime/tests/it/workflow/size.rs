@@ -2,14 +2,16 @@
 //! vote.
 
 use super::support::workflow;
-use rulec_runtime::workflow::processors::{Loop, Vote};
-use rulec_runtime::workflow::{ByNode, FailureKind, Node, Processor, Workflow, from_fn};
+use rulec_runtime::workflow::processors::{Loop, Vote, vote_of};
+use rulec_runtime::workflow::{
+    AppendValues, ByNode, FailureKind, Node, Processor, SavedRun, WorkflowBuilder, from_fn,
+};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
 /// Builds a loop in which two debaters run at once. Each returns its whole input and a speech.
 /// `largest` receives the greatest size of the merged inputs, in bytes of JSON.
-fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> Workflow {
+fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> WorkflowBuilder {
     let debater = |name: &'static str| -> Arc<dyn Processor> {
         from_fn(move |mut input: Value| {
             input[name] = json!("a speech of some length ".repeat(40));
@@ -29,8 +31,6 @@ fn council(rounds: i64, largest: &Arc<Mutex<usize>>) -> Workflow {
         .processor("b", debater("b"))
         .processor("j", note_size)
         .processor("l", Loop::factory(&settings).unwrap())
-        .build()
-        .unwrap()
 }
 
 /// Regression test: each round doubled the merged input, so 17 rounds took 106 MB.
@@ -39,12 +39,69 @@ async fn a_council_of_fifty_rounds_stays_small() {
     let mut sizes = Vec::new();
     for rounds in [5, 50] {
         let largest = Arc::default();
-        let report = council(rounds, &largest).run(json!({"topic": "tea"})).await;
+        let report = council(rounds, &largest).build().unwrap().run(json!({"topic": "tea"})).await;
         assert!(report.is_complete(), "{report:?}");
         assert_eq!(report.outputs["end"]["current_round"], json!(rounds));
         sizes.push(*largest.lock().unwrap());
     }
     assert!(sizes[1] < 10_000 && sizes[1] <= sizes[0] + 10, "{sizes:?}");
+}
+
+/// Regression test: nodes that return all their input doubled the data in each round, also if the
+/// inputs are merged by node or into lists.
+#[tokio::test]
+async fn every_merge_grows_at_most_linearly() {
+    let run = async |rounds, is_by_node| {
+        let largest = Arc::default();
+        let builder = council(rounds, &largest);
+        let builder = if is_by_node { builder.merge(ByNode) } else { builder.merge(AppendValues) };
+        let flow = builder.build().unwrap();
+        // A run that is saved and resumed grows as little.
+        let mut run = flow.begin(json!({"topic": "tea"}));
+        while run.step().await {
+            let saved = serde_json::to_string(&run.save()).unwrap();
+            run = flow.resume(serde_json::from_str::<SavedRun>(&saved).unwrap()).unwrap();
+        }
+        let report = run.finish();
+        assert!(report.is_complete(), "{report:?}");
+        let size = *largest.lock().unwrap();
+        (size, report.outputs["end"].clone())
+    };
+    let (size, output) = run(40, true).await;
+    assert!(size < 10_000, "{size}");
+    assert_eq!(output["a"]["topic"], Value::Null);
+    let (small, _) = run(10, false).await;
+    let (large, output) = run(40, false).await;
+    assert!(large < small * 5, "{small} {large}");
+    assert!(output["topic"].as_array().is_some_and(|topics| topics.len() == 2), "{output}");
+}
+
+/// Two joins in one loop, each with the outputs of the other inside.
+#[tokio::test]
+async fn two_merges_by_node_in_a_loop_stay_small() {
+    let largest: Arc<Mutex<usize>> = Arc::default();
+    let all = |name: &'static str| -> Arc<dyn Processor> {
+        from_fn(move |mut input: Value| {
+            input["said"] = json!(name);
+            async move { Ok(input) }
+        })
+    };
+    let sizes = largest.clone();
+    let note = from_fn(move |input: Value| {
+        let mut largest = sizes.lock().unwrap();
+        *largest = input.to_string().len().max(*largest);
+        async move { Ok(input) }
+    });
+    let settings = Node::new("l", "loop").config(json!({"max_rounds": 30}));
+    let flow = workflow(
+        "s > d; d parallel > a b; a > j; b > j; j > e; e parallel > f g; f > k; g > k; k > l; l loop > d end",
+    );
+    let flow = flow.processor("a", all("a")).processor("b", all("b")).processor("f", all("f"));
+    let flow = flow.processor("g", all("g")).processor("j", note).merge(ByNode);
+    let flow = flow.processor("l", Loop::factory(&settings).unwrap()).build().unwrap();
+    assert!(flow.run(json!({"topic": "tea"})).await.is_complete());
+    let size = *largest.lock().unwrap();
+    assert!(size < 20_000, "{size}");
 }
 
 #[tokio::test]
@@ -78,6 +135,15 @@ async fn only_the_named_voters_vote() {
     let named = json!({"threshold": 0.5, "voters": ["a", "b", "c"]});
     assert_eq!(run(named, input.clone()).await, (json!(false), json!(1), json!(3)));
     assert_eq!(run(json!({"threshold": 0.5}), input).await, (json!(true), json!(2), json!(3)));
+    // A voter that is named twice is refused, and so is an empty list.
+    for (voters, says) in [(json!(["a", "a"]), "names `a` twice"), (json!([]), "`voters` is empty")] {
+        let node = Node::new("v", "vote").config(json!({"threshold": 0.5, "voters": voters}));
+        let Err(error) = Vote::factory(&node) else { panic!("{voters}") };
+        assert!(error.to_string().contains(says), "{error}");
+    }
+    let voters = ["a".to_owned(), "a".to_owned(), "b".to_owned()];
+    let counted = vote_of(&voters, &json!({"a": "YES", "b": "NO"}), 0.6);
+    assert_eq!((counted.approved, counted.total_votes), (false, 2));
     // The voters may be nodes; each vote is then the field `vote` of a node's output.
     let said = |vote: &'static str| from_fn(move |_| async move { Ok(json!({"vote": vote, "text": "YES"})) });
     let flow = workflow("s > a b; a > v; b > v").processor("a", said("YES")).processor("b", said("NO"));

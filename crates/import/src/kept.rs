@@ -1,0 +1,106 @@
+//! Parts of a JSON document that rules cannot express, such as the ids of conditions. An import
+//! keeps them in comments of the rules file: `# json: {"id": "c-7"}`. An export reads the comments
+//! and writes the parts back.
+
+use super::write::is_display_control;
+use rulec::{SourceMap, Span};
+use serde_json::{Map, Value as Json};
+
+/// The first word of a comment that keeps parts of a JSON document.
+const MARK: &str = "json:";
+
+/// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
+/// if there are no members. The comment must not be broken into several lines.
+pub(super) fn comment(members: &Map<String, Json>) -> Option<String> {
+    (!members.is_empty()).then(|| format!("{MARK} {}", compact(&Json::Object(members.clone()))))
+}
+
+/// True if [`comment`] wrote this paragraph of a comment.
+pub(super) fn is_kept(paragraph: &str) -> bool {
+    paragraph.starts_with(MARK)
+}
+
+/// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
+fn compact(value: &Json) -> String {
+    let mut out = String::new();
+    for c in value.to_string().chars() {
+        if is_display_control(c) {
+            let mut units = [0; 2];
+            c.encode_utf16(&mut units).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Returns the members that the comments directly before an element of the rules keep. `span` lies
+/// in the first line of the element. Empty if the line starts with another element.
+pub(super) fn before(sources: &SourceMap, span: Span) -> Map<String, Json> {
+    let text = sources.get(span.file).map_or("", |file| &file.text);
+    let Some(before) = text.get(..span.start as usize) else { return Map::new() };
+    let (lines, start) = before.rsplit_once('\n').unwrap_or(("", before));
+    if start.contains(['{', '}', ';', '#']) {
+        return Map::new();
+    }
+    let comments = lines.split('\n').rev().take_while(|line| line.trim_start().starts_with('#'));
+    members_of(comments.collect::<Vec<_>>().into_iter().rev())
+}
+
+/// Returns the members that the comment at the start of a file keeps. An empty line ends this
+/// comment.
+pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
+    let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
+    let comments: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
+    let ends = text.lines().nth(comments.len()).is_none_or(|line| line.trim().is_empty());
+    if ends { members_of(comments.into_iter()) } else { Map::new() }
+}
+
+fn members_of<'t>(comments: impl Iterator<Item = &'t str>) -> Map<String, Json> {
+    let mut members = Map::new();
+    for line in comments {
+        // A comment with two signs is documentation, whose words come from the document.
+        let json = line.trim_start().strip_prefix('#').and_then(|line| line.trim_start().strip_prefix(MARK));
+        if let Some(Ok(Json::Object(more))) = json.map(serde_json::from_str) {
+            members.extend(more);
+        }
+    }
+    members
+}
+
+/// Adds the kept parts to a value, at any depth. A member that the value already has is not
+/// replaced. Elements of a list are kept as an object whose keys are their positions in the list.
+pub(super) fn restore(value: &mut Json, kept: Json) {
+    match (value, kept) {
+        (Json::Object(members), Json::Object(kept)) => {
+            for (key, kept) in kept {
+                match members.get_mut(&key) {
+                    Some(value) => restore(value, kept),
+                    None => drop(members.insert(key, kept)),
+                }
+            }
+        }
+        (Json::Array(items), Json::Object(kept)) => {
+            for (position, kept) in by_position(kept) {
+                items.insert(position.min(items.len()), kept);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Returns the kept elements of a list with their positions, in increasing order.
+pub(super) fn by_position(kept: Map<String, Json>) -> Vec<(usize, Json)> {
+    let mut items: Vec<(usize, Json)> =
+        kept.into_iter().filter_map(|(key, value)| Some((key.parse().ok()?, value))).collect();
+    items.sort_by_key(|(position, _)| *position);
+    items
+}
+
+/// Returns the elements of a kept list: the member `key`, without it in `kept` afterwards.
+pub(super) fn take_list(kept: &mut Map<String, Json>, key: &str) -> Vec<(usize, Json)> {
+    match kept.remove(key) {
+        Some(Json::Object(items)) => by_position(items),
+        _ => Vec::new(),
+    }
+}
