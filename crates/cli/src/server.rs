@@ -2,7 +2,7 @@
 
 use super::CliError;
 use rulec_base::message;
-#[cfg(any(feature = "http", test))]
+#[cfg(any(feature = "history", feature = "http", test))]
 use std::{borrow::Cow, path::Path};
 
 /// Options that name a service.
@@ -27,7 +27,7 @@ pub struct GenerationArgs {
 
 /// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
 /// `.rules` or `.rulec`. Another ending belongs to the name.
-#[cfg(any(feature = "http", test))]
+#[cfg(any(feature = "history", feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
     let name = if is_file { rules.file_stem() } else { rules.file_name() };
@@ -54,6 +54,7 @@ pub use with::{Server, language_name};
 mod with {
     use super::{CliError, ServerArgs, message};
     use crate::language::language;
+    use crate::variables::read_secret;
     use rulec::Message;
     use rulec_http::{AllowedHosts, Body, HttpClient, HttpError, HttpFailure, Limits, Request, Secret};
     use serde::Deserialize;
@@ -113,15 +114,8 @@ mod with {
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
-            let variable = args.server_token.as_deref();
-            let token = match (std::env::var(variable.unwrap_or(TOKEN_VARIABLE)), variable) {
-                (Ok(token), _) => Some(Secret::new(token)),
-                (Err(_), None) => None,
-                (Err(_), Some(name)) => {
-                    let why = message!("`--server-token`: there is no variable `{name}`");
-                    return Err(CliError::usage(why));
-                }
-            };
+            let token =
+                read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();

@@ -1,9 +1,9 @@
 //! Stores a history in the tables of an SQLite database.
 
+use crate::element::{Kept, Moment, Report, parse_element, parse_time, read_events, stored_text, time_of};
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
-use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
-use rulec_lang::value::parse_datetime;
+use rulec_lang::history::AT_FIELD;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -22,30 +22,6 @@ CREATE TABLE dropped (key TEXT PRIMARY KEY, at TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE arrival (next INTEGER NOT NULL);
 INSERT INTO arrival VALUES (0);
 ";
-
-/// A message in the history of a key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
-    /// The key. A text key begins with a quotation mark, so that the text "1" differs from the
-    /// number 1.
-    pub key: String,
-    /// A JSON object with the kept fields of the message, its time, and the decision about it.
-    pub element: Json,
-}
-
-/// The result of checking a database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// The number of keys with messages.
-    pub keys: usize,
-    /// The number of messages.
-    pub messages: usize,
-    /// The errors that were found, as English text.
-    pub problems: Vec<String>,
-}
-
-/// A time: seconds since 1970 (UTC), and nanoseconds.
-pub(crate) type Moment = (i64, u32);
 
 /// The database of a history.
 pub(crate) struct Database {
@@ -184,12 +160,7 @@ impl Database {
             let (seconds, nanos) = time_of(element)?;
             let arrival = self.next_arrival;
             self.next_arrival += 1;
-            let mut element = element.clone();
-            // Loading numbers the messages again, so their positions are not stored.
-            if let Json::Object(fields) = &mut element {
-                fields.remove(POSITION_FIELD);
-            }
-            let row = params![key, seconds, nanos, arrival, element.to_string()];
+            let row = params![key, seconds, nanos, arrival, stored_text(element)];
             self.run(|connection| {
                 connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
             })?;
@@ -216,16 +187,7 @@ impl Database {
             let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
             Ok((texts, dropped_of(connection, key)?))
         })?;
-        let elements = texts.iter().enumerate().map(|(position, text)| {
-            let mut element = parse_element(text)?;
-            // A message without a valid time is an error, because leaving it out would change
-            // decisions.
-            time_of(&element)?;
-            element[POSITION_FIELD] = position.into();
-            Ok(element)
-        });
-        let elements = elements.collect::<Result<Vec<Json>, StoreError>>()?;
-        Ok(Events::from_elements(elements, hash_key).with_dropped(dropped.as_deref()).with_changes())
+        read_events(texts.iter().map(String::as_str), hash_key, dropped.as_deref())
     }
 
     /// Calls `visit` with each message, or with each message of one key. Stops when `visit` returns
@@ -348,26 +310,6 @@ fn named_error(path: &Path, error: &rusqlite::Error) -> StoreError {
         }
         _ => StoreError(format!("{path}: {error}")),
     }
-}
-
-fn parse_element(text: &str) -> Result<Json, StoreError> {
-    match serde_json::from_str(text) {
-        Ok(element @ Json::Object(_)) => Ok(element),
-        Ok(_) => Err(StoreError("a kept message is no object".to_owned())),
-        Err(error) => Err(StoreError(format!("a kept message is no JSON: {error}"))),
-    }
-}
-
-fn time_of(element: &Json) -> Result<Moment, StoreError> {
-    let at = element.get(AT_FIELD).and_then(Json::as_str);
-    parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
-}
-
-/// Parses a time in RFC 3339 format.
-pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
-    let at = parse_datetime(text)
-        .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
-    Ok((at.unix_timestamp(), at.nanosecond()))
 }
 
 #[cfg(test)]

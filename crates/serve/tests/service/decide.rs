@@ -155,6 +155,53 @@ async fn payloads_are_judged_as_the_library_judges_them() {
     assert_eq!(service.post("/v1/judge/ordr", r#"{"payload": {}}"#).await.status, 404);
 }
 
+/// Cause: a judgement read an empty history.
+#[tokio::test]
+async fn judgements_read_the_history_of_their_message() {
+    let text = r#"
+        input { session: string, now: datetime }
+        history by session keep 1h
+        payload call {
+          tool: string
+          require "rate" at tool: (count p in history within 10m: true) < 2 else "too many calls"
+        }
+    "#;
+    let service = start(text).await;
+    let judged = |session: &str, record: bool| {
+        let message = json!({ "session": session, "now": "2026-01-31T12:00:00Z" });
+        let body = json!({ "payload": { "tool": "x" }, "message": message, "record": record }).to_string();
+        let service = &service;
+        async move { service.post("/v1/judge/call", &body).await.json()["outcome"].clone() }
+    };
+    for _ in 0..2 {
+        assert_eq!(judged("a", true).await, "accept");
+    }
+    assert_eq!((judged("a", false).await, judged("b", false).await), (json!("reject"), json!("accept")));
+    let alone = service.post("/v1/judge/call", r#"{"payload": {"tool": "x"}, "record": true}"#).await;
+    assert_eq!(alone.status, 400, "{}", alone.text());
+    let timeless = r#"{"payload": {"tool": "x"}, "message": {"session": "a"}, "record": true}"#;
+    assert_eq!(service.post("/v1/judge/call", timeless).await.status, 422);
+}
+
+/// Cause: the changed messages of `why_not` were decided with an empty history.
+#[tokio::test]
+async fn why_not_reads_the_history() {
+    let text = r#"
+        input { tool: string, n: int, now: datetime, session: string }
+        history by session keep 1h
+        route leak when n > 3 and any p in history within 10m: p.tool == "read" -> deny
+        default -> run
+    "#;
+    let service = start(text).await;
+    let message = json!({ "tool": "x", "n": 1, "now": "2026-01-31T12:00:00Z", "session": "a" });
+    let read = json!({ "tool": "read", "n": 1, "now": "2026-01-31T12:00:00Z", "session": "a" });
+    service.post("/v1/observe", &json!({ "message": read }).to_string()).await;
+    let body = json!({ "message": message, "why_not": "leak" }).to_string();
+    let answer = service.post("/v1/decide", &body).await.json();
+    let fields = &answer["why_not"]["remedy"]["change"]["fields"];
+    assert_eq!((fields.as_array().map(Vec::len), &fields[0]["field"]), (Some(1), &json!("n")), "{answer}");
+}
+
 #[tokio::test]
 async fn workflows_run_and_can_be_resumed() {
     let service = start(RULES).await;
