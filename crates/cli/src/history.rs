@@ -95,9 +95,9 @@ mod without {
 
 #[cfg(feature = "history")]
 mod with {
+    use super::store::{open_existing, store_error};
     use super::{Args, CliError, HistoryCommand, Out, ShowArgs, Status, Term};
     use rulec::history::StoreError;
-    use super::store::{open_existing, store_error};
     use rulec_base::message;
     use rulec_history_store::Kept;
     use serde_json::{Value as Json, json};
@@ -110,7 +110,8 @@ mod with {
         match &args.command {
             HistoryCommand::Show(args) => show(args, out),
             HistoryCommand::Check(args) => {
-                let report = open_existing(&args.folder, None)?.check().map_err(|error| store_error(&error))?;
+                let report =
+                    open_existing(&args.folder, None)?.check().map_err(|error| store_error(&error))?;
                 for problem in &report.problems {
                     out.write_line(problem)?;
                 }

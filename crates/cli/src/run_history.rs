@@ -120,10 +120,7 @@ impl RunHistory {
     ///
     /// # Errors
     /// If the rules keep no history, or the place has none.
-    pub fn open_existing(
-        (rules, path): (&Rules, &Path),
-        place: &Path,
-    ) -> Result<RunHistory, CliError> {
+    pub fn open_existing((rules, path): (&Rules, &Path), place: &Path) -> Result<RunHistory, CliError> {
         require_history(rules)?;
         Ok(RunHistory { store: RunStore::open_existing(place, path)?, ..RunHistory::default() })
     }

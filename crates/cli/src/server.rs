@@ -47,6 +47,8 @@ impl ServerArgs {
     }
 }
 
+#[cfg(all(feature = "http", test))]
+use with::parse_answer;
 #[cfg(feature = "http")]
 pub use with::{Server, language_name};
 
@@ -65,6 +67,9 @@ mod with {
     const TOKEN_VARIABLE: &str = "RULEC_TOKEN";
     /// Maximum number of bytes of an answer. An explanation can be much longer than its message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
+    /// Maximum nesting depth of lists and objects in an answer. An explanation is nested deeper
+    /// than its message: each level of a condition, of which there are at most 256, has two levels.
+    const MAX_ANSWER_DEPTH: usize = 640;
 
     /// The service at an address, and the tokio runtime that runs the calls to it.
     pub struct Server {
@@ -114,8 +119,7 @@ mod with {
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
-            let token =
-                read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
+            let token = read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -128,23 +132,21 @@ mod with {
         pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
-            match self.send(request)? {
-                Body::Text(text) => Ok(text),
-                Body::Json(json) => Ok(json.to_string()),
-            }
+            self.send(request.as_text())
         }
 
         /// Sends a JSON text to a path of the service. Returns the answer.
         pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
             let url = format!("{}{path}", self.url);
-            let answer = self.send(Request::post_bytes(url, "application/json", body.into_bytes()))?;
-            self.read_json(answer)
+            let request = Request::post_bytes(url, "application/json", body.into_bytes());
+            let answer = self.send(request.as_text())?;
+            self.read_json(&answer)
         }
 
         /// Returns the JSON answer to `GET` of a path of the service.
         pub fn get(&self, path: &str) -> Result<Json, Failure> {
-            let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
-            self.read_json(answer)
+            let answer = self.send(Request::get(format!("{}{path}", self.url)).as_text())?;
+            self.read_json(&answer)
         }
 
         /// Reads an answer as `T`, a part of what a service of this version sends.
@@ -158,23 +160,27 @@ mod with {
             })
         }
 
-        fn read_json(&self, answer: Body) -> Result<Json, Failure> {
-            match answer {
-                Body::Json(json) => Ok(json),
-                Body::Text(_) => Err(Failure::new(message!(
+        fn read_json(&self, answer: &str) -> Result<Json, Failure> {
+            parse_answer(answer).ok_or_else(|| {
+                Failure::new(message!(
                     "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
                     url = self.url
-                ))),
-            }
+                ))
+            })
         }
 
-        fn send(&self, request: Request) -> Result<Body, Failure> {
+        /// Sends a request. Returns the body of the response.
+        fn send(&self, request: Request) -> Result<String, Failure> {
             let mut request = request.repeatable();
             if let Some(token) = &self.token {
                 request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
             }
             let response = self.runtime.block_on(self.client.send(&request));
-            response.map(|response| response.body).map_err(|error| self.describe(&error))
+            match response.map(|response| response.body) {
+                Ok(Body::Text(text)) => Ok(text),
+                Ok(Body::Json(json)) => Ok(json.to_string()),
+                Err(error) => Err(self.describe(&error)),
+            }
         }
 
         /// Converts the error of a call to a failure that names the remedy.
@@ -222,6 +228,27 @@ mod with {
         }
     }
 
+    /// Parses an answer. `None` if it is not JSON, or is nested deeper than [`MAX_ANSWER_DEPTH`].
+    pub fn parse_answer(text: &str) -> Option<Json> {
+        let (mut depth, mut in_text, mut bytes) = (0_usize, false, text.bytes());
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'\\' if in_text => drop(bytes.next()),
+                b'"' => in_text = !in_text,
+                b'[' | b'{' if !in_text => depth += 1,
+                b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > MAX_ANSWER_DEPTH {
+                return None;
+            }
+        }
+        let mut parser = serde_json::Deserializer::from_str(text);
+        parser.disable_recursion_limit();
+        let parsed = Json::deserialize(&mut parser).ok()?;
+        parser.end().ok().map(|()| parsed)
+    }
+
     /// Returns the name of the language in which the service writes its sentences. `None` for the
     /// default of services.
     pub fn language_name() -> Option<&'static str> {
@@ -232,6 +259,18 @@ mod with {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cause: the HTTP client parses JSON to a depth of 128.
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_deep_answer_is_read_and_a_deeper_one_refused() {
+        // The parser calls itself for each level.
+        let read =
+            |depth: usize| parse_answer(&format!("{}{}", "[".repeat(depth), "]".repeat(depth))).is_some();
+        assert!(read(129) && read(640) && !read(641) && !read(1_000_000));
+        assert!(parse_answer(&format!("\"\\\"{}\"", "[".repeat(2_000))).is_some());
+        assert!(parse_answer("[1] 2").is_none() && parse_answer("").is_none());
+    }
 
     #[test]
     fn only_the_ending_of_a_file_is_removed_from_a_name() {

@@ -26,9 +26,7 @@ pub fn read_secret(
 ) -> Result<Option<Secret>, CliError> {
     let found = named.or(default).and_then(read_optional);
     match (found, named) {
-        (None, Some(name)) => {
-            Err(CliError::usage(message!("`{option}`: there is no variable `{name}`")))
-        }
+        (None, Some(name)) => Err(CliError::usage(message!("`{option}`: there is no variable `{name}`"))),
         (found, _) => Ok(found.map(Secret::new)),
     }
 }

@@ -135,8 +135,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     args.server.reject()?;
     let (rules, context) = &args.rules.load_with_context(term)?;
     let context = context.as_ref();
-    let history =
-        args.history.as_deref().map(|place| RunHistory::open_existing((rules, &args.rules.path), place)).transpose()?;
+    let history = args
+        .history
+        .as_deref()
+        .map(|place| RunHistory::open_existing((rules, &args.rules.path), place))
+        .transpose()?;
     let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message));
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = args.judge.build_judge(rules, kind, context)?;

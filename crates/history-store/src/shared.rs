@@ -200,7 +200,9 @@ impl SharedStore {
             )));
         }
         self.hash_key = hash_key::parse(&digits).ok_or_else(|| {
-            StoreError(format!("{place}: `hash_key` of `{settings_key}` is not a key of 32 hexadecimal digits"))
+            StoreError(format!(
+                "{place}: `hash_key` of `{settings_key}` is not a key of 32 hexadecimal digits"
+            ))
         })?;
         Ok(())
     }
@@ -210,18 +212,17 @@ impl SharedStore {
     ///
     /// # Errors
     /// If the messages cannot be read.
-    pub fn for_each(
-        &self,
-        key: Option<&str>,
-        mut visit: impl FnMut(Kept) -> bool,
-    ) -> Result<(), StoreError> {
+    pub fn for_each(&self, key: Option<&str>, mut visit: impl FnMut(Kept) -> bool) -> Result<(), StoreError> {
         let keys = match key {
             Some(key) => BTreeSet::from([key.to_owned()]),
             None => self.keys()?,
         };
         for key in keys {
             for (text, _) in self.stored_messages(&key)? {
-                if !visit(Kept { key: key.clone(), element: self.named(&key, parse_element(json_of(&text)))? }) {
+                if !visit(Kept {
+                    key: key.clone(),
+                    element: self.named(&key, parse_element(json_of(&text)))?,
+                }) {
                     return Ok(());
                 }
             }
@@ -244,7 +245,9 @@ impl SharedStore {
                 match found {
                     Ok((seconds, nanos))
                         if score.parse() == Ok(seconds) && text.starts_with(&format!("{nanos:09}")) => {}
-                    Ok(_) => report.problems.push(format!("{key}: a message is not at the place of its time")),
+                    Ok(_) => {
+                        report.problems.push(format!("{key}: a message is not at the place of its time"))
+                    }
                     Err(StoreError(error)) => report.problems.push(format!("{key}: {error}")),
                 }
             }
@@ -369,8 +372,7 @@ impl SharedStore {
         let unsure = |reason: &str| {
             StoreError(format!("{reason}; the message may be recorded, so do not repeat the decision"))
         };
-        let made =
-            self.server.write(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
+        let made = self.server.write(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
         match made {
             Ok((1, _)) => {
                 let version = version.parse::<u64>().unwrap_or(0) + 1;

@@ -299,7 +299,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         Ok::<_, StartError>(log)
     });
     let log = log.transpose()?;
-    let sets = open_all(&options.rules, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
+    let sets =
+        open_all(&options.rules, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
     #[cfg(feature = "studio")]

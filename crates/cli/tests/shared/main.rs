@@ -52,7 +52,11 @@ impl Place {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(assert_cmd::cargo::cargo_bin!("rulec"));
-        command.args(args).current_dir(self.folder.path()).env_remove("RULEC_HISTORY_PASSWORD").env("RULEC_LANG", "en");
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env_remove("RULEC_HISTORY_PASSWORD")
+            .env("RULEC_LANG", "en");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -99,7 +103,10 @@ impl Ran {
         // A program that refuses its arguments reads nothing.
         let _ = child.stdin.take().expect("it is piped").write_all(stdin.as_bytes());
         let Output { status: found, stdout, stderr } = child.wait_with_output().expect("it ends");
-        let ran = Ran { out: String::from_utf8(stdout).expect("text"), err: String::from_utf8(stderr).expect("text") };
+        let ran = Ran {
+            out: String::from_utf8(stdout).expect("text"),
+            err: String::from_utf8(stderr).expect("text"),
+        };
         assert_eq!(found.code(), Some(status), "{}{}", ran.out, ran.err);
         ran
     }
@@ -132,7 +139,10 @@ fn programs_share_a_history() {
     assert_eq!(place.run(&["history", "show", &url], "", 0).out.lines().count(), 2);
     // Another name is another history.
     let other = format!("{url}#other");
-    assert_eq!(place.run(&["run", "guard.rules", "--history", &other], &call("ann", 5), 0).targets(), ["pay"]);
+    assert_eq!(
+        place.run(&["run", "guard.rules", "--history", &other], &call("ann", 5), 0).targets(),
+        ["pay"]
+    );
     let several = place.run(&["history", "show", &url], "", 1);
     assert!(several.err.contains("guard, other"), "{}", several.err);
 }
@@ -198,7 +208,8 @@ struct Service {
 
 impl Service {
     fn start(place: &Place, history: &str) -> Service {
-        let mut command = place.command(&["serve", "guard.rules", "--listen", "127.0.0.1:0", "--history", history]);
+        let mut command =
+            place.command(&["serve", "guard.rules", "--listen", "127.0.0.1:0", "--history", history]);
         let mut child = command.stderr(Stdio::null()).spawn().expect("it starts");
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("it is piped")).read_line(&mut url).expect("an address");
@@ -247,7 +258,10 @@ fn services_share_a_history_that_outlives_the_server() {
     let (status, problem) = services[0].decide("bob", 4);
     assert_eq!(status, 500, "{problem}");
     let detail = problem["detail"].as_str().expect("a detail");
-    assert!(detail.contains("the history cannot be kept") && detail.contains("no server answers"), "{detail}");
+    assert!(
+        detail.contains("the history cannot be kept") && detail.contains("no server answers"),
+        "{detail}"
+    );
     place.server = launch(&place.folder, place.port, &[]);
     assert_eq!(services[0].decide("ann", 5).1["target"], "ask");
     assert_eq!(services[1].decide("bob", 5).1["target"], "pay");

@@ -36,7 +36,9 @@ impl SharedAddress {
         let scheme = url.split("://").next().unwrap_or_default();
         let refused = |reason: &str| {
             let form = "write redis://HOST:PORT/DATABASE#NAME or redis+unix:///PATH#NAME";
-            Err(StoreError(format!("the address of the history, which begins with `{scheme}:`, {reason}; {form}")))
+            Err(StoreError(format!(
+                "the address of the history, which begins with `{scheme}:`, {reason}; {form}"
+            )))
         };
         if matches!(scheme, "rediss" | "valkeys") {
             return refused("asks for TLS, which is not supported (a tunnel such as stunnel adds it)");

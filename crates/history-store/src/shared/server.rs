@@ -64,10 +64,7 @@ impl Server {
     /// Sends a request that the server carries out at most once, however often it gets it. Sends it
     /// again for some seconds if its connection fails. `request` gets whether an earlier attempt may
     /// have reached the server.
-    pub fn write<T>(
-        &self,
-        request: impl Fn(&mut Connection, bool) -> RedisResult<T>,
-    ) -> Result<T, Failure> {
+    pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;
         let mut pause = FIRST_PAUSE;
@@ -135,7 +132,9 @@ impl Server {
         let place = &self.place;
         StoreError(match error.code() {
             _ if error.is_connection_refusal() => {
-                format!("{place}: no server answers at this address; start the server, or correct the address")
+                format!(
+                    "{place}: no server answers at this address; start the server, or correct the address"
+                )
             }
             _ if error.is_timeout() => {
                 format!("{place}: the server has not answered within {} seconds", TIMEOUT.as_secs())
@@ -150,10 +149,14 @@ impl Server {
                 format!("{place}: the server is part of a cluster, which is not supported; use one server")
             }
             Some("READONLY") => {
-                format!("{place}: the server is a replica, which cannot record; use the address of its primary")
+                format!(
+                    "{place}: the server is a replica, which cannot record; use the address of its primary"
+                )
             }
             Some("OOM") => {
-                format!("{place}: the server has no memory left; raise its `maxmemory`, or compact the history")
+                format!(
+                    "{place}: the server has no memory left; raise its `maxmemory`, or compact the history"
+                )
             }
             _ => format!("{place}: {error}"),
         })

@@ -73,7 +73,10 @@ fn messages_are_shown_in_order_and_compacted_while_others_use_them() {
     }
     rules.observe(&*store, &message("bob", 1, 0)).expect("it is recorded");
     // The other store keeps the messages in memory, and must see that they are gone.
-    assert_eq!(rules.past(&*other, &message("ann", 1, 300)).expect("a past").gap(), Some(HistoryGap::Dropped));
+    assert_eq!(
+        rules.past(&*other, &message("ann", 1, 300)).expect("a past").gap(),
+        Some(HistoryGap::Dropped)
+    );
     let shown = |key: Option<&str>| {
         let mut shown = Vec::new();
         store
@@ -136,7 +139,10 @@ fn histories_have_names() {
         assert_eq!(keys, [format!("\"{name}")]);
     }
     let several = refusal(SharedStore::open_existing(&address(&url(""))));
-    assert!(several.contains("several histories") && several.contains("[x]*?, a, a:state, histories"), "{several}");
+    assert!(
+        several.contains("several histories") && several.contains("[x]*?, a, a:state, histories"),
+        "{several}"
+    );
     assert!(refusal(SharedStore::open(&address(&url("")))).contains("the history has no name"));
 }
 

@@ -97,7 +97,10 @@ async fn near_misses_read_the_history_of_their_decision() {
         }
         let rules = service.get("/v1/traffic").await.json()["rules"][0].clone();
         let near = rules["near_misses"].as_array().expect("a list");
-        assert_eq!((near.len(), &near[0]["route"], &near[0]["chosen"]), (1, &json!("big"), &json!("default")));
+        assert_eq!(
+            (near.len(), &near[0]["route"], &near[0]["chosen"]),
+            (1, &json!("big"), &json!("default"))
+        );
         let because = near[0]["because"][0].as_str().expect("a text");
         assert!(because.contains("is 0") || because.contains("0"), "{because}");
         assert!(!because.contains('5'), "{because}");
