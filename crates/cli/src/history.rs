@@ -1,5 +1,5 @@
-//! Implements `rulec history`: shows, checks and compacts the history that `rulec run --history` has
-//! recorded, in a folder or at a Redis server. An optional feature, because it compiles SQLite,
+//! Implements `rulec history`: shows, checks and compacts the history that `rulec run --history`
+//! has recorded, in a folder or at a Redis server. An optional feature, because it compiles SQLite,
 //! which is written in C.
 
 #[cfg(feature = "history")]

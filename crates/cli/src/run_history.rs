@@ -89,8 +89,8 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 
 impl RunHistory {
     /// Opens the history that the option `--history` asks for: at a place, or in memory if `wanted`
-    /// has no place. `path` is the file of the rules. Without the option, returns `None`, and prints
-    /// a note if the rules read a history.
+    /// has no place. `path` is the file of the rules. Without the option, returns `None`, and
+    /// prints a note if the rules read a history.
     ///
     /// # Errors
     /// If the rules keep no history, or the place cannot be used.

@@ -29,8 +29,8 @@ pub struct Report {
 /// A time: seconds since 1970 (UTC), and nanoseconds.
 pub(crate) type Moment = (i64, u32);
 
-/// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so the
-/// text does not contain the position.
+/// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so
+/// the text does not contain the position.
 pub(crate) fn stored_text(element: &Json) -> String {
     let mut element = element.clone();
     if let Json::Object(fields) = &mut element {

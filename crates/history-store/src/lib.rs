@@ -1,6 +1,6 @@
-//! Keeps a history on disk or at a server. [`DurableStore`] keeps the recorded messages, which rules
-//! read as `history`, in an SQLite database. So they survive the end of the process. `SharedStore`,
-//! with the feature `shared`, keeps them at a Redis server, for several processes.
+//! Keeps a history on disk or at a server. [`DurableStore`] keeps the recorded messages, which
+//! rules read as `history`, in an SQLite database. So they survive the end of the process.
+//! `SharedStore`, with the feature `shared`, keeps them at a Redis server, for several processes.
 //!
 //! One thread owns the database. It writes the changes of all waiting calls in one transaction, so
 //! that they share one wait for the disk (group commit). The messages of recently used keys are

@@ -92,8 +92,8 @@ impl SharedStore {
     /// Opens the history with the name in the address. Creates it if it does not exist.
     ///
     /// # Errors
-    /// If the address has no name, the server cannot be used, it may remove messages when its
-    /// memory is full, or its history has another format.
+    /// If the address has no name, the server cannot be used, or its history has another format.
+    /// Also if the server may remove messages when its memory is full.
     pub fn open(address: &SharedAddress) -> Result<SharedStore, StoreError> {
         SharedStore::connect(address, true)
     }

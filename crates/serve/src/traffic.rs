@@ -196,8 +196,8 @@ impl Traffic {
         length <= MAX_SAMPLE_BYTES && self.due().is_some()
     }
 
-    /// Returns the time now, and the time of the latest kept message if it is old enough. Both as in
-    /// `last_sample`.
+    /// Returns the time now, and the time of the latest kept message if it is old enough. Both as
+    /// in `last_sample`.
     fn due(&self) -> Option<(u64, u64)> {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);

@@ -1,5 +1,5 @@
-//! Tests of histories at a Redis server, through the program: `run`, `why`, `why-not`, `history` and
-//! `serve`. The script `crates/history-store/test` installs the server.
+//! Tests of histories at a Redis server, through the program: `run`, `why`, `why-not`, `history`
+//! and `serve`. The script `crates/history-store/test` installs the server.
 
 use serde_json::{Value as Json, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -253,7 +253,7 @@ fn services_share_a_history_that_outlives_the_server() {
         assert_eq!((status, &decision["target"]), (200, &json!("pay")));
     }
     assert_eq!(services[1].decide("ann", 3).1["target"], "ask");
-    // Without the server, no decision that is to be recorded is made.
+    // Without the server, no decision is made, because none can be recorded.
     place.kill_server();
     let (status, problem) = services[0].decide("bob", 4);
     assert_eq!(status, 500, "{problem}");

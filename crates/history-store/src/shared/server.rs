@@ -62,8 +62,8 @@ impl Server {
     }
 
     /// Sends a request that the server carries out at most once, however often it gets it. Sends it
-    /// again for some seconds if its connection fails. `request` gets whether an earlier attempt may
-    /// have reached the server.
+    /// again for some seconds if its connection fails. `request` gets whether an earlier attempt
+    /// may have reached the server.
     pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
         let end = Instant::now() + RESEND_TIME;
         let mut was_sent = false;

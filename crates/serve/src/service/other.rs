@@ -136,8 +136,8 @@ impl Service {
     /// rules read any. Returns the judgement as JSON text.
     ///
     /// # Errors
-    /// If the rules have no such statement, the payload, context, options or message do not have its
-    /// form, or the message cannot be recorded.
+    /// If the rules have no such statement, the payload, context, options or message do not have
+    /// its form, or the message cannot be recorded.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
         let set = self.set(request.rules.as_deref())?;
         let version = set.active();
