@@ -274,15 +274,16 @@ mod with {
     fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
         use crate::history::{is_address, open};
         use rulec::history::Store;
+        use rulec_base::diag::Message;
 
         let Some(place) = args.history.clone() else { return Ok(None) };
-        let open = move |name: &str| {
+        let open = move |name: &str| -> Result<Arc<dyn Store>, Message> {
             let own = match is_address(&place) {
                 true => place.clone(),
                 false => place.join(name),
             };
             let store = open(&own, name).map_err(|error| error.message.unwrap_or_default())?;
-            Ok(Arc::new(store) as Arc<dyn Store>)
+            Ok(Arc::new(store))
         };
         Ok(Some(Arc::new(open)))
     }

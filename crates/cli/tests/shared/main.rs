@@ -161,11 +161,11 @@ fn programs_that_run_at_the_same_time_do_not_pass_a_budget() {
         })
         .collect();
     let (mut paid, mut accepted) = (0, 0);
+    let judged = ["run", "guard.rules", "--decision", "call", "--history", &url];
     std::thread::scope(|scope| {
         let runs: Vec<_> = (0..3)
             .map(|_| scope.spawn(|| place.run(&["run", "guard.rules", "--history", &url], &lines, 0)))
             .collect();
-        let judged = ["run", "guard.rules", "--decision", "call", "--history", &url];
         let judgements: Vec<_> = (0..2).map(|_| scope.spawn(|| place.run(&judged, &payloads, 0))).collect();
         for run in runs {
             paid += run.join().expect("it ends").targets().iter().filter(|target| *target == "pay").count();
@@ -198,6 +198,8 @@ fn what_is_wrong_is_said_with_a_remedy() {
     place.kill_server();
     let gone = place.run(&["history", "check", &url], "", 1);
     assert!(gone.err.contains("no server answers at this address"), "{}", gone.err);
+    let served = place.run(&["serve", "guard.rules", "--listen", "127.0.0.1:0", "--history", &url], "", 2);
+    assert!(served.err.contains("no server answers at this address"), "{}", served.err);
 }
 
 /// A process of `rulec serve` that is killed when this value is dropped.
