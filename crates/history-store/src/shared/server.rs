@@ -1,7 +1,8 @@
 //! The connections to a Redis server.
 
-use redis::{Client, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult};
+use redis::{Client, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerErrorKind};
 use rulec::history::StoreError;
+use std::io;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -49,16 +50,29 @@ impl Server {
     }
 
     /// Sends a request that changes nothing. If an idle connection has failed in the meantime,
-    /// sends it again over a new one.
+    /// sends the request again over a new one. Waits for a server that starts.
     pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
-        if let Some(idle) = self.take_idle() {
-            match self.send(idle, &request) {
-                Err(error) if is_lost(&error) => {}
+        let end = Instant::now() + RESEND_TIME;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let result = match self.take_idle() {
+                Some(idle) => self.send(idle, &request),
+                None => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
+            };
+            let result = match result {
+                Err(error) if is_lost(&error) => {
+                    self.connect().and_then(|connection| self.send(connection, &request))
+                }
+                result => result,
+            };
+            match result {
+                Err(error) if is_starting(&error) && Instant::now() + pause < end => {
+                    std::thread::sleep(pause);
+                    pause *= 2;
+                }
                 result => return result.map_err(|error| self.describe(&error)),
             }
         }
-        let result = self.connect().and_then(|connection| self.send(connection, &request));
-        result.map_err(|error| self.describe(&error))
     }
 
     /// Sends a request that the server carries out at most once, however often it gets it. Sends it
@@ -78,7 +92,7 @@ impl Server {
                     let result = self.send(connection, &|connection: &mut _| request(connection, was_sent));
                     match result {
                         Ok(answer) => return Ok(answer),
-                        Err(error) if !is_lost(&error) && !was_sent => {
+                        Err(error) if !is_lost(&error) && !is_starting(&error) && !was_sent => {
                             return Err(Failure::NotDone(self.describe(&error)));
                         }
                         Err(error) => {
@@ -91,7 +105,8 @@ impl Server {
                 Err(error) => error,
             };
             if Instant::now() + pause > end {
-                return Err(Failure::Unknown(self.describe(&error)));
+                let error = self.describe(&error);
+                return Err(if was_sent { Failure::Unknown(error) } else { Failure::NotDone(error) });
             }
             std::thread::sleep(pause);
             pause *= 2;
@@ -166,4 +181,9 @@ impl Server {
 /// True if a request has failed with its connection, so that the server may have carried it out.
 fn is_lost(error: &RedisError) -> bool {
     error.is_io_error() || error.kind() == ErrorKind::Parse
+}
+
+/// True if the server has started, and still reads its files. Then it refuses all requests.
+fn is_starting(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
 }

@@ -183,23 +183,25 @@ async fn judgements_read_the_history_of_their_message() {
     assert_eq!(service.post("/v1/judge/call", timeless).await.status, 422);
 }
 
-/// Cause: the changed messages of `why_not` were decided with an empty history.
+/// Cause: `why_not` decided with an empty history, so it asked for a change of a message that
+/// selects the route already.
 #[tokio::test]
 async fn why_not_reads_the_history() {
     let text = r#"
-        input { tool: string, n: int, now: datetime, session: string }
+        input { tool: string, now: datetime, session: string }
         history by session keep 1h
-        route leak when n > 3 and any p in history within 10m: p.tool == "read" -> deny
+        route leak when tool == "send" and any p in history within 10m: p.tool == "read" -> deny
         default -> run
     "#;
     let service = start(text).await;
-    let message = json!({ "tool": "x", "n": 1, "now": "2026-01-31T12:00:00Z", "session": "a" });
-    let read = json!({ "tool": "read", "n": 1, "now": "2026-01-31T12:00:00Z", "session": "a" });
-    service.post("/v1/observe", &json!({ "message": read }).to_string()).await;
-    let body = json!({ "message": message, "why_not": "leak" }).to_string();
-    let answer = service.post("/v1/decide", &body).await.json();
-    let fields = &answer["why_not"]["remedy"]["change"]["fields"];
-    assert_eq!((fields.as_array().map(Vec::len), &fields[0]["field"]), (Some(1), &json!("n")), "{answer}");
+    let message = |tool: &str, session: &str| json!({ "tool": tool, "now": "2026-01-31T12:00:00Z", "session": session });
+    service.post("/v1/observe", &json!({ "message": message("read", "a") }).to_string()).await;
+    for (session, taken_by, is_chosen) in [("a", "leak", true), ("b", "default", false)] {
+        let body = json!({ "message": message("send", session), "why_not": "leak" }).to_string();
+        let why_not = service.post("/v1/decide", &body).await.json()["why_not"].clone();
+        assert_eq!(why_not["taken_by"], taken_by, "{why_not}");
+        assert_eq!(why_not["remedy"] == "chosen", is_chosen, "{why_not}");
+    }
 }
 
 #[tokio::test]
