@@ -254,7 +254,7 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the call, including pauses.
     pub elapsed: Duration,
-    /// Whether the content type is JSON.
+    /// Whether the content type is JSON, and the body was parsed for that reason.
     pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }
