@@ -38,6 +38,9 @@ pub trait Store: Send + Sync {
     /// makes. Calls for the same key run one after another. `work` must not use a history itself,
     /// because two such calls could wait for each other for ever.
     ///
+    /// A store that several processes share calls `work` again, with the messages as they are then,
+    /// if another process changed them in the meantime. Only the changes of the last call are kept.
+    ///
     /// # Errors
     /// If the messages cannot be read, or the changes cannot be stored.
     fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError>;
@@ -111,6 +114,7 @@ pub struct Events {
     /// Results of conditions on the recorded messages, which later decisions reuse.
     memo: Arc<Mutex<HistoryMemo>>,
     changes: Option<Changes>,
+    stamp: Option<Box<str>>,
 }
 
 /// The changes that the work of [`Store::with_key`] made to the messages of a history key.
@@ -134,7 +138,7 @@ impl Events {
     /// [`Events::elements`] has returned. `hash_key` must be the same as before.
     pub fn from_elements(elements: Vec<Json>, hash_key: HashKey) -> Events {
         let timeline = Timeline::from_elements(elements).with_hash_key(hash_key);
-        Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None }
+        Events { timeline: Arc::new(timeline), memo: Arc::default(), changes: None, stamp: None }
     }
 
     /// Returns these events with a saved value of [`Events::dropped`], a time as RFC 3339 text.
@@ -160,6 +164,17 @@ impl Events {
     /// text. `None` if it has removed none.
     pub fn dropped(&self) -> Option<String> {
         self.timeline.dropped().map(format_datetime)
+    }
+
+    /// Sets a text that a shared store keeps with the events, for example their version at a
+    /// server. The text has no meaning here.
+    pub fn set_stamp(&mut self, stamp: &str) {
+        self.stamp = Some(stamp.into());
+    }
+
+    /// Returns the text that [`Events::set_stamp`] has set last. `None` if it was never set.
+    pub fn stamp(&self) -> Option<&str> {
+        self.stamp.as_deref()
     }
 
     /// Returns the messages that this history has inserted, and the number of messages that it has

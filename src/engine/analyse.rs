@@ -202,6 +202,9 @@ impl Entry<'_> {
     /// that the message selects now. `route` may also be `default`. If `route` is the name of a
     /// jump (`goto`), the explanation is about any route that the jump can reach.
     ///
+    /// With a history ([`Entry::with_history`]), all these messages read it. A changed message with
+    /// another key of the history reads an empty one.
+    ///
     /// ```
     /// use rulec::{Rules, why_not::Remedy};
     /// use serde_json::json;
@@ -219,7 +222,15 @@ impl Entry<'_> {
     pub fn why_not(&self, route: &str, message: &Json) -> Result<WhyNot, UnknownEntry> {
         let set = &self.rules.set;
         let session = RefCell::new(Entry { tier: Tier::Reference, ..*self }.session());
-        let decide = |message: &Json| session.borrow_mut().choose(&set.prepare(message));
+        let key_of = |message: &Json| set.history_plan().and_then(|plan| plan.key(message));
+        let key = key_of(message);
+        let decide = |changed: &Json| {
+            let prepared = set.prepare(changed);
+            match self.history.filter(|_| key_of(changed) == key) {
+                Some(past) => session.borrow_mut().choose_over(past.clone(), &prepared),
+                None => session.borrow_mut().choose(&prepared),
+            }
+        };
         let (program, sources, entry) = (&set.program, &set.sources, self.table);
         explain_why_not(&WhyNotQuery { program, sources, entry, route, message, decide: &decide }).map_err(
             |known| {

@@ -58,6 +58,22 @@ impl Rules {
         self.rule_set().history_plan().is_some()
     }
 
+    /// Records a message without a decision, and returns the messages that were recorded before. No
+    /// other message with the same key is recorded in between. Not part of the stable API.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    #[doc(hidden)]
+    pub fn observe_and_keep(&self, store: &dyn Store, message: &Json) -> Result<Past, RecordError> {
+        let mut read = Past::default();
+        let keep = |past: Past| {
+            read = past;
+            None
+        };
+        self.rule_set().decide_and_insert(store, message, keep)?;
+        Ok(read)
+    }
+
     /// True if the history contains hashes of private texts. A store then needs a secret
     /// [`HashKey`](crate::history::HashKey), which it must store as long as the messages.
     pub fn hashes_history(&self) -> bool {

@@ -194,6 +194,13 @@ impl Session {
         self.engine_choice.choose(&self.rules, self.generation, &mut self.scratch, message)
     }
 
+    /// Returns only the chosen statement, as [`Session::choose`], with `past` as the recorded
+    /// messages that the rules read as `history`.
+    pub(super) fn choose_over(&mut self, past: Past, message: &PreparedMessage<'_>) -> Choice {
+        let mut scratch = self.scratch.with_history(past);
+        self.engine_choice.choose(&self.rules, self.generation, &mut scratch, message)
+    }
+
     /// Decides for a message in another format than JSON, such as a row of columnar data. `source`
     /// reads it from `data` into slots (one value for each field that the rules use). `None` if
     /// `source` returns `None` or the message must be read as a JSON tree. The caller must then

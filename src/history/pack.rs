@@ -28,10 +28,12 @@ const TIME: u8 = 10;
 /// results of conditions.
 pub(super) fn pack(events: &Events) -> Box<[u8]> {
     let dropped = events.dropped().map_or(Json::Null, Json::from);
+    let stamp = events.stamp().map_or(Json::Null, Json::from);
     let mut packer = Packer::default();
     packer.bytes.extend(events.timeline.hash_key().to_bytes());
     packer.bytes.push(u8::from(events.changes.is_some()));
     packer.value(&dropped);
+    packer.value(&stamp);
     packer.number(events.timeline.first_position().unsigned_abs());
     packer.number(events.elements().len() as u64);
     events.elements().iter().for_each(|element| packer.element(element));
@@ -44,6 +46,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
     let hash_key = HashKey::from_bytes(reader.take());
     let has_changes = reader.byte() == 1;
     let dropped = reader.value();
+    let stamp = reader.value();
     let first = reader.number();
     let count = reader.number();
     let elements = (0..count).map(|index| {
@@ -56,7 +59,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Events {
     let timeline = Timeline::from_elements(elements.collect()).with_hash_key(hash_key);
     let timeline = timeline.with_dropped(dropped.as_str().and_then(parse_datetime));
     let changes = has_changes.then(Changes::default);
-    Events { timeline: Arc::new(timeline), memo: Arc::default(), changes }
+    let stamp = stamp.as_str().map(Box::from);
+    Events { timeline: Arc::new(timeline), memo: Arc::default(), changes, stamp }
 }
 
 #[derive(Default)]
@@ -253,11 +257,14 @@ mod tests {
             .collect();
         let key = HashKey::from_bytes(*b"0123456789abcdef");
         let events = Events::from_elements(elements.clone(), key).with_dropped(Some("2026-01-30T00:00:00Z"));
-        let packed = pack(&events.with_changes());
+        let mut events = events.with_changes();
+        events.set_stamp("7 abc");
+        let packed = pack(&events);
         let unpacked = unpack(&packed);
         assert_eq!(unpacked.elements(), elements);
         assert_eq!(unpacked.dropped().as_deref(), Some("2026-01-30T00:00:00Z"));
         assert!(unpacked.timeline.hash_key() == key && unpacked.changes.is_some());
+        assert_eq!(unpacked.stamp(), Some("7 abc"));
         assert!(packed.len() < 40 * 100, "{} bytes", packed.len());
         // Damaged bytes give other events, and no panic.
         for length in 0..packed.len() {

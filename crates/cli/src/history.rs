@@ -1,6 +1,9 @@
-//! Implements `rulec history`: shows, checks and compacts a history, which is a folder of messages
-//! that `rulec run --history DIR` has recorded. The history is an optional feature, because it
-//! compiles SQLite, which is written in C.
+//! Implements `rulec history`: shows, checks and compacts the history that `rulec run --history`
+//! has recorded, in a folder or at a Redis server. An optional feature, because it compiles SQLite,
+//! which is written in C.
+
+#[cfg(feature = "history")]
+mod store;
 
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -8,21 +11,25 @@ use clap::Subcommand;
 use std::path::PathBuf;
 
 #[cfg(feature = "history")]
-pub use with::{open, open_existing, run};
+pub use store::{KeptStore, is_address, open, open_existing};
+#[cfg(feature = "history")]
+pub use with::run;
 #[cfg(not(feature = "history"))]
 pub use without::{not_built, run};
 
-/// Show, check and compact a history that is kept in a folder
+/// Show, check and compact a history that is kept in a folder or at a Redis server
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   rulec run guard.rules calls.jsonl --history past/
   rulec history show past/ --key s-1
   rulec history check past/
   rulec history compact past/ --before 2026-01-31T00:00:00Z
+  rulec history show redis://127.0.0.1:6379/0#guard   the history `guard` at a server
 
 `show` writes a line of JSON for each message, ordered by key and time: 
   {\"key\":\"s-1\",\"message\":{\"at\":\"2026-01-31T12:00:00Z\",\"tool\":\"search\"}}
-`check` exits with status 1 if something is wrong. Only one program at a time can use the folder.")]
+`check` exits with status 1 if something is wrong. Only one program at a time can use a folder;
+several programs can use a history at a server. Its password may be in the variable `RULEC_HISTORY_PASSWORD`.")]
 pub struct Args {
     #[command(subcommand)]
     command: HistoryCommand,
@@ -48,7 +55,7 @@ struct ShowArgs {
 /// Check the files and each message
 #[derive(clap::Args)]
 struct FolderArgs {
-    /// The folder of the history
+    /// The folder of the history, or its address at a Redis server
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -88,53 +95,23 @@ mod without {
 
 #[cfg(feature = "history")]
 mod with {
+    use super::store::{open_existing, store_error};
     use super::{Args, CliError, HistoryCommand, Out, ShowArgs, Status, Term};
     use rulec::history::StoreError;
-    use rulec_base::diag::Message;
     use rulec_base::message;
-    use rulec_history_store::{DurableStore, Kept};
+    use rulec_history_store::Kept;
     use serde_json::{Value as Json, json};
-    use std::path::Path;
     use std::sync::mpsc::sync_channel;
 
     /// Maximum number of messages that are read ahead of printing.
     const MAX_WAITING: usize = 1_000;
 
-    fn store_error(error: &StoreError) -> CliError {
-        CliError::error(Message::verbatim(error.0.clone()))
-    }
-
-    /// Opens the history in a folder. Creates the folder, with an empty history, if it does not
-    /// exist.
-    pub fn open(folder: &Path) -> Result<DurableStore, CliError> {
-        if folder.is_file() {
-            return Err(CliError::usage(message!(
-                "`{}` is a file, and a history is kept in a folder; write the rules before `--history`",
-                folder.display()
-            )));
-        }
-        DurableStore::open(folder).map_err(|error| store_error(&error))
-    }
-
-    /// Opens the history in a folder.
-    ///
-    /// # Errors
-    /// If the folder has no history.
-    pub fn open_existing(folder: &Path) -> Result<DurableStore, CliError> {
-        if !folder.is_dir() {
-            return Err(CliError::usage(message!("there is no folder `{}`", folder.display())));
-        }
-        if !DurableStore::exists(folder) {
-            return Err(CliError::usage(message!("the folder `{}` has no history", folder.display())));
-        }
-        open(folder)
-    }
-
     pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
         match &args.command {
             HistoryCommand::Show(args) => show(args, out),
             HistoryCommand::Check(args) => {
-                let report = open_existing(&args.folder)?.check().map_err(|error| store_error(&error))?;
+                let report =
+                    open_existing(&args.folder, None)?.check().map_err(|error| store_error(&error))?;
                 for problem in &report.problems {
                     out.write_line(problem)?;
                 }
@@ -143,7 +120,7 @@ mod with {
                 Ok(if wrong == 0 { Status::Success } else { Status::Errors })
             }
             HistoryCommand::Compact(args) => {
-                let store = open_existing(&args.folder.folder)?;
+                let store = open_existing(&args.folder.folder, None)?;
                 let removed = store.compact(args.before.as_deref()).map_err(|error| store_error(&error))?;
                 term.print(&message!("removed messages: {removed}"));
                 Ok(Status::Success)
@@ -152,7 +129,7 @@ mod with {
     }
 
     fn show(args: &ShowArgs, out: &mut Out) -> Result<Status, CliError> {
-        let store = open_existing(&args.folder.folder)?;
+        let store = open_existing(&args.folder.folder, None)?;
         // A stored key is a quotation mark followed by a text, a number, or a bool.
         let keys: Vec<Option<String>> = match &args.key {
             None => vec![None],

@@ -10,7 +10,6 @@ use super::run_history::RunHistory;
 use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
-use rulec::history::Past;
 use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, reject_unknown_kind};
 use rulec::{Code, Rules};
 #[cfg(feature = "columns")]
@@ -132,16 +131,13 @@ pub fn split_payload(line: &Json) -> Option<(Json, Json)> {
     Some((payload, Json::Object(message)))
 }
 
-/// Returns the validator with the input values that the rules declare, taken from `message`, and
-/// with the recorded messages `past`.
-pub fn with_message(judge: Judge, rules: &Rules, message: &Json, past: Past) -> Result<Judge, JudgeError> {
+/// Returns the judge with the values of the inputs that the rules declare.
+pub fn with_message(judge: Judge, rules: &Rules, message: &Json) -> Result<Judge, JudgeError> {
     let declared = rules.program().input.as_ref();
     let no_fields = Map::new();
     let fields = message.as_object().unwrap_or(&no_fields).iter();
     let inputs = fields.filter(|(name, _)| declared.is_none_or(|input| input.get(name).is_some()));
-    let judge =
-        inputs.into_iter().try_fold(judge, |judge, (name, value)| judge.input(name, value.clone()))?;
-    Ok(judge.with_history(past))
+    inputs.into_iter().try_fold(judge, |judge, (name, value)| judge.input(name, value.clone()))
 }
 
 /// Validates all payloads of a stream. With a history, each line has its payload in the field
@@ -245,16 +241,16 @@ impl JudgingWorker<'_> {
             );
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
-        let past = history.past(rules, &message);
-        let judgement = match self.judges.find(&payload) {
-            Ok(judge) => {
-                let judge = with_message(judge.clone(), rules, &message, past).map_err(wrong_input)?;
-                judge.judge(&payload)
-            }
-            Err(rejection) => *rejection,
+        // The inputs are checked before the message is recorded. A line that is refused is not.
+        let judge = match self.judges.find(&payload) {
+            Ok(judge) => Ok(with_message(judge.clone(), rules, &message).map_err(wrong_input)?),
+            Err(rejection) => Err(rejection),
         };
-        history.observe_judged(rules, &message);
-        Ok(Some(judgement))
+        let past = history.observe_and_keep(rules, &message);
+        Ok(Some(match judge {
+            Ok(judge) => judge.with_history(past).judge(&payload),
+            Err(rejection) => *rejection,
+        }))
     }
 }
 

@@ -86,6 +86,8 @@ mod summary;
 mod term;
 mod test;
 mod usage;
+#[cfg(any(feature = "http", feature = "shared"))]
+mod variables;
 mod watch;
 mod why;
 mod why_not;

@@ -54,6 +54,7 @@ use std::time::Instant;
   rulec run bot.rules messages.jsonl --replay-answers answers.jsonl
   rulec run guard.rules calls.jsonl --history   decide with the earlier messages, as `history`
   rulec run guard.rules calls.jsonl --history past/   keep them in a folder
+  rulec run guard.rules calls.jsonl --history redis://127.0.0.1:6379   share them with other programs
   rulec run support messages.jsonl --server http://127.0.0.1:8181   ask the rules `support` of a service
 
 A message is an object whose keys are the input fields: {\"text\": \"…\", \"ctx\": {…}}. Each message gives one line:
@@ -97,8 +98,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "judged")]
     log: Option<PathBuf>,
     /// Record each message that has a time `now`, and decide with the earlier messages of its key;
-    /// a message with `"observe": true` is only recorded. The messages are kept in the folder, or
-    /// without one in memory
+    /// a message with `"observe": true` is only recorded. The messages are kept in the folder or at
+    /// the Redis server `redis://HOST:PORT/DATABASE#NAME`, or without one in memory
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
     history: Option<Option<PathBuf>>,
     #[command(flatten)]
@@ -137,7 +138,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         (None, None) => None,
     };
     if let Some(judges) = judges {
-        let history = RunHistory::open(&rules, args.history.as_ref(), term)?;
+        let history = RunHistory::open((&rules, &args.rules.path), args.history.as_ref(), term)?;
         let history = history.as_ref().map(|history| (&rules, history));
         return judge::run(&judges, history, &args.stream, &args.columns, term, out);
     }
@@ -156,7 +157,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     if let Some(question) = question.as_ref().filter(|_| model.is_none()) {
         term.print_note(&meaning::model_question_note(question, &args.rules.path));
     }
-    let history = RunHistory::open(&rules, args.history.as_ref(), term)?;
+    let history = RunHistory::open((&rules, &args.rules.path), args.history.as_ref(), term)?;
     let worker = || DecidingWorker {
         rules: &rules,
         history: history.as_ref(),
@@ -358,15 +359,17 @@ impl Worker for DecidingWorker<'_> {
         }
         let mut message = self.parse(message)?;
         let rules = self.rules;
-        let past = match self.history {
-            Some(history) if history.observe(rules, line, &message, out) => return Ok(()),
-            Some(history) => history.past(rules, &message),
-            None => Past::default(),
-        };
-        let entry = if self.history.is_some() { entry.with_history(&past) } else { entry };
+        if self.history.is_some_and(|history| history.observe(rules, line, &message, out)) {
+            return Ok(());
+        }
         let ModelPart { reason: model_reason, failure: model_failure } =
             self.answer_question(&mut message)?;
-        let decision = entry.decide(&message);
+        let keeps_past = args.all || args.explain;
+        let (decision, past) = match self.history {
+            Some(history) => history.decide_and_record((rules, entry), &message, keeps_past),
+            None => (entry.decide(&message), Past::default()),
+        };
+        let entry = if self.history.is_some() { entry.with_history(&past) } else { entry };
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);
         let mut answer =
@@ -377,12 +380,6 @@ impl Worker for DecidingWorker<'_> {
         answer.reason = model_reason.or(answer.reason);
         write_json(out, &AnswerLine { line, answer: &answer });
         let Answer { explanation, analysis, .. } = answer;
-        // Recording while a decision still reads the history would copy it, so the view is dropped
-        // first.
-        drop(past);
-        if let Some(history) = self.history {
-            history.record(rules, &message, &decision);
-        }
         let decided = DecidedMessage::new(&decision, &message).elapsed(elapsed).explanation(explanation);
         self.log_decision(decided, analysis.as_ref());
         Ok(())

@@ -1,11 +1,13 @@
-//! Implements `rulec run --history`: records the messages of a stream, in memory or in a folder, so
-//! that rules can read earlier messages.
+//! Implements `rulec run --history`: records the messages of a stream in a history, in memory, in a
+//! folder, or at a Redis server.
 
 use crate::history;
+#[cfg(feature = "history")]
+use crate::server::rules_name;
 use crate::term::Term;
 use crate::{CliError, stream::write_json};
 use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
-use rulec::{Decision, Rules};
+use rulec::{Decision, Entry, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
 use serde_json::{Value as Json, json};
@@ -39,29 +41,30 @@ pub struct RunHistory {
 enum RunStore {
     Memory(MemoryStore),
     #[cfg(feature = "history")]
-    Disk(rulec_history_store::DurableStore),
+    Kept(history::KeptStore),
 }
 
 impl RunStore {
-    /// Opens the history in a folder. Writes to it do not wait for the disk.
+    /// Opens the history at a place, for writing without waiting for a disk. `rules` is the file of
+    /// the rules, whose name is the name of the history at a server.
     #[cfg(feature = "history")]
-    fn open(folder: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Disk(history::open(folder)?.deferred()))
+    fn open(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
+        Ok(RunStore::Kept(history::open(place, &rules_name(rules))?.deferred()))
     }
 
-    /// Opens the history in a folder. Fails if the folder has no history.
+    /// Opens the history at a place that has one.
     #[cfg(feature = "history")]
-    fn open_existing(folder: &Path) -> Result<RunStore, CliError> {
-        Ok(RunStore::Disk(history::open_existing(folder)?))
+    fn open_existing(place: &Path, rules: &Path) -> Result<RunStore, CliError> {
+        Ok(RunStore::Kept(history::open_existing(place, Some(&rules_name(rules)))?))
     }
 
     #[cfg(not(feature = "history"))]
-    fn open(_: &Path) -> Result<RunStore, CliError> {
+    fn open(_: &Path, _: &Path) -> Result<RunStore, CliError> {
         Err(history::not_built())
     }
 
     #[cfg(not(feature = "history"))]
-    fn open_existing(_: &Path) -> Result<RunStore, CliError> {
+    fn open_existing(_: &Path, _: &Path) -> Result<RunStore, CliError> {
         Err(history::not_built())
     }
 }
@@ -86,18 +89,18 @@ fn require_history(rules: &Rules) -> Result<(), CliError> {
 }
 
 impl RunHistory {
-    /// Opens the history that the option `--history` asks for: in a folder, or in memory if
-    /// `wanted` has no folder. Without the option, returns `None`, and prints a note if the rules
-    /// read a history.
+    /// Opens the history that the option `--history` asks for: at a place, or in memory if `wanted`
+    /// has no place. `path` is the file of the rules. Without the option, returns `None`, and
+    /// prints a note if the rules read a history.
     ///
     /// # Errors
-    /// If the rules keep no history, or the folder cannot be used.
+    /// If the rules keep no history, or the place cannot be used.
     pub fn open(
-        rules: &Rules,
+        (rules, path): (&Rules, &Path),
         wanted: Option<&Option<PathBuf>>,
         term: &Term,
     ) -> Result<Option<RunHistory>, CliError> {
-        let Some(folder) = wanted else {
+        let Some(place) = wanted else {
             if rules.has_history() {
                 term.print_note(&message!(
                     "the rules read a history, which is empty here; `--history` records the messages"
@@ -106,27 +109,28 @@ impl RunHistory {
             return Ok(None);
         };
         require_history(rules)?;
-        let store = match folder {
+        let store = match place {
             None => RunStore::default(),
-            Some(folder) => RunStore::open(folder)?,
+            Some(place) => RunStore::open(place, path)?,
         };
         Ok(Some(RunHistory { store, ..RunHistory::default() }))
     }
 
-    /// Opens the history in an existing folder, to read what earlier runs recorded.
+    /// Opens an existing history, to read what earlier runs recorded. `path` is the file of the
+    /// rules.
     ///
     /// # Errors
-    /// If the rules keep no history, or the folder has none.
-    pub fn open_existing(rules: &Rules, folder: &Path) -> Result<RunHistory, CliError> {
+    /// If the rules keep no history, or the place has none.
+    pub fn open_existing((rules, path): (&Rules, &Path), place: &Path) -> Result<RunHistory, CliError> {
         require_history(rules)?;
-        Ok(RunHistory { store: RunStore::open_existing(folder)?, ..RunHistory::default() })
+        Ok(RunHistory { store: RunStore::open_existing(place, path)?, ..RunHistory::default() })
     }
 
     fn store(&self) -> &dyn Store {
         match &self.store {
             RunStore::Memory(store) => store,
             #[cfg(feature = "history")]
-            RunStore::Disk(store) => store,
+            RunStore::Kept(store) => store,
         }
     }
 
@@ -148,15 +152,40 @@ impl RunHistory {
         true
     }
 
-    /// Records a message whose payload was validated. No decision is recorded, because a validation
-    /// is not one.
-    pub fn observe_judged(&self, rules: &Rules, message: &Json) {
-        self.count(rules.observe(self.store(), message));
+    /// Records a message whose payload is judged, and returns the messages that were recorded
+    /// before. A judgement is no decision. No other message of the key is recorded in between, so
+    /// two programs that share a history do not both judge with the same messages.
+    pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
+        match rules.observe_and_keep(self.store(), message) {
+            Ok(past) => past,
+            Err(error) => {
+                self.count(Err(error));
+                self.past(rules, message)
+            }
+        }
     }
 
-    /// Records a message, with the decision about it, in the history of this run.
-    pub fn record(&self, rules: &Rules, message: &Json, decision: &Decision) {
-        self.count(rules.record(self.store(), message, decision));
+    /// Decides a message with the history, and records it. No other message of the key is recorded
+    /// in between. If `keeps_past` is true, also returns the messages that the decision has read.
+    /// If the message cannot be recorded, decides without recording.
+    pub fn decide_and_record(
+        &self,
+        (rules, entry): (&Rules, Entry<'_>),
+        message: &Json,
+        keeps_past: bool,
+    ) -> (Decision, Past) {
+        // Keeping the past copies the messages of the key.
+        let recorded = match keeps_past {
+            true => entry.decide_record_and_keep(self.store(), message),
+            false => entry.decide_and_record(self.store(), message).map(|made| (made, Past::default())),
+        };
+        recorded.unwrap_or_else(|error| {
+            let has_failed = matches!(error, RecordError::Store(_));
+            self.count(Err(error));
+            // After an error of the store the run ends, so this decision is not printed.
+            let past = if has_failed { Past::default() } else { self.past(rules, message) };
+            (entry.with_history(&past).decide(message), past)
+        })
     }
 
     /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
@@ -174,13 +203,13 @@ impl RunHistory {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Waits until all recorded messages are on disk.
+    /// Waits until all recorded messages are kept.
     ///
     /// # Errors
     /// If the store fails now, or has failed earlier in the run.
     pub fn flush(&self) -> Result<(), CliError> {
         #[cfg(feature = "history")]
-        if let RunStore::Disk(store) = &self.store
+        if let RunStore::Kept(store) = &self.store
             && let Err(error) = store.flush()
         {
             self.fail(error);

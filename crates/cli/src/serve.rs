@@ -15,6 +15,7 @@ use std::path::PathBuf;
   rulec serve billing=b.rules support=s.rulec --trust release.pub
   rulec serve https://rules.example/support.rulec --trust release.pub --fetch-token RULES_TOKEN
   rulec serve support.rules --listen unix:/run/rulec/socket
+  rulec serve guard.rules --history redis://127.0.0.1:6379   share the histories of several services
   rulec serve support.rules --mcp
   rulec serve support.rules --log decisions.jsonl --log-mode sync --log-key log.pem
 
@@ -84,6 +85,10 @@ pub struct Args {
     /// How often metrics are sent to the collector, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 15_000, requires = "otlp", value_parser = clap::value_parser!(u64).range(100..))]
     pub otlp_interval: u64,
+    /// Keep the recorded messages of rules with a history in this folder, or at the Redis server
+    /// `redis://HOST:PORT/DATABASE`, which several services can share; without it, in memory
+    #[arg(long, value_name = "DIR", conflicts_with = "mcp")]
+    pub history: Option<PathBuf>,
     /// Append each decision with its message to a decision log; `-` writes to standard output
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
@@ -152,6 +157,8 @@ pub use with::run;
 #[cfg(feature = "serve")]
 mod with {
     use super::super::compiled::are_unreadable;
+    #[cfg(feature = "http")]
+    use super::super::variables::read_secret;
     use super::super::{files, stdio};
     use super::{Args, CliError, KeyLocation, Mode, Out, Status, Term};
     use rulec_base::message;
@@ -244,19 +251,9 @@ mod with {
             #[cfg(feature = "http")]
             otlp: otlp_options(args)?,
             log: log_options(args)?,
+            history: open_history(args)?,
             events: Arc::new(events),
         })
-    }
-
-    /// Returns the value of an environment variable as a secret. `option` is the command-line
-    /// option with the variable's name `name`.
-    #[cfg(feature = "http")]
-    fn read_token(option: &str, name: Option<&str>) -> Result<Option<rulec_http::Secret>, CliError> {
-        let Some(name) = name else { return Ok(None) };
-        let token = std::env::var(name);
-        let token =
-            token.map_err(|_| CliError::usage(message!("`{option}`: there is no variable `{name}`")))?;
-        Ok(Some(rulec_http::Secret::new(token)))
     }
 
     #[cfg(feature = "http")]
@@ -264,11 +261,36 @@ mod with {
         let Some(url) = &args.otlp else { return Ok(None) };
         Ok(Some(rulec_serve::OtlpOptions {
             url: url.clone(),
-            token: read_token("--otlp-token", args.otlp_token.as_deref())?,
+            token: read_secret("--otlp-token", args.otlp_token.as_deref(), None)?,
             interval: Duration::from_millis(args.otlp_interval),
             // The variable that all programs with OpenTelemetry read.
             service_name: std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "rulec".to_owned()),
         }))
+    }
+
+    /// Returns what opens the history of each rule set: a folder of its own in the folder, or a
+    /// history of its own at the server.
+    #[cfg(feature = "history")]
+    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+        use crate::history::{is_address, open};
+        use rulec::history::Store;
+        use rulec_base::diag::Message;
+
+        let Some(place) = args.history.clone() else { return Ok(None) };
+        let open = move |name: &str| -> Result<Arc<dyn Store>, Message> {
+            let own = match is_address(&place) {
+                true => place.clone(),
+                false => place.join(name),
+            };
+            let store = open(&own, name).map_err(|error| error.message.unwrap_or_default())?;
+            Ok(Arc::new(store))
+        };
+        Ok(Some(Arc::new(open)))
+    }
+
+    #[cfg(not(feature = "history"))]
+    fn open_history(args: &Args) -> Result<Option<rulec_serve::OpenHistory>, CliError> {
+        args.history.as_ref().map_or(Ok(None), |_| Err(crate::history::not_built()))
     }
 
     fn log_options(args: &Args) -> Result<Option<LogOptions>, CliError> {
@@ -357,7 +379,7 @@ mod with {
         if name.is_empty() {
             return Err(CliError::usage(message!("the rules at `{url}` have no name: write `NAME={url}`")));
         }
-        let token = read_token("--fetch-token", args.fetch_token.as_deref())?;
+        let token = read_secret("--fetch-token", args.fetch_token.as_deref(), None)?;
         let interval = Duration::from_millis(args.fetch_interval);
         let remote = rulec_serve::RemoteSource { token, interval, ..rulec_serve::RemoteSource::new(url) };
         Ok(RuleSource { name, place: Place::Address(remote) })

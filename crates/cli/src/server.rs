@@ -3,7 +3,7 @@
 
 use super::CliError;
 use rulec_base::message;
-#[cfg(any(feature = "http", test))]
+#[cfg(any(feature = "history", feature = "http", test))]
 use std::{borrow::Cow, path::Path};
 
 /// Options that name a service.
@@ -26,10 +26,9 @@ pub struct GenerationArgs {
     pub generation: Option<u64>,
 }
 
-/// Returns the name of the rule set that the argument `rules` means. For the path of a `.rules` or
-/// `.rulec` file, this is the file's name without this ending. Any other ending belongs to the
-/// name.
-#[cfg(any(feature = "http", test))]
+/// Returns the name of the rules. If `rules` is the path of a file, this is the file's name without
+/// `.rules` or `.rulec`. Another ending belongs to the name.
+#[cfg(any(feature = "history", feature = "http", test))]
 pub fn rules_name(rules: &Path) -> Cow<'_, str> {
     let is_file = rules.extension().is_some_and(|end| end == "rules" || end == "rulec");
     let name = if is_file { rules.file_stem() } else { rules.file_name() };
@@ -49,6 +48,8 @@ impl ServerArgs {
     }
 }
 
+#[cfg(all(feature = "http", test))]
+use with::parse_answer;
 #[cfg(feature = "http")]
 pub use with::{Server, language_name};
 
@@ -56,6 +57,7 @@ pub use with::{Server, language_name};
 mod with {
     use super::{CliError, ServerArgs, message};
     use crate::language::language;
+    use crate::variables::read_secret;
     use rulec::Message;
     use rulec_http::{AllowedHosts, Body, HttpClient, HttpError, HttpFailure, Limits, Request, Secret};
     use serde::Deserialize;
@@ -68,6 +70,9 @@ mod with {
     /// Maximum number of bytes of a service's answer. An explanation can be much longer than its
     /// message.
     const MAX_ANSWER_BYTES: usize = 64 << 20;
+    /// Maximum nesting depth of lists and objects in an answer. An explanation is nested deeper
+    /// than its message: each level of a condition, of which there are at most 256, has two levels.
+    const MAX_ANSWER_DEPTH: usize = 640;
 
     /// A running service at an address, and the tokio runtime that runs the calls to it.
     pub struct Server {
@@ -118,15 +123,7 @@ mod with {
             let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
             let client = HttpClient::new(hosts, Limits { body: MAX_ANSWER_BYTES, ..Limits::default() });
             let client = client.map_err(|error| to_error(error.to_message()))?;
-            let variable = args.server_token.as_deref();
-            let token = match (std::env::var(variable.unwrap_or(TOKEN_VARIABLE)), variable) {
-                (Ok(token), _) => Some(Secret::new(token)),
-                (Err(_), None) => None,
-                (Err(_), Some(name)) => {
-                    let why = message!("`--server-token`: there is no variable `{name}`");
-                    return Err(CliError::usage(why));
-                }
-            };
+            let token = read_secret("--server-token", args.server_token.as_deref(), Some(TOKEN_VARIABLE))?;
             // One thread is enough: it keeps the connections open, and the calling threads run the
             // calls.
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
@@ -140,23 +137,21 @@ mod with {
         pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
-            match self.send(request)? {
-                Body::Text(text) => Ok(text),
-                Body::Json(json) => Ok(json.to_string()),
-            }
+            self.send(request.as_text())
         }
 
         /// Sends a JSON text to the path `path` of the service. Returns the answer.
         pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
             let url = format!("{}{path}", self.url);
-            let answer = self.send(Request::post_bytes(url, "application/json", body.into_bytes()))?;
-            self.read_json(answer)
+            let request = Request::post_bytes(url, "application/json", body.into_bytes());
+            let answer = self.send(request.as_text())?;
+            self.read_json(&answer)
         }
 
         /// Sends a `GET` request to the path `path` of the service. Returns the JSON answer.
         pub fn get(&self, path: &str) -> Result<Json, Failure> {
-            let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
-            self.read_json(answer)
+            let answer = self.send(Request::get(format!("{}{path}", self.url)).as_text())?;
+            self.read_json(&answer)
         }
 
         /// Converts a JSON answer to the type `T`. Fails if the answer lacks a field, as from a
@@ -171,23 +166,27 @@ mod with {
             })
         }
 
-        fn read_json(&self, answer: Body) -> Result<Json, Failure> {
-            match answer {
-                Body::Json(json) => Ok(json),
-                Body::Text(_) => Err(Failure::new(message!(
+        fn read_json(&self, answer: &str) -> Result<Json, Failure> {
+            parse_answer(answer).ok_or_else(|| {
+                Failure::new(message!(
                     "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
                     url = self.url
-                ))),
-            }
+                ))
+            })
         }
 
-        fn send(&self, request: Request) -> Result<Body, Failure> {
+        /// Sends a request. Returns the body of the response.
+        fn send(&self, request: Request) -> Result<String, Failure> {
             let mut request = request.repeatable();
             if let Some(token) = &self.token {
                 request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
             }
             let response = self.runtime.block_on(self.client.send(&request));
-            response.map(|response| response.body).map_err(|error| self.describe(&error))
+            match response.map(|response| response.body) {
+                Ok(Body::Text(text)) => Ok(text),
+                Ok(Body::Json(json)) => Ok(json.to_string()),
+                Err(error) => Err(self.describe(&error)),
+            }
         }
 
         /// Converts the error of a call to a failure that names the remedy.
@@ -235,6 +234,27 @@ mod with {
         }
     }
 
+    /// Parses an answer. `None` if it is not JSON, or is nested deeper than [`MAX_ANSWER_DEPTH`].
+    pub fn parse_answer(text: &str) -> Option<Json> {
+        let (mut depth, mut in_text, mut bytes) = (0_usize, false, text.bytes());
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'\\' if in_text => drop(bytes.next()),
+                b'"' => in_text = !in_text,
+                b'[' | b'{' if !in_text => depth += 1,
+                b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth > MAX_ANSWER_DEPTH {
+                return None;
+            }
+        }
+        let mut parser = serde_json::Deserializer::from_str(text);
+        parser.disable_recursion_limit();
+        let parsed = Json::deserialize(&mut parser).ok()?;
+        parser.end().ok().map(|()| parsed)
+    }
+
     /// Returns the name of the language in which the service should write. `None` for English, the
     /// default of the service.
     pub fn language_name() -> Option<&'static str> {
@@ -245,6 +265,18 @@ mod with {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Cause: the HTTP client parses JSON to a depth of 128.
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_deep_answer_is_read_and_a_deeper_one_refused() {
+        // The parser calls itself for each level.
+        let read =
+            |depth: usize| parse_answer(&format!("{}{}", "[".repeat(depth), "]".repeat(depth))).is_some();
+        assert!(read(129) && read(640) && !read(641) && !read(1_000_000));
+        assert!(parse_answer(&format!("\"\\\"{}\"", "[".repeat(2_000))).is_some());
+        assert!(parse_answer("[1] 2").is_none() && parse_answer("").is_none());
+    }
 
     #[test]
     fn only_the_ending_of_a_file_is_removed_from_a_name() {

@@ -62,7 +62,8 @@ pub struct Args {
     decision: Option<String>,
     #[command(flatten)]
     judge: JudgeArgs,
-    /// Decide with the earlier messages of this folder, which `rulec run --history` keeps
+    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
+    /// keeps
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
     #[command(flatten)]
@@ -134,8 +135,11 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     args.server.reject()?;
     let (rules, context) = &args.rules.load_with_context(term)?;
     let context = context.as_ref();
-    let history =
-        args.history.as_deref().map(|folder| RunHistory::open_existing(rules, folder)).transpose()?;
+    let history = args
+        .history
+        .as_deref()
+        .map(|place| RunHistory::open_existing((rules, &args.rules.path), place))
+        .transpose()?;
     let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message));
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = args.judge.build_judge(rules, kind, context)?;
@@ -236,8 +240,9 @@ fn print_payload_report(
     let split = args.history.as_ref().and_then(|_| judge::split_payload(&payload));
     let (payload, message) = split.unwrap_or_else(|| (payload.clone(), payload));
     let judge = match past_of(&message) {
-        Some(past) if message != payload => judge::with_message(judge, rules, &message, past)
-            .map_err(|error| CliError::error(error.to_message()))?,
+        Some(past) if message != payload => judge::with_message(judge, rules, &message)
+            .map_err(|error| CliError::error(error.to_message()))?
+            .with_history(past),
         Some(past) => judge.with_history(past),
         None => judge,
     };

@@ -2,6 +2,7 @@
 
 use super::files::RulesArgs;
 use super::run::select_entry;
+use super::run_history::RunHistory;
 use super::term::{Format, Out, Term};
 use super::why::MessageArgs;
 use super::{CliError, Status};
@@ -10,6 +11,7 @@ use rulec::why_not::{FieldChange, Remedy, WhyNot};
 use rulec_base::message;
 use rulec_base::text::to_one_line;
 use serde_json::Value as Json;
+use std::path::PathBuf;
 
 /// Show what would have to change for a message to reach a route
 #[derive(clap::Args)]
@@ -35,6 +37,10 @@ pub struct Args {
     /// The table, choice or router to decide with [default: the routes outside any table]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
+    /// Decide with the earlier messages of this folder or Redis server, which `rulec run --history`
+    /// keeps
+    #[arg(long, value_name = "DIR")]
+    history: Option<PathBuf>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -48,6 +54,12 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
         args.message.read_message(term, rules.decimal_paths(), |error| rules.masked_error(error))?;
+    let history = args.history.as_deref();
+    let history =
+        history.map(|place| RunHistory::open_existing((rules, &args.rules.path), place)).transpose()?;
+    let past = history.as_ref().map(|history| history.past(rules, &message));
+    history.as_ref().map_or(Ok(()), RunHistory::flush)?;
+    let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
     let result = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let result = if args.show_private { result } else { result.masked() };
     match args.format {

@@ -1,10 +1,10 @@
 //! Stores a history in the tables of an SQLite database, so that it survives the end of the
 //! process. Only the thread in `writer` calls this code.
 
+use crate::element::{Kept, Moment, Report, parse_element, parse_time, read_events, stored_text, time_of};
 use crate::hash_key::open_private;
 use rulec::history::{Changes, Events, HashKey, StoreError};
-use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
-use rulec_lang::value::parse_datetime;
+use rulec_lang::history::AT_FIELD;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -26,32 +26,7 @@ CREATE TABLE arrival (next INTEGER NOT NULL);
 INSERT INTO arrival VALUES (0);
 ";
 
-/// A recorded message, as the database stores it under a history key such as a user id.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
-    /// The history key, as JSON. A text key thus begins with a quotation mark, and the text "1"
-    /// differs from the number 1.
-    pub key: String,
-    /// A JSON object with the message fields that are recorded, the time, and the decision.
-    pub element: Json,
-}
-
-/// The result of [`DurableStore::check`](crate::DurableStore::check): the numbers of history keys
-/// and messages, and the damage that was found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// The number of history keys (such as user ids) that have at least one message.
-    pub keys: usize,
-    /// The number of messages of all keys.
-    pub messages: usize,
-    /// Descriptions of the damage that was found, in English.
-    pub problems: Vec<String>,
-}
-
-/// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
-pub(crate) type Moment = (i64, u32);
-
-/// The SQLite database that stores a history. Only the thread of the store uses it.
+/// The database of a history.
 pub(crate) struct Database {
     connection: Connection,
     path: PathBuf,
@@ -189,12 +164,7 @@ impl Database {
             let (seconds, nanos) = time_of(element)?;
             let arrival = self.next_arrival;
             self.next_arrival += 1;
-            let mut element = element.clone();
-            // Loading numbers the messages again, so their positions are not stored.
-            if let Json::Object(fields) = &mut element {
-                fields.remove(POSITION_FIELD);
-            }
-            let row = params![key, seconds, nanos, arrival, element.to_string()];
+            let row = params![key, seconds, nanos, arrival, stored_text(element)];
             self.run(|connection| {
                 connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(row)
             })?;
@@ -222,16 +192,7 @@ impl Database {
             let texts = texts.collect::<rusqlite::Result<Vec<String>>>()?;
             Ok((texts, dropped_of(connection, key)?))
         })?;
-        let elements = texts.iter().enumerate().map(|(position, text)| {
-            let mut element = parse_element(text)?;
-            // A message without a valid time is an error, because leaving it out would change
-            // decisions.
-            time_of(&element)?;
-            element[POSITION_FIELD] = position.into();
-            Ok(element)
-        });
-        let elements = elements.collect::<Result<Vec<Json>, StoreError>>()?;
-        Ok(Events::from_elements(elements, hash_key).with_dropped(dropped.as_deref()).with_changes())
+        read_events(texts.iter().map(String::as_str), hash_key, dropped.as_deref())
     }
 
     /// Calls `visit` with each message of the database, or only with the messages of `key` if it is
@@ -354,26 +315,6 @@ fn named_error(path: &Path, error: &rusqlite::Error) -> StoreError {
         }
         _ => StoreError(format!("{path}: {error}")),
     }
-}
-
-fn parse_element(text: &str) -> Result<Json, StoreError> {
-    match serde_json::from_str(text) {
-        Ok(element @ Json::Object(_)) => Ok(element),
-        Ok(_) => Err(StoreError("a kept message is no object".to_owned())),
-        Err(error) => Err(StoreError(format!("a kept message is no JSON: {error}"))),
-    }
-}
-
-fn time_of(element: &Json) -> Result<Moment, StoreError> {
-    let at = element.get(AT_FIELD).and_then(Json::as_str);
-    parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
-}
-
-/// Parses a time in RFC 3339 format.
-pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
-    let at = parse_datetime(text)
-        .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
-    Ok((at.unix_timestamp(), at.nanosecond()))
 }
 
 #[cfg(test)]

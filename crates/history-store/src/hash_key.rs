@@ -41,8 +41,7 @@ fn create(path: &Path, key: HashKey) -> std::io::Result<()> {
     // A crash may have left an incomplete temporary file.
     let _ = fs::remove_file(&unfinished);
     let mut file = open_private(&unfinished)?;
-    let digits: String = key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    writeln!(file, "{digits}")?;
+    writeln!(file, "{}", to_digits(key))?;
     file.sync_all()?;
     fs::rename(&unfinished, path)?;
     // Waits until the renamed file is on disk. Only Unix can sync a folder.
@@ -61,7 +60,13 @@ pub(crate) fn open_private(path: &Path) -> std::io::Result<fs::File> {
     options.open(path)
 }
 
-fn parse(text: &str) -> Option<HashKey> {
+/// Returns a key as 32 hexadecimal digits.
+pub(crate) fn to_digits(key: HashKey) -> String {
+    key.to_bytes().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Parses a key of 32 hexadecimal digits.
+pub(crate) fn parse(text: &str) -> Option<HashKey> {
     let mut bytes = [0; 16];
     if text.len() != 32 || !text.is_ascii() {
         return None;

@@ -1,5 +1,6 @@
-//! Keeps a history on disk. [`DurableStore`] keeps the recorded messages, which rules read as
-//! `history`, in an SQLite database. So they survive the end of the process.
+//! Keeps a history on disk or at a server. [`DurableStore`] keeps the recorded messages, which
+//! rules read as `history`, in an SQLite database. So they survive the end of the process.
+//! `SharedStore`, with the feature `shared`, keeps them at a Redis server, for several processes.
 //!
 //! One thread owns the database. It writes the changes of all waiting calls in one transaction, so
 //! that they share one wait for the disk (group commit). The messages of recently used keys are
@@ -29,10 +30,15 @@
 //! ```
 
 mod database;
+mod element;
 mod hash_key;
+#[cfg(feature = "shared")]
+mod shared;
 mod writer;
 
-pub use database::{Kept, Report};
+pub use element::{Kept, Report};
+#[cfg(feature = "shared")]
+pub use shared::{SharedAddress, SharedStore};
 
 use database::Database;
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
@@ -129,7 +135,7 @@ impl DurableStore {
     /// # Errors
     /// If `before` is not a time, or the database cannot be written.
     pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
-        let before = before.map(database::parse_time).transpose()?;
+        let before = before.map(element::parse_time).transpose()?;
         let _alone = self.in_use.write().unwrap_or_else(PoisonError::into_inner);
         // Empties the cache, because its messages may be removed. No call uses a key now.
         self.cache.clear();

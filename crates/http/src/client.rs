@@ -174,8 +174,12 @@ impl HttpClient {
         }
         let (response, bytes) = self.receive(request, call, deadline, timeout_failure, sink).await?;
         let content_type: Option<&HeaderValue> = response.headers().get(CONTENT_TYPE);
-        let is_json = content_type.is_some_and(is_json_type);
-        Ok((response.status().as_u16(), is_json, Body::parse_body(content_type, &bytes)))
+        let is_json = !request.wants_text && content_type.is_some_and(is_json_type);
+        let body = match request.wants_text {
+            true => Body::Text(String::from_utf8_lossy(&bytes).into_owned()),
+            false => Body::parse_body(content_type, &bytes),
+        };
+        Ok((response.status().as_u16(), is_json, body))
     }
 
     /// Sends a call, and receives a successful response with its body. `deadline`,

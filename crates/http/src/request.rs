@@ -30,6 +30,8 @@ pub struct Request {
     pub(super) body: Option<Vec<u8>>,
     /// True if the call may be sent again although the server may have processed it.
     pub(super) is_repeatable: bool,
+    /// True if the response's body is not parsed.
+    pub(super) wants_text: bool,
 }
 
 /// The error for a header that cannot be sent.
@@ -85,7 +87,7 @@ impl Request {
         }
         let is_repeatable = !matches!(method, Method::POST | Method::PATCH);
         let body = body.map(|body| body.to_string().into_bytes());
-        Request { method, url, headers, body, is_repeatable }
+        Request { method, url, headers, body, is_repeatable, wants_text: false }
     }
 
     /// Allows retries of a POST or PATCH that the server may have processed. Without this setting,
@@ -93,6 +95,14 @@ impl Request {
     #[must_use]
     pub fn repeatable(mut self) -> Request {
         self.is_repeatable = true;
+        self
+    }
+
+    /// Asks for the response's body as [`Body::Text`], also if it is JSON. Otherwise, JSON that is
+    /// nested more than 128 deep is not parsed.
+    #[must_use]
+    pub fn as_text(mut self) -> Request {
+        self.wants_text = true;
         self
     }
 
@@ -245,7 +255,7 @@ pub struct Response {
     pub attempts: u32,
     /// Duration of the whole call, including pauses between attempts.
     pub elapsed: Duration,
-    /// Whether the `Content-Type` header names a JSON type.
+    /// Whether the content type is JSON, and the body was parsed for that reason.
     pub(super) is_json: bool,
     pub(super) secrets: Vec<Secret>,
 }

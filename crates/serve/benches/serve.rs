@@ -177,6 +177,7 @@ async fn main() {
         #[cfg(feature = "remote")]
         otlp: None,
         log: None,
+        history: None,
         events: Arc::new(|_| {}),
     });
     let server = server.await.expect("it starts");

@@ -320,7 +320,8 @@ fn requests() -> Json {
             "explain": flag, "matched": flag, "analysis": flag
         }), true),
         "JudgeRequest": object(json!({
-            "rules": name, "payload!": any_object, "context": any_object, "options": any_object, "strict": flag
+            "rules": name, "payload!": any_object, "context": any_object, "options": any_object, "strict": flag,
+            "message": any_object, "record": flag
         }), true),
         "WorkflowRequest": object(json!({
             "rules": name, "input": any_object, "resume": any_object, "retry_failed": flag,

@@ -27,8 +27,8 @@ use crate::problem::Problem;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use history::History;
 use loading::{Feed, SourceFiles};
-use rulec::history::MemoryStore;
-use rulec::{Decision, Edit, LiveRules, UnknownEntry};
+use rulec::history::{MemoryStore, Store};
+use rulec::{Decision, Edit, LiveRules, Message, UnknownEntry};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -43,7 +43,7 @@ pub struct RuleSet {
     /// decisions.
     shadow: ArcSwapOption<Shadow>,
     /// The recorded messages, for rules that read a history. All versions of the rules share them.
-    store: MemoryStore,
+    store: Histories,
     /// The earlier versions. A change of the active version holds this lock, so that changes happen
     /// one after another.
     history: Mutex<History>,
@@ -55,6 +55,18 @@ pub struct RuleSet {
     /// source never changes.
     feed: OnceLock<Feed>,
 }
+
+/// The recorded messages of a rule set.
+pub(crate) enum Histories {
+    /// They are lost when the service ends.
+    Memory(MemoryStore),
+    /// They outlive the service. Calls may wait for a disk or a server.
+    Kept(Arc<dyn Store>),
+}
+
+/// Opens the store of recorded messages for the rule set with this name. Returns the reason if the
+/// store cannot be used.
+pub type OpenHistory = Arc<dyn Fn(&str) -> Result<Arc<dyn Store>, Message> + Send + Sync>;
 
 /// The texts of a rule set's files, each with the name of its file.
 pub(crate) type Texts = Vec<(String, String)>;
@@ -96,6 +108,7 @@ impl RuleSet {
         name: String,
         rules: LiveRules,
         files: SourceFiles,
+        store: Histories,
         (metrics, events): (&Metrics, &Events),
     ) -> RuleSet {
         let version = Version::new(rules, "source");
@@ -105,7 +118,7 @@ impl RuleSet {
             name,
             active: ArcSwap::from_pointee(version),
             shadow: ArcSwapOption::empty(),
-            store: MemoryStore::default(),
+            store,
             history: Mutex::default(),
             status: Mutex::new(SourceStatus { loaded: 1, ..SourceStatus::default() }),
             metrics,
@@ -139,8 +152,16 @@ impl RuleSet {
     }
 
     /// Returns the store of recorded messages, which rules read as `history`.
-    pub(crate) fn store(&self) -> &MemoryStore {
-        &self.store
+    pub(crate) fn store(&self) -> &dyn Store {
+        match &self.store {
+            Histories::Memory(store) => store,
+            Histories::Kept(store) => &**store,
+        }
+    }
+
+    /// True if the store may wait for a disk or a server.
+    pub(crate) fn store_waits(&self) -> bool {
+        matches!(self.store, Histories::Kept(_))
     }
 
     #[cfg(feature = "studio")]

@@ -17,7 +17,7 @@ use crate::metrics::{LimitName, Metrics};
 #[cfg(feature = "remote")]
 use crate::otlp::{Otlp, OtlpOptions};
 use crate::receipt::Receipt;
-use crate::rules::{RuleSource, StartError, open_all};
+use crate::rules::{OpenHistory, RuleSource, StartError, open_all};
 use crate::service::Service;
 use crate::web::WebGuard;
 use axum::Router;
@@ -82,6 +82,8 @@ pub struct Options {
     pub otlp: Option<OtlpOptions>,
     /// The settings of the decision log; `None` for no decision log.
     pub log: Option<LogOptions>,
+    /// Opens the stores of histories that outlive the service; `None` to keep them in memory.
+    pub history: Option<OpenHistory>,
     /// Receives the events of the service, such as a change of the rules.
     pub events: EventSink,
 }
@@ -297,7 +299,8 @@ async fn open_app(options: Options) -> Result<Arc<App>, StartError> {
         Ok::<_, StartError>(log)
     });
     let log = log.transpose()?;
-    let sets = open_all(&options.rules, &options.trusted, &metrics, &events).await?;
+    let sets =
+        open_all(&options.rules, &options.trusted, options.history.as_ref(), (&metrics, &events)).await?;
     let tokens = options.tokens.as_deref().map(Tokens::read).transpose()?;
     let service = Service::new(sets, metrics, options.limits, log);
     #[cfg(feature = "studio")]

@@ -1,6 +1,7 @@
 //! Live traffic, which the studio and `GET /v1/traffic` show: the counts of the last minute, and a
 //! few of the latest messages. The memory is bounded, and a decision takes no lock for its counts.
 
+use rulec::history::Past;
 use rulec::{Decision, Explanation, Language};
 use rulec_eval::trace::{Mark, TraceNode};
 use rulec_lang::value::format_datetime;
@@ -17,7 +18,9 @@ pub(crate) const SECONDS: usize = 60;
 const MAX_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that is kept to be explained.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
-/// Minimum time between two messages that are kept to be explained.
+/// Maximum number of earlier messages that are kept with a message, for rules with a history.
+const MAX_SAMPLE_PAST: usize = 1_000;
+/// Minimum time between two kept messages.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time that one request spends on explaining kept messages. The next request continues.
 const EXPLAIN_TIME: Duration = Duration::from_millis(200);
@@ -125,6 +128,8 @@ pub(crate) struct Sample {
     pub generation: u64,
     /// The kept message as JSON text.
     pub text: Vec<u8>,
+    /// The earlier messages that the decision has read. Empty for rules without a history.
+    pub past: Past,
     /// The data from the explanation of the message, once for each language.
     explained: [OnceLock<Option<Explained>>; 2],
 }
@@ -187,21 +192,29 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Keeps a decided message for a later explanation, unless another message was kept shortly
-    /// before. `route` is the name of the chosen statement.
-    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8]) {
-        if text.len() > MAX_SAMPLE_BYTES {
-            return;
-        }
+    /// True if a message of this length is kept next, because the latest one is old enough.
+    pub fn is_due(&self, length: usize) -> bool {
+        length <= MAX_SAMPLE_BYTES && self.due().is_some()
+    }
+
+    /// Returns the time now, and the time of the latest kept message if it is old enough. Both as
+    /// in `last_sample`.
+    fn due(&self) -> Option<(u64, u64)> {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
         let is_due = last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64;
+        is_due.then_some((now, last))
+    }
+
+    /// Keeps a decided message, if the latest one is old enough. `route` is the name of the chosen
+    /// statement. `past` has the earlier messages that the decision has read.
+    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: Past) {
+        if text.len() > MAX_SAMPLE_BYTES || past.elements().len() > MAX_SAMPLE_PAST {
+            return;
+        }
+        let Some((now, last)) = self.due() else { return };
         // Of several threads, one keeps its message.
-        let is_first = || {
-            let set = self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
-            set.is_ok()
-        };
-        if !is_due || !is_first() {
+        if self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             return;
         }
         let sample = Sample {
@@ -210,6 +223,7 @@ impl Traffic {
             chosen: route.map(str::to_owned),
             generation: decision.generation(),
             text: text.to_vec(),
+            past,
             explained: Default::default(),
         };
         let mut samples = self.lock_samples();

@@ -11,18 +11,34 @@ use axum::routing::{MethodRouter, get, post, put};
 use rulec_base::message;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::any::Any;
+use std::future::Future;
 use std::sync::Arc;
 
 /// A route of the API: its HTTP method, its path and its handler.
 pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
+
+tokio::task_local! {
+    static HELD: Arc<dyn Any + Send + Sync>;
+}
+
+/// Answers a request. The work of the request holds `held` until the work ends, even if the request
+/// is cancelled before. So a service can limit the number of works by permits.
+pub async fn answer_holding<T>(held: Arc<dyn Any + Send + Sync>, answer: impl Future<Output = T>) -> T {
+    HELD.scope(held, answer).await
+}
 
 /// Runs `work`, which may be slow, on a thread for blocking work. If `work` panics, returns an
 /// error of kind `broken`.
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
-    let language = language();
-    tokio::task::spawn_blocking(move || run_with_language(language, work)).await.unwrap_or_else(|_| {
+    let (language, held) = (language(), HELD.try_with(Clone::clone).ok());
+    let work = move || {
+        let _held = held;
+        run_with_language(language, work)
+    };
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(
             "the studio failed because of an internal error; the terminal shows the request. Please report it"
         )))
@@ -76,4 +92,34 @@ where
             query.map_err(|error| RequestError::invalid(verbatim_message(error.body_text())))?;
         run_blocking(move || work(&studio, question)).await.map(Json)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// Cause: work of a request that was cancelled ran on without its permit.
+    #[test]
+    fn work_of_a_cancelled_request_keeps_what_it_holds() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build();
+        let runtime = runtime.expect("a runtime");
+        let held = Arc::new(());
+        let (started, has_started) = channel();
+        let (end, may_end) = channel::<()>();
+        let work = run_blocking(move || {
+            let _ = started.send(());
+            let _ = may_end.recv();
+            Ok(())
+        });
+        let request = runtime.spawn(answer_holding(held.clone(), work));
+        has_started.recv().expect("it starts");
+        request.abort();
+        assert!(runtime.block_on(request).is_err_and(|error| error.is_cancelled()));
+        assert_eq!(Arc::strong_count(&held), 2, "the work still runs");
+        drop(end);
+        while Arc::strong_count(&held) > 1 {
+            std::thread::yield_now();
+        }
+    }
 }

@@ -34,6 +34,7 @@ mod snapshot;
 mod state;
 mod utf16;
 
+pub use handle::answer_holding;
 pub use project::LiveRuleSet;
 pub use report::{ReportError, ReportOptions, report};
 #[doc(hidden)]

@@ -43,7 +43,6 @@ export const en = {
       chosen === null ? '(nothing was chosen)' : `(${chosen} was chosen)`,
     unknown: 'Unknown conditions',
     none: 'None among the latest messages.',
-    notExplained: 'The rules read a history, so earlier decisions cannot be explained again.',
   },
   zoom: { label: 'Zoom', in: 'Nearer', out: 'Farther', fit: 'Fit' },
   shell: {

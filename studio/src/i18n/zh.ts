@@ -35,7 +35,6 @@ export const zh: Strings = {
     insteadOf: (chosen: string | null) => (chosen === null ? '（未选中任何路由）' : `（选中了 ${chosen}）`),
     unknown: '未知的条件',
     none: '最近的消息中没有。',
-    notExplained: '规则读取历史，因此无法再次解释之前的决策。',
   },
   zoom: { label: '缩放', in: '放大', out: '缩小', fit: '适应宽度' },
   shell: {

@@ -2,10 +2,11 @@
 
 use super::{ModelAnswer, ModelArgs};
 use crate::CliError;
+use crate::variables::read_secret;
 use rulec::Message;
 use rulec::prompt::ModelRequest;
 use rulec_base::message;
-use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, ModelError, Pick, Secret};
+use rulec_http::{AllowedHosts, ChatModel, HttpClient, Limits, ModelError, Pick};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
@@ -26,13 +27,9 @@ pub fn chat_model(
     let hosts = AllowedHosts::of_url(address).map_err(|error| to_error(error.to_message()))?;
     let client = HttpClient::new(hosts, limits).map_err(|error| to_error(error.to_message()))?;
     let model = ChatModel::new(client, address, name).map_err(|error| to_error(error.to_message()))?;
-    let variable = key_variable.unwrap_or(KEY_VARIABLE);
-    match std::env::var(variable) {
-        Ok(key) => model.key(Secret::new(key)).map_err(|error| to_error(error.to_message())),
-        Err(_) if key_variable.is_some() => {
-            Err(CliError::usage(message!("`--model-key`: there is no variable `{variable}`")))
-        }
-        Err(_) => Ok(model),
+    match read_secret("--model-key", key_variable, Some(KEY_VARIABLE))? {
+        Some(key) => model.key(key).map_err(|error| to_error(error.to_message())),
+        None => Ok(model),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{CliError, Status};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rulec::Code;
 use rulec_base::message;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// The start of each answer of the service. The service numbers the lines of a request from 1, and
@@ -52,6 +53,25 @@ fn query(args: &Args) -> String {
     query
 }
 
+/// Escapes the control characters of an answer, except the line break at its end, as in JSON texts.
+/// A terminal obeys them, and the service may be a foreign one. Answers of a `rulec serve` have
+/// none below U+0020.
+fn escape_controls(answer: &str) -> Cow<'_, str> {
+    let line = answer.strip_suffix('\n').unwrap_or(answer);
+    if !line.contains(char::is_control) {
+        return Cow::Borrowed(answer);
+    }
+    let mut escaped = String::with_capacity(answer.len() + 16);
+    for c in line.chars() {
+        match c.is_control() {
+            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
+        }
+    }
+    escaped.push_str(&answer[line.len()..]);
+    Cow::Owned(escaped)
+}
+
 /// A worker that sends each line to the service, and writes the service's answer.
 struct RemoteWorker<'s> {
     server: &'s Server,
@@ -74,6 +94,7 @@ impl Worker for RemoteWorker<'_> {
             let help = message!("check that `--server` is the address of a `rulec serve`");
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
+        let rest = escape_controls(rest);
         // Writes the number of the line in this input in place of the service's number. Writing to
         // memory cannot fail.
         let _ = write!(out, "{{\"line\":{line},{rest}");
@@ -82,5 +103,17 @@ impl Worker for RemoteWorker<'_> {
         }
         self.decided += 1;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escape_controls;
+
+    #[test]
+    fn control_characters_of_a_service_are_escaped() {
+        let answer = "\"a\u{1b}[2J\u{9b}\u{7f}\r\nb\u{301}\"}\n";
+        assert_eq!(escape_controls(answer), "\"a\\u001b[2J\\u009b\\u007f\\u000d\\u000ab\u{301}\"}\n");
+        assert_eq!(escape_controls("\"a b\"}\n"), "\"a b\"}\n");
     }
 }

@@ -20,6 +20,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use axum::{Extension, Router};
 use percent_encoding::percent_decode;
+use rulec_studio::answer_holding;
 use std::sync::Arc;
 use tower_service::Service as _;
 
@@ -126,7 +127,12 @@ async fn answer(
         _ => {}
     }
     let mut studio = door.studio.clone();
-    let response = studio.call(without_prefix(request, &path)?).await;
+    let response = studio.call(without_prefix(request, &path)?);
+    // The work of the studio holds the permit until it ends, even if the request is cancelled.
+    let response = match admitted {
+        Some(Extension(admitted)) => answer_holding(Arc::new(admitted.permit), response).await,
+        None => response.await,
+    };
     Ok(response.unwrap_or_else(|never| match never {}))
 }
 

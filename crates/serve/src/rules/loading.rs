@@ -1,8 +1,9 @@
 //! Types that loading rules from files and from HTTP addresses has in common.
 
-use super::RuleSet;
+use super::{Histories, OpenHistory, RuleSet};
 use crate::events::Events;
 use crate::metrics::Metrics;
+use rulec::history::MemoryStore;
 use rulec::{CompileError, Compiler, DiskLoader, LiveRules, Message, VerifyingKey};
 use rulec_base::message;
 use rulec_runtime::route::WatchError;
@@ -38,6 +39,8 @@ pub enum StartError {
     Listen(String, std::io::Error),
     /// A file that the service needs cannot be used: the file, and the reason.
     File(PathBuf, Message),
+    /// The store of a history cannot be used.
+    History(Message),
     /// The options of the service contradict each other.
     Options(Message),
 }
@@ -65,7 +68,7 @@ impl StartError {
                 message!("the service cannot listen on {address}: {}", error.to_string())
             }
             StartError::File(path, why) => message!("`{}` cannot be used: {why}", path.display()),
-            StartError::Options(why) => why.clone(),
+            StartError::History(why) | StartError::Options(why) => why.clone(),
         }
     }
 }
@@ -105,6 +108,8 @@ pub(super) struct Loaders<'a> {
     pub trusted: &'a [VerifyingKey],
     pub metrics: &'a Metrics,
     pub events: &'a Events,
+    /// Opens the store of a history; `None` if histories are kept in memory.
+    pub history: Option<&'a OpenHistory>,
 }
 
 impl Loaders<'_> {
@@ -118,9 +123,22 @@ impl Loaders<'_> {
         !self.trusted.is_empty()
     }
 
-    /// Creates the rule set of a source, whose first version is `rules`.
-    pub fn rule_set(&self, name: &str, rules: LiveRules, main: String, disk: Option<DiskLoader>) -> RuleSet {
+    /// Returns the rule set of a source whose first version is loaded.
+    ///
+    /// # Errors
+    /// If the store of its history cannot be used.
+    pub fn rule_set(
+        &self,
+        name: &str,
+        rules: LiveRules,
+        main: String,
+        disk: Option<DiskLoader>,
+    ) -> Result<RuleSet, StartError> {
         let files = SourceFiles { main, disk, signed_only: self.signed_only() };
-        RuleSet::new(name.to_owned(), rules, files, (self.metrics, self.events))
+        let store = match self.history {
+            Some(open) => Histories::Kept(open(name).map_err(StartError::History)?),
+            None => Histories::Memory(MemoryStore::default()),
+        };
+        Ok(RuleSet::new(name.to_owned(), rules, files, store, (self.metrics, self.events)))
     }
 }

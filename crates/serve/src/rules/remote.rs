@@ -142,7 +142,7 @@ pub(super) async fn open(
     let seen = Seen { tag, hash: Sha256::digest(&bytes).into(), refusal: None };
     let rules = load(&fetcher, bytes).await;
     let rules = rules.map_err(|error| StartError::of_rules(Path::new(&remote.url), error))?;
-    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None));
+    let set = Arc::new(loaders.rule_set(name, rules, fetcher.main.clone(), None)?);
     let asked = Arc::new(Notify::new());
     let poll = poll(Arc::downgrade(&set), fetcher, seen, remote.interval, asked.clone());
     let task = tokio::spawn(poll).abort_handle();

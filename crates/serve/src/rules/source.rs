@@ -4,7 +4,7 @@
 use super::loading::{Loaders, StartError};
 #[cfg(feature = "remote")]
 use super::remote::{self, RemoteSource};
-use super::{RuleSet, file};
+use super::{OpenHistory, RuleSet, file};
 use crate::events::Events;
 use crate::metrics::Metrics;
 use rulec::VerifyingKey;
@@ -49,14 +49,15 @@ impl RuleSource {
 /// Must run inside a tokio runtime.
 ///
 /// # Errors
-/// If a source cannot be loaded, or two sources have the same name.
+/// If a source cannot be loaded, two sources have the same name, or the store of a history cannot
+/// be used.
 pub(crate) async fn open_all(
     sources: &[RuleSource],
     trusted: &[VerifyingKey],
-    metrics: &Metrics,
-    events: &Events,
+    history: Option<&OpenHistory>,
+    (metrics, events): (&Metrics, &Events),
 ) -> Result<Vec<Arc<RuleSet>>, StartError> {
-    let loaders = Loaders { trusted, metrics, events };
+    let loaders = Loaders { trusted, metrics, events, history };
     let mut sets: Vec<Arc<RuleSet>> = Vec::with_capacity(sources.len());
     for RuleSource { name, place } in sources {
         if sets.iter().any(|set| set.name() == name) {

@@ -189,8 +189,10 @@ impl Service {
     /// # Errors
     /// If the service has no such rule set.
     pub(crate) fn is_slow(&self, request: &DecideRequest<'_>) -> Result<bool, Problem> {
-        let version = self.set(request.rules.as_deref())?.active();
-        Ok(request.explains() || request.analysis || version.must_prepare())
+        let set = self.set(request.rules.as_deref())?;
+        let version = set.active();
+        let waits = version.has_history() && set.store_waits();
+        Ok(request.explains() || request.analysis || waits || version.must_prepare())
     }
 
     /// Decides one message before the deadline, counts the decision, and adds it to the decision
@@ -256,21 +258,18 @@ impl Decider<'_> {
                     || self.asks_classifier(&decision);
                 match needs_rules {
                     true => (self.write_answer(text, line, out), elapsed),
-                    false => (Ok(write_plain(decision, line, out)), elapsed),
+                    false => (Ok((write_plain(decision, line, out), Past::default())), elapsed),
                 }
             }
         };
-        let answered = answered.inspect_err(|error| {
+        let (answered, past) = answered.inspect_err(|error| {
             if let Unanswered::Invalid(_) = error {
                 self.set.metrics().count_invalid();
             }
         })?;
         let Answered { decision, route, .. } = &answered;
         self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
-        // Messages of rules with a history are not explained later.
-        if !self.version.has_history() {
-            self.set.metrics().traffic().sample(decision, route.as_deref(), text);
-        }
+        self.set.metrics().traffic().sample(decision, route.as_deref(), text, past);
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(Record {
             rules_name: self.set.name().to_owned(),
@@ -296,22 +295,23 @@ impl Decider<'_> {
         self.version.has_intents() && decision.kind() == TableKind::Flows && is_undecided
     }
 
-    /// Writes an answer from the fully compiled rules, with the history if the rules read one. So
-    /// the explanation and the other parts come from the same rules as the decision.
+    /// Decides with the fully compiled rules, and with the history if the rules read one. So the
+    /// explanation and the other parts come from the same rules as the decision. Also returns the
+    /// earlier messages that the decision has read, if they may be needed later.
     fn write_answer(
         &self,
         text: &[u8],
         line: Option<u64>,
         out: &mut Vec<u8>,
-    ) -> Result<Answered, Unanswered> {
+    ) -> Result<(Answered, Past), Unanswered> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
         let alone = rules.entry(self.entry)?;
-        // Each case reads the history once, so that all parts of the answer come from the same
-        // messages. The messages are kept only for the optional parts, because keeping them costs a
-        // copy.
-        let (decided, past) = match (self.record, self.wants_parts()) {
+        // Each way reads the history once, so that all parts of the answer come from the same
+        // messages. Only parts need the messages after the decision. Keeping them costs a copy.
+        let keeps_past = self.wants_parts() || self.set.metrics().traffic().is_due(text.len());
+        let (decided, past) = match (self.record, keeps_past) {
             (true, false) => (Some(alone.decide_and_record(store, &message)?), Past::default()),
             (true, true) => {
                 let (decision, past) = alone.decide_record_and_keep(store, &message)?;
@@ -336,13 +336,13 @@ impl Decider<'_> {
             answer.add_parts(matcher, &message, self.options);
             let route = answer.name.clone();
             write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
-            return Ok(Answered { decision, route, by_classifier: true, receipt: Receipt::NONE });
+            return Ok((Answered { decision, route, by_classifier: true, receipt: Receipt::NONE }, past));
         }
         let question = Question::new(rules, entry.name()).ok();
         let answer = Answer::new(rules, entry, question.as_ref(), &decision, &message, self.options);
         write_json(line, &WithWhyNot { answer: &answer, why_not }, out)?;
         let route = decision.chosen().map(str::to_owned);
-        Ok(Answered { decision, route, by_classifier: false, receipt: Receipt::NONE })
+        Ok((Answered { decision, route, by_classifier: false, receipt: Receipt::NONE }, past))
     }
 }
 

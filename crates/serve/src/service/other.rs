@@ -5,6 +5,7 @@ use super::Service;
 use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
+use rulec::history::RecordError;
 use rulec::payload::{Judge, JudgeError};
 use rulec::run_tests;
 use rulec_base::json::{parse_bytes, parse_object_bytes};
@@ -32,6 +33,13 @@ pub(crate) struct JudgeRequest<'m> {
     /// Whether warnings and unchecked rules count as violations.
     #[serde(default)]
     pub strict: bool,
+    /// The message that the payload belongs to: the fields of `input`. It selects the history that
+    /// rules read. Without it, the history is empty.
+    #[serde(borrow, default)]
+    pub message: Option<&'m RawValue>,
+    /// Whether to record the message in the history, whatever the judgement is.
+    #[serde(default)]
+    pub record: bool,
 }
 
 /// A request to run a workflow from the start with `input`, or to continue the saved run `resume`.
@@ -124,15 +132,17 @@ fn judge_problem(error: JudgeError) -> Problem {
 }
 
 impl Service {
-    /// Judges a payload by the `payload` statement named `kind`. Returns the judgement as JSON
-    /// text.
+    /// Judges a payload by the `payload` statement named `kind`, with the recorded messages if the
+    /// rules read any. Returns the judgement as JSON text.
     ///
     /// # Errors
-    /// If the rules have no such statement, or the payload, context or options do not have its
-    /// form.
+    /// If the rules have no such statement, the payload, context, options or message do not have
+    /// its form, or the message cannot be recorded.
     pub(crate) fn judge(&self, kind: &str, request: JudgeRequest<'_>) -> Result<Vec<u8>, Problem> {
-        let version = self.set(request.rules.as_deref())?.active();
-        let mut judge = Judge::new(version.rules()?, kind).map_err(judge_problem)?;
+        let set = self.set(request.rules.as_deref())?;
+        let version = set.active();
+        let rules = version.rules()?;
+        let mut judge = Judge::new(rules, kind).map_err(judge_problem)?;
         if let Some(context) = request.context {
             judge = judge.context(read_json(context)?).map_err(judge_problem)?;
         }
@@ -144,6 +154,24 @@ impl Service {
         }
         let payload = parse_object_bytes(request.payload.get().as_bytes());
         let payload = payload.map_err(|error| judge.masked_error(error))?;
+        if let Some(message) = request.message {
+            let message = rules.parse_message(message.get().as_bytes())?;
+            let declared = rules.program().input.as_ref();
+            for (name, value) in &message {
+                if declared.is_none_or(|input| input.get(name).is_some()) {
+                    judge = judge.input(name, value.clone()).map_err(judge_problem)?;
+                }
+            }
+            let message = Json::Object(message);
+            // Recording and reading in one step, no other judgement reads the same messages.
+            let past = match request.record {
+                true => rules.observe_and_keep(set.store(), &message)?,
+                false => rules.past(set.store(), &message).map_err(RecordError::from)?,
+            };
+            judge = judge.with_history(past);
+        } else if request.record {
+            return Err(Problem::invalid("`record` needs the `message` that is recorded"));
+        }
         to_bytes(&judge.judge(&Json::Object(payload)))
     }
 

@@ -35,8 +35,6 @@ struct SetTraffic {
     violations: Counts,
     /// Number of messages that are not JSON objects.
     invalid: Counts,
-    /// Whether near misses are listed. They are not listed for rules that read a history.
-    explained: bool,
     near_misses: Vec<NearMiss>,
     unknown: Vec<Unknown>,
 }
@@ -74,16 +72,12 @@ fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
     let (rules, generation) = (version.rules()?, version.generation()?);
     let traffic = set.metrics().traffic();
     let now = traffic.second();
-    // A later explanation would read other messages of the history than the decision has read.
-    let explained = !version.has_history();
-    let (near_misses, unknown) = match explained {
-        false => (Vec::new(), Vec::new()),
-        true => traffic.near_misses(language, |sample| {
-            let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
-            let message = Json::Object(rules.parse_message(&sample.text).ok()?);
-            mask_credentials(explain(&version, entry, &message).ok()?, message)
-        }),
-    };
+    let (near_misses, unknown) = traffic.near_misses(language, |sample| {
+        let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
+        let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
+        let message = Json::Object(rules.parse_message(&sample.text).ok()?);
+        mask_credentials(explain(&version, entry, &message).ok()?, message)
+    });
     Ok(SetTraffic {
         name: set.name().to_owned(),
         generation,
@@ -91,7 +85,6 @@ fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
         undecided: traffic.undecided.counts(now),
         violations: traffic.violations.counts(now),
         invalid: traffic.invalid.counts(now),
-        explained,
         near_misses,
         unknown,
     })

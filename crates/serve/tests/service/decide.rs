@@ -155,6 +155,55 @@ async fn payloads_are_judged_as_the_library_judges_them() {
     assert_eq!(service.post("/v1/judge/ordr", r#"{"payload": {}}"#).await.status, 404);
 }
 
+/// Cause: a judgement read an empty history.
+#[tokio::test]
+async fn judgements_read_the_history_of_their_message() {
+    let text = r#"
+        input { session: string, now: datetime }
+        history by session keep 1h
+        payload call {
+          tool: string
+          require "rate" at tool: (count p in history within 10m: true) < 2 else "too many calls"
+        }
+    "#;
+    let service = start(text).await;
+    let judged = |session: &str, record: bool| {
+        let message = json!({ "session": session, "now": "2026-01-31T12:00:00Z" });
+        let body = json!({ "payload": { "tool": "x" }, "message": message, "record": record }).to_string();
+        let service = &service;
+        async move { service.post("/v1/judge/call", &body).await.json()["outcome"].clone() }
+    };
+    for _ in 0..2 {
+        assert_eq!(judged("a", true).await, "accept");
+    }
+    assert_eq!((judged("a", false).await, judged("b", false).await), (json!("reject"), json!("accept")));
+    let alone = service.post("/v1/judge/call", r#"{"payload": {"tool": "x"}, "record": true}"#).await;
+    assert_eq!(alone.status, 400, "{}", alone.text());
+    let timeless = r#"{"payload": {"tool": "x"}, "message": {"session": "a"}, "record": true}"#;
+    assert_eq!(service.post("/v1/judge/call", timeless).await.status, 422);
+}
+
+/// Cause: `why_not` decided with an empty history, so it asked for a change of a message that
+/// selects the route already.
+#[tokio::test]
+async fn why_not_reads_the_history() {
+    let text = r#"
+        input { tool: string, now: datetime, session: string }
+        history by session keep 1h
+        route leak when tool == "send" and any p in history within 10m: p.tool == "read" -> deny
+        default -> run
+    "#;
+    let service = start(text).await;
+    let message = |tool: &str, session: &str| json!({ "tool": tool, "now": "2026-01-31T12:00:00Z", "session": session });
+    service.post("/v1/observe", &json!({ "message": message("read", "a") }).to_string()).await;
+    for (session, taken_by, is_chosen) in [("a", "leak", true), ("b", "default", false)] {
+        let body = json!({ "message": message("send", session), "why_not": "leak" }).to_string();
+        let why_not = service.post("/v1/decide", &body).await.json()["why_not"].clone();
+        assert_eq!(why_not["taken_by"], taken_by, "{why_not}");
+        assert_eq!(why_not["remedy"] == "chosen", is_chosen, "{why_not}");
+    }
+}
+
 #[tokio::test]
 async fn workflows_run_and_can_be_resumed() {
     let service = start(RULES).await;

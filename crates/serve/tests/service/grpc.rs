@@ -301,6 +301,9 @@ async fn the_other_questions_are_answered_as_over_http() {
         strict: true,
         ..JudgeRequest::default()
     };
+    let unrecorded = JudgeRequest { message: "{}".into(), record: true, ..judged.clone() };
+    let refused = client.judge(unrecorded).await.expect_err("the rules keep no history");
+    assert_eq!(refused.code(), Code::FailedPrecondition);
     let judgement = client.judge(judged).await.expect("a judgement").into_inner().judgement;
     let body = r#"{"payload": {"item": "", "count": 12}, "strict": true}"#;
     assert_eq!(service.post("/v1/judge/order", body).await.body, judgement);

@@ -116,6 +116,7 @@ fn options(path: PathBuf, events: EventSink) -> Options {
         #[cfg(feature = "remote")]
         otlp: None,
         log: None,
+        history: None,
         events,
     }
 }

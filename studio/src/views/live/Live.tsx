@@ -95,22 +95,20 @@ function Set({ of }: { of: SetTraffic }): JSX.Element {
         </table>
       </section>
       <NearMisses of={of} />
-      {of.explained && (
-        <section class="panel">
-          <h2>{words.unknown}</h2>
-          {of.unknown.length === 0 && <p>{words.none}</p>}
-          <ul class="live-list">
-            {of.unknown.map((unknown, index) => (
-              <li key={index}>
-                <span class="mono">{unknown.route}</span>: <code>{unknown.condition}</code> ×{unknown.count}
-                {unknown.because.map((because, at) => (
-                  <div key={at}>{because}</div>
-                ))}
-              </li>
-            ))}
-          </ul>
-        </section>
-      )}
+      <section class="panel">
+        <h2>{words.unknown}</h2>
+        {of.unknown.length === 0 && <p>{words.none}</p>}
+        <ul class="live-list">
+          {of.unknown.map((unknown, index) => (
+            <li key={index}>
+              <span class="mono">{unknown.route}</span>: <code>{unknown.condition}</code> ×{unknown.count}
+              {unknown.because.map((because, at) => (
+                <div key={at}>{because}</div>
+              ))}
+            </li>
+          ))}
+        </ul>
+      </section>
     </>
   );
 }
@@ -120,8 +118,7 @@ function NearMisses({ of }: { of: SetTraffic }): JSX.Element {
   return (
     <section class="panel">
       <h2>{words.near}</h2>
-      {!of.explained && <p>{words.notExplained}</p>}
-      {of.explained && of.near_misses.length === 0 && <p>{words.none}</p>}
+      {of.near_misses.length === 0 && <p>{words.none}</p>}
       <ul class="live-list">
         {of.near_misses.map((miss, index) => (
           <li key={index}>

@@ -33,7 +33,6 @@ export interface SetTraffic {
   undecided: Counts;
   violations: Counts;
   invalid: Counts;
-  explained: boolean;
   near_misses: NearMiss[];
   unknown: Unknown[];
 }

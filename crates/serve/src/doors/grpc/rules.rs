@@ -72,6 +72,8 @@ impl pb::rules_server::Rules for Rules {
                 context: read_optional(&request.context)?,
                 options: read_optional(&request.options)?,
                 strict: request.strict,
+                message: read_optional(&request.message)?,
+                record: request.record,
             };
             service.judge(&request.kind, judged)
         };

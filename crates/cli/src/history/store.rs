@@ -1,0 +1,147 @@
+//! Opens histories that outlive the program: in a folder, or at a Redis server.
+
+use crate::CliError;
+use rulec::history::{Events, Store, StoreError};
+use rulec_base::diag::Message;
+use rulec_base::message;
+use rulec_history_store::{DurableStore, Kept, Report};
+#[cfg(feature = "shared")]
+use rulec_history_store::{SharedAddress, SharedStore};
+use std::path::Path;
+
+/// The environment variable with the password of a server whose address has none.
+#[cfg(feature = "shared")]
+const PASSWORD_VARIABLE: &str = "RULEC_HISTORY_PASSWORD";
+
+/// A history that outlives the program.
+#[derive(Debug)]
+pub enum KeptStore {
+    Disk(DurableStore),
+    #[cfg(feature = "shared")]
+    Shared(SharedStore),
+}
+
+pub(super) fn store_error(error: &StoreError) -> CliError {
+    CliError::error(Message::verbatim(error.0.clone()))
+}
+
+/// True if `place` is the address of a server and not a folder.
+pub fn is_address(place: &Path) -> bool {
+    place.to_string_lossy().contains("://")
+}
+
+/// Opens the history in a folder or at a server. Creates it if it does not exist. At a server, it
+/// has the name in the address, or else `name`.
+pub fn open(place: &Path, name: &str) -> Result<KeptStore, CliError> {
+    if is_address(place) {
+        return open_shared(place, Some(name), true);
+    }
+    if place.is_file() {
+        return Err(CliError::usage(message!(
+            "`{}` is a file, and a history is kept in a folder; write the rules before `--history`",
+            place.display()
+        )));
+    }
+    DurableStore::open(place).map(KeptStore::Disk).map_err(|error| store_error(&error))
+}
+
+/// Opens the history in a folder or at a server. At a server, it has the name in the address, or
+/// else `name`. Without both, it is the only history there.
+///
+/// # Errors
+/// If there is no such history.
+pub fn open_existing(place: &Path, name: Option<&str>) -> Result<KeptStore, CliError> {
+    if is_address(place) {
+        return open_shared(place, name, false);
+    }
+    if !place.is_dir() {
+        return Err(CliError::usage(message!("there is no folder `{}`", place.display())));
+    }
+    if !DurableStore::exists(place) {
+        return Err(CliError::usage(message!("the folder `{}` has no history", place.display())));
+    }
+    open(place, "")
+}
+
+#[cfg(feature = "shared")]
+fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<KeptStore, CliError> {
+    let wrong = |error: StoreError| CliError::usage(Message::verbatim(error.0));
+    let mut address = SharedAddress::parse(&place.to_string_lossy()).map_err(wrong)?;
+    if let Some(password) = crate::variables::read_optional(PASSWORD_VARIABLE) {
+        address = address.with_password(&password);
+    }
+    if let Some(name) = name {
+        address = address.with_name(name);
+    }
+    let store = match creates {
+        true => SharedStore::open(&address),
+        false => SharedStore::open_existing(&address),
+    };
+    store.map(KeptStore::Shared).map_err(|error| store_error(&error))
+}
+
+#[cfg(not(feature = "shared"))]
+fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<KeptStore, CliError> {
+    Err(CliError::usage(message!(
+        "this program was built without histories at a server: `cargo build -p rulec-cli --features shared`"
+    )))
+}
+
+impl KeptStore {
+    /// Lets calls return before their changes are on disk. A server is always waited for.
+    #[must_use]
+    pub fn deferred(self) -> KeptStore {
+        match self {
+            KeptStore::Disk(store) => KeptStore::Disk(store.deferred()),
+            #[cfg(feature = "shared")]
+            store @ KeptStore::Shared(_) => store,
+        }
+    }
+
+    /// Waits until all changes of earlier calls are kept.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        match self {
+            KeptStore::Disk(store) => store.flush(),
+            #[cfg(feature = "shared")]
+            KeptStore::Shared(_) => Ok(()),
+        }
+    }
+
+    pub(super) fn for_each(
+        &self,
+        key: Option<&str>,
+        visit: impl FnMut(Kept) -> bool + Send + 'static,
+    ) -> Result<(), StoreError> {
+        match self {
+            KeptStore::Disk(store) => store.for_each(key, visit),
+            #[cfg(feature = "shared")]
+            KeptStore::Shared(store) => store.for_each(key, visit),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<Report, StoreError> {
+        match self {
+            KeptStore::Disk(store) => store.check(),
+            #[cfg(feature = "shared")]
+            KeptStore::Shared(store) => store.check(),
+        }
+    }
+
+    pub(super) fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
+        match self {
+            KeptStore::Disk(store) => store.compact(before),
+            #[cfg(feature = "shared")]
+            KeptStore::Shared(store) => store.compact(before),
+        }
+    }
+}
+
+impl Store for KeptStore {
+    fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
+        match self {
+            KeptStore::Disk(store) => store.with_key(key, work),
+            #[cfg(feature = "shared")]
+            KeptStore::Shared(store) => store.with_key(key, work),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Reads secrets, such as tokens, from environment variables. A secret on the command line would be
+//! visible to other users of the machine.
+
+#[cfg(feature = "http")]
+use crate::CliError;
+#[cfg(feature = "http")]
+use rulec_base::message;
+#[cfg(feature = "http")]
+use rulec_http::Secret;
+
+/// Returns the value of a variable. `None` if it is not set.
+pub fn read_optional(variable: &str) -> Option<String> {
+    std::env::var(variable).ok()
+}
+
+/// Returns the secret in the variable `named`, the value of the command-line option `option`.
+/// Without the option, returns the secret in the variable `default`, if there is one and it is set.
+///
+/// # Errors
+/// If the variable of the option is not set.
+#[cfg(feature = "http")]
+pub fn read_secret(
+    option: &str,
+    named: Option<&str>,
+    default: Option<&str>,
+) -> Result<Option<Secret>, CliError> {
+    let found = named.or(default).and_then(read_optional);
+    match (found, named) {
+        (None, Some(name)) => Err(CliError::usage(message!("`{option}`: there is no variable `{name}`"))),
+        (found, _) => Ok(found.map(Secret::new)),
+    }
+}

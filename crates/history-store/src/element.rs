@@ -1,0 +1,80 @@
+//! Converts recorded messages to the texts that a store keeps, and back.
+
+use rulec::history::{Events, HashKey, StoreError};
+use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
+use rulec_lang::value::parse_datetime;
+use serde_json::Value as Json;
+
+/// A message in the history of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// The key. A text key begins with a quotation mark, so that the text "1" differs from the
+    /// number 1.
+    pub key: String,
+    /// A JSON object with the kept fields of the message, its time, and the decision about it.
+    pub element: Json,
+}
+
+/// The result of checking a database.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The number of keys with messages.
+    pub keys: usize,
+    /// The number of messages.
+    pub messages: usize,
+    /// The errors that were found, as English text.
+    pub problems: Vec<String>,
+}
+
+/// A time: seconds since 1970 (UTC), and nanoseconds.
+pub(crate) type Moment = (i64, u32);
+
+/// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so
+/// the text does not contain the position.
+pub(crate) fn stored_text(element: &Json) -> String {
+    let mut element = element.clone();
+    if let Json::Object(fields) = &mut element {
+        fields.remove(POSITION_FIELD);
+    }
+    element.to_string()
+}
+
+/// Reads the messages of a key from their texts, oldest first. `hash_key` is the key of the hashes
+/// in the messages. `dropped` is the saved value of [`Events::dropped`].
+///
+/// # Errors
+/// If a text is no JSON object or has no valid time. Leaving a message out would change decisions.
+pub(crate) fn read_events<'t>(
+    texts: impl Iterator<Item = &'t str>,
+    hash_key: HashKey,
+    dropped: Option<&str>,
+) -> Result<Events, StoreError> {
+    let elements = texts.enumerate().map(|(position, text)| {
+        let mut element = parse_element(text)?;
+        time_of(&element)?;
+        element[POSITION_FIELD] = position.into();
+        Ok(element)
+    });
+    let elements = elements.collect::<Result<Vec<Json>, StoreError>>()?;
+    Ok(Events::from_elements(elements, hash_key).with_dropped(dropped).with_changes())
+}
+
+pub(crate) fn parse_element(text: &str) -> Result<Json, StoreError> {
+    match serde_json::from_str(text) {
+        Ok(element @ Json::Object(_)) => Ok(element),
+        Ok(_) => Err(StoreError("a kept message is no object".to_owned())),
+        Err(error) => Err(StoreError(format!("a kept message is no JSON: {error}"))),
+    }
+}
+
+pub(crate) fn time_of(element: &Json) -> Result<Moment, StoreError> {
+    let at = element.get(AT_FIELD).and_then(Json::as_str);
+    parse_time(at.ok_or_else(|| StoreError("a kept message has no time".to_owned()))?)
+}
+
+/// Parses a time in RFC 3339 format.
+pub(crate) fn parse_time(text: &str) -> Result<Moment, StoreError> {
+    let at = parse_datetime(text)
+        .ok_or_else(|| StoreError(format!("`{text}` is no time such as 2026-01-31T12:00:00Z")))?;
+    Ok((at.unix_timestamp(), at.nanosecond()))
+}

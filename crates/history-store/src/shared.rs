@@ -1,0 +1,460 @@
+//! Keeps a history at a Redis server, for several processes.
+//!
+//! The state of a key has a version. A call reads the messages of the key, decides, and sends its
+//! changes with the version that it has read. A script at the server makes the changes only if the
+//! version is still the same (compare and set). Otherwise the call decides again with the messages
+//! as they are then. So no two processes both spend the rest of a budget.
+//!
+//! A connection can break between the request and its answer. The call then sends the same request
+//! again. The server remembers the writers of the last versions, so it recognizes a request that it
+//! has already carried out.
+
+mod address;
+mod server;
+
+pub use address::SharedAddress;
+
+use crate::element::{self, Kept, Report, parse_element, read_events, stored_text, time_of};
+use crate::hash_key;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use redis::{Client, Script, ScriptInvocation};
+use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
+use rulec_lang::history::AT_FIELD;
+use server::{Failure, Server};
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Maximum number of keys whose messages are cached in memory.
+const CACHED_KEYS: usize = 100_000;
+/// The version of the format at the server.
+const FORMAT: &str = "1";
+/// The key of the set with the names of all histories at the server.
+const NAMES_KEY: &str = "rulec::histories";
+/// The number of versions whose writers the server remembers.
+const WRITERS: u64 = 64;
+/// How long a call decides again while other processes change the same key.
+const CONFLICT_TIME: Duration = Duration::from_secs(8);
+/// The longest pause before a call decides again.
+const MAX_PAUSE: Duration = Duration::from_millis(16);
+/// The number of characters before the JSON text of a stored message: its nanoseconds and its
+/// arrival number. They order the messages of the same second.
+const PLACE_CHARS: usize = 25;
+/// The number of keys that one request lists.
+const LISTED_KEYS: usize = 1_000;
+/// The characters of a name that a key at the server contains as they are.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+
+/// A store that keeps the recorded messages of each key at a Redis server. Several processes can
+/// share it. Calls wait for the server, for some seconds at most.
+pub struct SharedStore {
+    cache: EventCache,
+    hash_key: HashKey,
+    server: Server,
+    scripts: Scripts,
+    /// The beginning of the keys of this history at the server.
+    prefix: String,
+    /// Differs from the text of each other store. It begins the names of writers.
+    instance: String,
+    /// The number of changes that this store has sent.
+    changes_sent: AtomicU64,
+}
+
+struct Scripts {
+    load: Script,
+    commit: Script,
+}
+
+impl Scripts {
+    fn new() -> Scripts {
+        Scripts {
+            load: Script::new(include_str!("shared/load.lua")),
+            commit: Script::new(include_str!("shared/commit.lua")),
+        }
+    }
+}
+
+/// The messages of a key as the server has them.
+struct Loaded {
+    events: Events,
+    /// The version of the state, and its writer.
+    stamp: String,
+}
+
+impl std::fmt::Debug for SharedStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SharedStore({} keys in memory, {})", self.cache.key_count(), self.server.place())
+    }
+}
+
+impl SharedStore {
+    /// Opens the history with the name in the address. Creates it if it does not exist.
+    ///
+    /// # Errors
+    /// If the address has no name, the server cannot be used, or its history has another format.
+    /// Also if the server may remove messages when its memory is full.
+    pub fn open(address: &SharedAddress) -> Result<SharedStore, StoreError> {
+        SharedStore::connect(address, true)
+    }
+
+    /// Opens the history with the name in the address. Without a name, opens the only history at
+    /// the server.
+    ///
+    /// # Errors
+    /// The errors of [`SharedStore::open`], or if there is no such history.
+    pub fn open_existing(address: &SharedAddress) -> Result<SharedStore, StoreError> {
+        if address.name().is_some() {
+            return SharedStore::connect(address, false);
+        }
+        let place = address.place();
+        let names = SharedStore::names(address)?;
+        match &names[..] {
+            [] => Err(StoreError(format!("{place}: the server has no history"))),
+            [name] => SharedStore::connect(&address.clone().with_name(name), false),
+            names => Err(StoreError(format!(
+                "{place}: the server has several histories; write one of their names after `#`: {}",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    /// Returns the names of all histories at the server.
+    ///
+    /// # Errors
+    /// If the server cannot be used.
+    pub fn names(address: &SharedAddress) -> Result<Vec<String>, StoreError> {
+        let names: BTreeSet<String> =
+            connect(address)?.read(|connection| redis::cmd("SMEMBERS").arg(NAMES_KEY).query(connection))?;
+        Ok(names.into_iter().collect())
+    }
+
+    fn connect(address: &SharedAddress, creates: bool) -> Result<SharedStore, StoreError> {
+        let server = connect(address)?;
+        let place = server.place().to_owned();
+        let name = address.name().ok_or_else(|| {
+            StoreError(format!("{place}: the history has no name; write one after `#`, as in {place}#guard"))
+        })?;
+        // Encoded, a name contains no colon. So no key of one history belongs to another one.
+        let encoded = utf8_percent_encode(name, ENCODED);
+        let mut store = SharedStore {
+            cache: EventCache::new(CACHED_KEYS),
+            hash_key: HashKey::random(),
+            server,
+            scripts: Scripts::new(),
+            prefix: format!("rulec:{encoded}:"),
+            instance: hash_key::to_digits(HashKey::random()),
+            changes_sent: AtomicU64::new(0),
+        };
+        store.check_memory()?;
+        store.read_settings(name, creates)?;
+        Ok(store)
+    }
+
+    /// Fails if the server may remove messages when its memory is full. A server that does not
+    /// report its settings is not checked.
+    fn check_memory(&self) -> Result<(), StoreError> {
+        let info: String =
+            self.server.read(|connection| redis::cmd("INFO").arg("memory").query(connection))?;
+        let setting = |name: &str| info.lines().find_map(|line| line.trim().strip_prefix(name));
+        let (limit, policy) = (setting("maxmemory:"), setting("maxmemory_policy:"));
+        match policy {
+            Some(policy) if policy.starts_with("allkeys") && limit != Some("0") => {
+                let place = self.server.place();
+                Err(StoreError(format!(
+                    "{place}: with `maxmemory-policy {policy}` the server removes messages, and budgets would be \
+                     spent again; set `maxmemory-policy noeviction`"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the key of the hashes. If the history does not exist, creates it if `creates` is true.
+    fn read_settings(&mut self, name: &str, creates: bool) -> Result<(), StoreError> {
+        let settings_key = self.prefix.trim_end_matches(':').to_owned();
+        let place = self.server.place().to_owned();
+        let script = Script::new(include_str!("shared/open.lua"));
+        let open = |new_key: &str| {
+            let mut call = script.key(&settings_key);
+            call.key(NAMES_KEY).arg(name).arg(FORMAT).arg(new_key);
+            self.server.read(|connection| call.invoke::<(String, String)>(connection))
+        };
+        let mut found = open("")?;
+        if found.0.is_empty() {
+            if !creates {
+                return Err(StoreError(format!("{place}: the server has no history `{name}`")));
+            }
+            if let Some(key) = self.keys()?.first() {
+                return Err(StoreError(format!(
+                    "{place}: the history `{name}` has messages of `{key}`, but its settings `{settings_key}` are \
+                     missing, and without them private texts are not found again; restore them"
+                )));
+            }
+            found = open(&hash_key::to_digits(HashKey::random()))?;
+        }
+        let (format, digits) = found;
+        if format != FORMAT {
+            return Err(StoreError(format!(
+                "{place}: the history `{name}` has the format {format}, and this version of rulec reads format {FORMAT}"
+            )));
+        }
+        self.hash_key = hash_key::parse(&digits).ok_or_else(|| {
+            StoreError(format!(
+                "{place}: `hash_key` of `{settings_key}` is not a key of 32 hexadecimal digits"
+            ))
+        })?;
+        Ok(())
+    }
+
+    /// Calls `visit` with each recorded message, ordered by key and time. If `key` is given, only
+    /// with the messages of this key. Stops if `visit` returns false.
+    ///
+    /// # Errors
+    /// If the messages cannot be read.
+    pub fn for_each(&self, key: Option<&str>, mut visit: impl FnMut(Kept) -> bool) -> Result<(), StoreError> {
+        let keys = match key {
+            Some(key) => BTreeSet::from([key.to_owned()]),
+            None => self.keys()?,
+        };
+        for key in keys {
+            for (text, _) in self.stored_messages(&key)? {
+                if !visit(Kept {
+                    key: key.clone(),
+                    element: self.named(&key, parse_element(json_of(&text)))?,
+                }) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the form and time of each message.
+    ///
+    /// # Errors
+    /// If the messages cannot be read.
+    pub fn check(&self) -> Result<Report, StoreError> {
+        let mut report = Report::default();
+        for key in self.keys()? {
+            let messages = self.stored_messages(&key)?;
+            report.keys += usize::from(!messages.is_empty());
+            report.messages += messages.len();
+            for (text, score) in messages {
+                let found = parse_element(json_of(&text)).and_then(|element| time_of(&element));
+                match found {
+                    Ok((seconds, nanos))
+                        if score.parse() == Ok(seconds) && text.starts_with(&format!("{nanos:09}")) => {}
+                    Ok(_) => {
+                        report.problems.push(format!("{key}: a message is not at the place of its time"))
+                    }
+                    Err(StoreError(error)) => report.problems.push(format!("{key}: {error}")),
+                }
+            }
+        }
+        Ok(report)
+    }
+
+    /// Removes the messages older than `before`, a time as RFC 3339 text, if it is given. Returns
+    /// the number of removed messages. Other processes may use the history in the meantime.
+    ///
+    /// # Errors
+    /// If `before` is not a time, or the server cannot be used. Some messages may be removed then.
+    pub fn compact(&self, before: Option<&str>) -> Result<usize, StoreError> {
+        let Some(before) = before.map(element::parse_time).transpose()? else { return Ok(0) };
+        let mut removed = 0;
+        for key in self.keys()? {
+            removed += self.until_unchanged(&key, || {
+                let Loaded { events, stamp } = self.load(&key, None)?.ok_or_else(|| self.no_answer())?;
+                let is_old = |element: &&_| time_of(element).is_ok_and(|at| at < before);
+                let old: Vec<_> = events.elements().iter().take_while(is_old).collect();
+                let Some(newest) = old.last() else { return Ok(Some(0)) };
+                let newest = newest[AT_FIELD].as_str().unwrap_or_default();
+                let at = |text: &str| element::parse_time(text).ok();
+                let dropped = events.dropped().filter(|dropped| at(dropped) > at(newest));
+                let changes = Changes { inserted: Vec::new(), removed: old.len() };
+                let dropped = dropped.unwrap_or_else(|| newest.to_owned());
+                Ok(self.commit(&key, &stamp, &changes, Some(&dropped))?.map(|_| old.len()))
+            })?;
+        }
+        Ok(removed)
+    }
+
+    /// Returns all keys of this history that ever had messages.
+    fn keys(&self) -> Result<BTreeSet<String>, StoreError> {
+        let prefix = self.state_key("");
+        let (mut keys, mut cursor) = (BTreeSet::new(), 0_u64);
+        loop {
+            let mut scan = redis::cmd("SCAN");
+            scan.arg(cursor).arg("MATCH").arg(format!("{prefix}*")).arg("COUNT").arg(LISTED_KEYS);
+            let (next, found): (u64, Vec<String>) = self.server.read(|connection| scan.query(connection))?;
+            keys.extend(found.iter().filter_map(|key| key.strip_prefix(&prefix)).map(str::to_owned));
+            if next == 0 {
+                return Ok(keys);
+            }
+            cursor = next;
+        }
+    }
+
+    /// Returns the stored texts of a key's messages, each with its time in seconds since 1970.
+    fn stored_messages(&self, key: &str) -> Result<Vec<(String, String)>, StoreError> {
+        let mut range = redis::cmd("ZRANGE");
+        range.arg(self.messages_key(key)).arg(0).arg(-1).arg("WITHSCORES");
+        self.server.read(|connection| range.query(connection))
+    }
+
+    fn state_key(&self, key: &str) -> String {
+        format!("{}state:{key}", self.prefix)
+    }
+
+    fn messages_key(&self, key: &str) -> String {
+        format!("{}messages:{key}", self.prefix)
+    }
+
+    fn invocation<'s>(&self, script: &'s Script, key: &str) -> ScriptInvocation<'s> {
+        let mut call = script.key(self.state_key(key));
+        call.key(self.messages_key(key));
+        call
+    }
+
+    /// Reads the messages of a key. `None` if their state still has the stamp `known`.
+    fn load(&self, key: &str, known: Option<&str>) -> Result<Option<Loaded>, StoreError> {
+        let mut call = self.invocation(&self.scripts.load, key);
+        call.arg(known.unwrap_or_default());
+        let (stamp, dropped, has_changed, texts): (String, String, bool, Vec<String>) =
+            self.server.read(|connection| call.invoke(connection))?;
+        if !has_changed {
+            return Ok(None);
+        }
+        let dropped = Some(dropped.as_str()).filter(|dropped| !dropped.is_empty());
+        let texts = texts.iter().map(|text| json_of(text));
+        let mut events = self.named(key, read_events(texts, self.hash_key, dropped))?;
+        events.set_stamp(&stamp);
+        Ok(Some(Loaded { events, stamp }))
+    }
+
+    fn load_all(&self, key: &str) -> Result<Events, StoreError> {
+        self.load(key, None)?.map(|loaded| loaded.events).ok_or_else(|| self.no_answer())
+    }
+
+    fn no_answer(&self) -> StoreError {
+        StoreError(format!("{}: the server has answered without messages", self.server.place()))
+    }
+
+    /// Adds the key and the address of the server to an error about a stored message.
+    fn named<T>(&self, key: &str, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        let place = self.server.place();
+        result.map_err(|StoreError(error)| StoreError(format!("{place}: the key {key}: {error}")))
+    }
+
+    /// Makes the changes of a key whose state has the stamp `read`. Returns the new stamp. `None`
+    /// if another process has changed the key since.
+    ///
+    /// # Errors
+    /// If the server cannot be used. If its answer is missing, the changes may be made or not.
+    fn commit(
+        &self,
+        key: &str,
+        read: &str,
+        changes: &Changes,
+        dropped: Option<&str>,
+    ) -> Result<Option<String>, StoreError> {
+        let number = self.changes_sent.fetch_add(1, Ordering::Relaxed);
+        let writer = format!("{}-{number}", self.instance);
+        let (version, last_writer) = read.split_once(' ').unwrap_or((read, ""));
+        let dropped = dropped.filter(|_| changes.removed > 0).unwrap_or_default();
+        let mut call = self.invocation(&self.scripts.commit, key);
+        call.arg(version).arg(last_writer).arg(&writer).arg(changes.removed).arg(dropped).arg(WRITERS);
+        for element in &changes.inserted {
+            let (seconds, nanos) = time_of(element)?;
+            call.arg(seconds).arg(format!("{nanos:09}")).arg(stored_text(element));
+        }
+        let unsure = |reason: &str| {
+            StoreError(format!("{reason}; the message may be recorded, so do not repeat the decision"))
+        };
+        let made = self.server.write(|connection, was_sent| Ok((call.invoke::<i64>(connection)?, was_sent)));
+        match made {
+            Ok((1, _)) => {
+                let version = version.parse::<u64>().unwrap_or(0) + 1;
+                Ok(Some(format!("{version} {writer}")))
+            }
+            Ok((-1, true)) => Err(unsure(&format!("{}: the connection broke", self.server.place()))),
+            Ok(_) => Ok(None),
+            Err(Failure::NotDone(error)) => Err(error),
+            Err(Failure::Unknown(StoreError(error))) => Err(unsure(&error)),
+        }
+    }
+
+    /// Calls `attempt` until it returns a value. It returns `None` if another process has changed
+    /// the key in the meantime.
+    fn until_unchanged<T>(
+        &self,
+        key: &str,
+        mut attempt: impl FnMut() -> Result<Option<T>, StoreError>,
+    ) -> Result<T, StoreError> {
+        let end = Instant::now() + CONFLICT_TIME;
+        let mut longest = Duration::from_micros(250);
+        loop {
+            if let Some(done) = attempt()? {
+                return Ok(done);
+            }
+            if Instant::now() > end {
+                let place = self.server.place();
+                return Err(StoreError(format!(
+                    "{place}: other programs change the history of {key} all the time; nothing was recorded"
+                )));
+            }
+            // A random pause lets another process finish first.
+            let random = u32::from(HashKey::random().to_bytes()[0]);
+            std::thread::sleep(longest * random / 256);
+            longest = (longest * 2).min(MAX_PAUSE);
+        }
+    }
+}
+
+/// Returns the JSON text of a stored message.
+fn json_of(stored: &str) -> &str {
+    stored.get(PLACE_CHARS..).unwrap_or_default()
+}
+
+fn connect(address: &SharedAddress) -> Result<Server, StoreError> {
+    let place = address.place();
+    match Client::open(address.info.clone()) {
+        Ok(client) => Ok(Server::new(client, place)),
+        Err(error) => Err(StoreError(format!("{place}: {error}"))),
+    }
+}
+
+impl Store for SharedStore {
+    fn with_key(&self, key: &str, work: &mut dyn FnMut(&mut Events)) -> Result<(), StoreError> {
+        let is_fresh = Cell::new(false);
+        let load = || {
+            is_fresh.set(true);
+            self.load_all(key)
+        };
+        self.cache.with_key(key, load, |events| {
+            self.until_unchanged(key, || {
+                // Another process may have changed the key since its messages were cached.
+                if !is_fresh.replace(false)
+                    && let Some(Loaded { events: newer, .. }) = self.load(key, events.stamp())?
+                {
+                    *events = newer;
+                }
+                work(events);
+                let changes = events.take_changes();
+                if changes == Changes::default() {
+                    return Ok(Some(()));
+                }
+                let read = events.stamp().unwrap_or_default().to_owned();
+                let committed = self.commit(key, &read, &changes, events.dropped().as_deref())?;
+                let Some(stamp) = committed else {
+                    // The events have changes that the server has refused, so they are read again.
+                    events.set_stamp("");
+                    return Ok(None);
+                };
+                events.set_stamp(&stamp);
+                Ok(Some(()))
+            })
+        })
+    }
+}

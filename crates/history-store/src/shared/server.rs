@@ -1,0 +1,189 @@
+//! The connections to a Redis server.
+
+use redis::{Client, Connection, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerErrorKind};
+use rulec::history::StoreError;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The maximum time to connect, to send a request, and to wait for its answer.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a request is sent again after its connection has failed.
+const RESEND_TIME: Duration = Duration::from_secs(4);
+/// The pause before a request is sent again. It doubles each time.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+/// Maximum number of connections that stay open without a request.
+const MAX_IDLE: usize = 64;
+
+/// A server, with the connections that wait for their next request.
+pub(super) struct Server {
+    client: Client,
+    idle: Mutex<Vec<Connection>>,
+    /// The address without the password, for errors.
+    place: String,
+}
+
+/// Why a request has no answer.
+pub(super) enum Failure {
+    /// The server has answered with an error, or the request did not reach it.
+    NotDone(StoreError),
+    /// The connection failed after the request was sent. The server may have carried it out.
+    Unknown(StoreError),
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> StoreError {
+        match failure {
+            Failure::NotDone(error) | Failure::Unknown(error) => error,
+        }
+    }
+}
+
+impl Server {
+    pub fn new(client: Client, place: String) -> Server {
+        Server { client, idle: Mutex::default(), place }
+    }
+
+    /// Returns the address without the password.
+    pub fn place(&self) -> &str {
+        &self.place
+    }
+
+    /// Sends a request that changes nothing. If an idle connection has failed in the meantime,
+    /// sends the request again over a new one. Waits for a server that starts.
+    pub fn read<T>(&self, request: impl Fn(&mut Connection) -> RedisResult<T>) -> Result<T, StoreError> {
+        let end = Instant::now() + RESEND_TIME;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let result = match self.take_idle() {
+                Some(idle) => self.send(idle, &request),
+                None => Err(io::Error::from(io::ErrorKind::NotConnected).into()),
+            };
+            let result = match result {
+                Err(error) if is_lost(&error) => {
+                    self.connect().and_then(|connection| self.send(connection, &request))
+                }
+                result => result,
+            };
+            match result {
+                Err(error) if is_starting(&error) && Instant::now() + pause < end => {
+                    std::thread::sleep(pause);
+                    pause *= 2;
+                }
+                result => return result.map_err(|error| self.describe(&error)),
+            }
+        }
+    }
+
+    /// Sends a request that the server carries out at most once, however often it gets it. Sends it
+    /// again for some seconds if its connection fails. `request` gets whether an earlier attempt
+    /// may have reached the server.
+    pub fn write<T>(&self, request: impl Fn(&mut Connection, bool) -> RedisResult<T>) -> Result<T, Failure> {
+        let end = Instant::now() + RESEND_TIME;
+        let mut was_sent = false;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let connection = match self.take_idle() {
+                Some(idle) => Ok(idle),
+                None => self.connect(),
+            };
+            let error = match connection {
+                Ok(connection) => {
+                    let result = self.send(connection, &|connection: &mut _| request(connection, was_sent));
+                    match result {
+                        Ok(answer) => return Ok(answer),
+                        Err(error) if !is_lost(&error) && !is_starting(&error) && !was_sent => {
+                            return Err(Failure::NotDone(self.describe(&error)));
+                        }
+                        Err(error) => {
+                            was_sent |= is_lost(&error);
+                            error
+                        }
+                    }
+                }
+                Err(error) if !was_sent => return Err(Failure::NotDone(self.describe(&error))),
+                Err(error) => error,
+            };
+            if Instant::now() + pause > end {
+                let error = self.describe(&error);
+                return Err(if was_sent { Failure::Unknown(error) } else { Failure::NotDone(error) });
+            }
+            std::thread::sleep(pause);
+            pause *= 2;
+        }
+    }
+
+    /// Sends a request over a connection, and keeps the connection unless it has failed.
+    fn send<T>(
+        &self,
+        mut connection: Connection,
+        request: &impl Fn(&mut Connection) -> RedisResult<T>,
+    ) -> RedisResult<T> {
+        let result = request(&mut connection);
+        if result.as_ref().err().is_none_or(|error| !is_lost(error)) && connection.is_open() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < MAX_IDLE {
+                idle.push(connection);
+            }
+        }
+        result
+    }
+
+    fn take_idle(&self) -> Option<Connection> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn connect(&self) -> RedisResult<Connection> {
+        // The other idle connections were probably lost for the same reason.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
+        connection.set_read_timeout(Some(TIMEOUT))?;
+        connection.set_write_timeout(Some(TIMEOUT))?;
+        Ok(connection)
+    }
+
+    /// Returns an error in words, with the address and a remedy.
+    fn describe(&self, error: &RedisError) -> StoreError {
+        let place = &self.place;
+        StoreError(match error.code() {
+            _ if error.is_connection_refusal() => {
+                format!(
+                    "{place}: no server answers at this address; start the server, or correct the address"
+                )
+            }
+            _ if error.is_timeout() => {
+                format!("{place}: the server has not answered within {} seconds", TIMEOUT.as_secs())
+            }
+            _ if error.kind() == ErrorKind::AuthenticationFailed => {
+                format!("{place}: the server refuses the user or the password; correct them in the address")
+            }
+            Some("NOAUTH") => {
+                format!("{place}: the server needs a password: write redis://:PASSWORD@HOST:PORT")
+            }
+            Some("MOVED" | "ASK" | "CLUSTERDOWN" | "CROSSSLOT") => {
+                format!("{place}: the server is part of a cluster, which is not supported; use one server")
+            }
+            Some("READONLY") => {
+                format!(
+                    "{place}: the server is a replica, which cannot record; use the address of its primary"
+                )
+            }
+            Some("OOM") => {
+                format!(
+                    "{place}: the server has no memory left; raise its `maxmemory`, or compact the history"
+                )
+            }
+            _ => format!("{place}: {error}"),
+        })
+    }
+}
+
+/// True if a request has failed with its connection, so that the server may have carried it out.
+fn is_lost(error: &RedisError) -> bool {
+    error.is_io_error() || error.kind() == ErrorKind::Parse
+}
+
+/// True if the server has started, and still reads its files. Then it refuses all requests.
+fn is_starting(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::BusyLoading)
+}
