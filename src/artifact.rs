@@ -20,7 +20,7 @@
 pub(crate) mod signature;
 
 pub use rulec_base::codec::DecodeError;
-use rulec_base::codec::{Codec, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
+use rulec_base::codec::{Codec, IndexedTable, LazyValues, Reader, TableCounts, Writer};
 use rulec_base::diag::{Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::source::SourceMap;
@@ -208,7 +208,7 @@ pub fn read(artifact: &[u8]) -> Result<Contents, ArtifactError> {
         counts = counts.with_count(numbered, reader.read_count()?);
     }
     let length = reader.read_count()?;
-    reader.parts = Arc::new(EncodedParts { bytes: reader.read_raw(length)?.into(), counts });
+    reader.parts = Arc::new(LazyValues { bytes: reader.read_raw(length)?.into(), counts });
     reader.counts = counts;
     let sources = SourceMap::read(&mut reader)?;
     let warnings = Vec::read(&mut reader)?;

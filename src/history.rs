@@ -204,7 +204,7 @@ impl Events {
         if let Some(changes) = &mut self.changes {
             changes.removed += removed;
         }
-        self.memo.lock().unwrap_or_else(PoisonError::into_inner).forget_from(position);
+        self.memo.lock().unwrap_or_else(PoisonError::into_inner).invalidate_from(position);
     }
 }
 

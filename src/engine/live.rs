@@ -42,7 +42,7 @@ use rulec_syntax::ast::{Route, Statement, StatementKind, Target};
 use rulec_syntax::loader::{Loader, MemoryLoader};
 use serde_json::Value as Json;
 use snapshot::Snapshot;
-use source_edits::KeptFiles;
+use source_edits::StoredFiles;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,10 +130,10 @@ impl LiveRules {
     /// # Errors
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn new(compiler: Compiler, loader: &dyn Loader, path: &str) -> Result<LiveRules, CompileError> {
-        LiveRules::load(compiler, loader, KeptFiles::new(path, None))
+        LiveRules::load(compiler, loader, StoredFiles::new(path, None))
     }
 
-    fn load(compiler: Compiler, loader: &dyn Loader, files: KeptFiles) -> Result<LiveRules, CompileError> {
+    fn load(compiler: Compiler, loader: &dyn Loader, files: StoredFiles) -> Result<LiveRules, CompileError> {
         let (base, known) = base::compile_base(&compiler, loader, &files, |_| true, Threads::All)?;
         Ok(LiveRules::with_writer(compiler, Writer::new(base, known), false))
     }
@@ -160,7 +160,7 @@ impl LiveRules {
     /// If the rules have an error. [`CompileError`] then holds every error and warning.
     pub fn from_path(compiler: Compiler, path: impl AsRef<Path>) -> Result<LiveRules, CompileError> {
         let (disk, name) = compiler.on_disk(path.as_ref())?;
-        LiveRules::load(compiler, &disk, KeptFiles::new(&name, Some(disk.clone())))
+        LiveRules::load(compiler, &disk, StoredFiles::new(&name, Some(disk.clone())))
     }
 
     /// Compiles a text without imports.

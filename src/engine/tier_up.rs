@@ -36,7 +36,7 @@ pub(crate) struct TierUp {
     code: OnceLock<Result<Arc<JitCode>, JitError>>,
     /// Number of decisions so far, up to [`COMPILE_AFTER_DECISIONS`]. A race between threads may
     /// lose a count, which does no harm.
-    hotness: AtomicU32,
+    decision_count: AtomicU32,
     /// Whether the rule set is small enough to compile to machine code; see [`MAX_COMPILED_INSTRS`]
     /// and [`MAX_COMPILED_SLOTS`].
     is_small: bool,
@@ -56,7 +56,7 @@ impl TierUp {
         let weights = chunk.instrs.iter().filter(is_counted).map(weight);
         Arc::new(TierUp {
             code: OnceLock::new(),
-            hotness: AtomicU32::new(0),
+            decision_count: AtomicU32::new(0),
             is_small: chunk.instrs.len() <= MAX_COMPILED_INSTRS && chunk.slots.len() <= MAX_COMPILED_SLOTS,
             is_faster_on_trees: weights.sum::<usize>() >= MIN_TREE_SCORE,
         })
@@ -84,10 +84,10 @@ impl TierUp {
     /// Counts a decision, and starts compilation when the count reaches
     /// [`COMPILE_AFTER_DECISIONS`].
     pub fn count_decision(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
-        let hotness = self.hotness.load(Ordering::Relaxed);
-        if hotness < COMPILE_AFTER_DECISIONS {
-            self.hotness.store(hotness + 1, Ordering::Relaxed);
-            if hotness + 1 == COMPILE_AFTER_DECISIONS {
+        let decision_count = self.decision_count.load(Ordering::Relaxed);
+        if decision_count < COMPILE_AFTER_DECISIONS {
+            self.decision_count.store(decision_count + 1, Ordering::Relaxed);
+            if decision_count + 1 == COMPILE_AFTER_DECISIONS {
                 self.spawn_compile(bytecode);
             }
         }
@@ -97,7 +97,7 @@ impl TierUp {
     fn spawn_compile(self: &Arc<TierUp>, bytecode: &Arc<Bytecode>) {
         if IS_COMPILING.swap(true, Ordering::Acquire) {
             // Another rule set is being compiled; try again after some more decisions.
-            self.hotness.store(COMPILE_AFTER_DECISIONS / 2, Ordering::Relaxed);
+            self.decision_count.store(COMPILE_AFTER_DECISIONS / 2, Ordering::Relaxed);
             return;
         }
         let (tier_up, bytecode) = (self.clone(), bytecode.clone());

@@ -95,7 +95,7 @@ impl<'p> FieldReads<'p> {
                 },
                 Part::Cond(cond) => {
                     let test_op = match &cond.kind {
-                        CondKind::Test(test) => test.op,
+                        CondKind::Predicate(test) => test.op,
                         _ => None,
                     };
                     let only_tests_presence = matches!(test_op, Some(Op::IsPresent | Op::IsMissing));

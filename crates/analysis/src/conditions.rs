@@ -137,7 +137,7 @@ fn report_never_true(
 /// Builds the diagnostic for a condition that is never true and that has no contradicting operands
 /// to show. `name` is the rule's name; `None` if `cond` is only a part of the rule's condition.
 fn never_true_alone(report: &AnalysisReport<'_>, cond: &Cond, name: Option<&str>) -> Diagnostic {
-    if let CondKind::Test(test) = &cond.kind {
+    if let CondKind::Predicate(test) = &cond.kind {
         if let Some(diagnostic) = empty_range_error(report, test, cond.span) {
             return diagnostic;
         }
@@ -280,7 +280,7 @@ fn intended_text(test: &Predicate) -> Option<String> {
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
-        CondKind::Test(test) => matches!(test.op, Some(Op::IsMissing | Op::IsPresent)),
+        CondKind::Predicate(test) => matches!(test.op, Some(Op::IsMissing | Op::IsPresent)),
         _ => false,
     }
 }

@@ -93,7 +93,7 @@ impl GoalPropagation<'_> {
                         alternatives.push((cond, value));
                     }
                 }
-                NCond::Test { .. } | NCond::Each { .. } => {
+                NCond::Predicate { .. } | NCond::Each { .. } => {
                     let (atom, allowed) = self.literal_of(cond, value)?;
                     let allowed_so_far = self.allowed_by_atom.entry(atom).or_insert(ANY_TRUTH);
                     *allowed_so_far &= allowed;
@@ -112,7 +112,7 @@ impl GoalPropagation<'_> {
     fn literal_of(&mut self, cond: CondId, value: bool) -> Option<(usize, TruthSet)> {
         let atoms = &mut self.theory.values.atoms;
         let (atom, truth) = match self.normal.cond(cond) {
-            NCond::Test { pred, want } => {
+            NCond::Predicate { pred, want } => {
                 (atoms.atom_of_pred(self.normal, *pred), if *want { TRUE } else { FALSE })
             }
             NCond::Each { .. } => (atoms.atom_of_each(self.normal, cond), TRUE),

@@ -124,7 +124,7 @@ impl MergedIds {
             CondKind::And(parts) | CondKind::Or(parts) => {
                 parts.iter_mut().for_each(|part| self.renumber_cond(part))
             }
-            CondKind::Test(test) => {
+            CondKind::Predicate(test) => {
                 self.renumber_expr(&mut test.left);
                 match &mut test.right {
                     Operand::Nothing => {}

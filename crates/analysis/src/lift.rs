@@ -47,7 +47,7 @@ impl NormalToHir<'_> {
         let all = |parts: &[CondId]| parts.iter().map(|part| self.lift_cond(*part)).collect();
         match self.normal.cond(id) {
             NCond::Const(value) => cond_without_span(CondKind::Const(*value)),
-            NCond::Test { pred, want } => {
+            NCond::Predicate { pred, want } => {
                 let test = self.lift_pred(self.normal.pred(*pred));
                 if *want { test } else { cond_without_span(CondKind::Not(Box::new(test))) }
             }

@@ -52,13 +52,13 @@ impl ListCandidates {
             Part::Cond(Cond { kind: CondKind::Quantifier { list, var, .. }, .. })
             | Part::Expr(Expr { kind: ExprKind::Fold { list, var, .. }, .. }) => {
                 // An inner list is a field of an element. Any other list is the outermost list.
-                let mut place = self.place_of(list).unwrap_or_default();
+                let mut place = self.path_of(list).unwrap_or_default();
                 if !place.is_empty() {
                     place.push(Step::Element);
                 }
                 self.vars.push((var.id, place));
             }
-            Part::Cond(Cond { kind: CondKind::Test(test), .. }) => {
+            Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) => {
                 self.add_values(&test.left, &test.right);
                 if let Operand::Value(right) = &test.right {
                     self.add_values(right, &Operand::Value(test.left.clone()));
@@ -82,7 +82,7 @@ impl ListCandidates {
             let counts = (count.max(1)..=MAX_COPIES).take(2);
             self.copies.extend(counts.filter_map(|count| usize::try_from(count).ok()));
         }
-        let Some(place) = self.place_of(operand) else { return };
+        let Some(place) = self.path_of(operand) else { return };
         let values = match constant {
             Json::Array(mut items) => {
                 items.truncate(MAX_VALUES / 2);
@@ -114,17 +114,17 @@ impl ListCandidates {
 
     /// Returns the path from a list element to the value of an operand. `None` if the operand does
     /// not read a list element.
-    fn place_of(&self, operand: &Expr) -> Option<Vec<Step>> {
+    fn path_of(&self, operand: &Expr) -> Option<Vec<Step>> {
         match &operand.kind {
             ExprKind::Var(id) => {
                 self.vars.iter().rev().find(|(var, _)| var == id).map(|(_, place)| place.clone())
             }
             ExprKind::Field(base, name) => {
-                let mut place = self.place_of(base)?;
+                let mut place = self.path_of(base)?;
                 place.push(Step::Field(name.clone()));
                 Some(place)
             }
-            ExprKind::Read(inner, _) => self.place_of(inner),
+            ExprKind::Read(inner, _) => self.path_of(inner),
             _ => None,
         }
     }

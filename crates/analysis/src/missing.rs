@@ -149,7 +149,9 @@ fn collect_negated<'a>(cond: &'a Cond, plain: bool, negated_parts: &mut Vec<&'a 
         CondKind::And(parts) | CondKind::Or(parts) => {
             parts.iter().for_each(|part| collect_negated(part, plain, negated_parts))
         }
-        CondKind::Test(test) if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) => {
+        CondKind::Predicate(test)
+            if plain && !is_presence(test) && (test.negated || test.op == Some(Op::Ne)) =>
+        {
             negated_parts.push(cond);
         }
         _ => {}

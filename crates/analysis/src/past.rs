@@ -46,7 +46,7 @@ pub(super) fn report_conditions_on_the_past(report: &mut AnalysisReport<'_>) {
                 Part::Cond(Cond { kind: CondKind::Or(operands), .. }) => {
                     past.report_windows(report, operands, false);
                 }
-                Part::Cond(Cond { kind: CondKind::Test(test), .. }) => {
+                Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) => {
                     past.report_unknown_decision(report, test);
                     past.report_budget(report, rule, test);
                 }
@@ -78,7 +78,7 @@ impl<'p> DecisionNames<'p> {
 
 /// A quantifier over the recorded messages of the last `seconds` seconds, as in `any p in history
 /// within 1h: C`.
-struct Windowed<'p> {
+struct WindowQuantifier<'p> {
     cond: &'p Cond,
     all: bool,
     seconds: f64,
@@ -98,7 +98,8 @@ impl<'p> Past<'p> {
     /// Reports operands of an `and` (if `is_and` is true) or an `or` that differ only in the
     /// lengths of their history windows. One of the two operands is then redundant.
     fn report_windows(&self, report: &mut AnalysisReport<'_>, operands: &'p [Cond], is_and: bool) {
-        let windows: Vec<Windowed<'_>> = operands.iter().filter_map(|part| self.windowed(part)).collect();
+        let windows: Vec<WindowQuantifier<'_>> =
+            operands.iter().filter_map(|part| self.windowed(part)).collect();
         for (index, one) in windows.iter().enumerate() {
             for other in &windows[..index] {
                 let is_alike = one.all == other.all
@@ -131,13 +132,13 @@ impl<'p> Past<'p> {
 
     /// Returns the parts of a condition that is a quantifier over `history within D`, where `D` is
     /// constant. `None` for other conditions.
-    fn windowed(&self, cond: &'p Cond) -> Option<Windowed<'p>> {
+    fn windowed(&self, cond: &'p Cond) -> Option<WindowQuantifier<'p>> {
         let CondKind::Quantifier { all, list, var, body } = &cond.kind else { return None };
         let ExprKind::Window { list, bound: WindowBound::Since, operand } = &list.kind else { return None };
         let ExprKind::Op(Op::Sub, _, Some(length)) = &operand.kind else { return None };
         let is_history = matches!(list.kind, ExprKind::Slot(slot) if slot == self.history);
         let seconds = length.as_const()?.value().to_json().as_f64()?;
-        is_history.then_some(Windowed { cond, all: *all, seconds, body, var: &var.name })
+        is_history.then_some(WindowQuantifier { cond, all: *all, seconds, body, var: &var.name })
     }
 
     /// Reports a comparison of `p.decision.target` or `p.decision.chosen` with a name that no
@@ -179,8 +180,8 @@ impl<'p> Past<'p> {
     /// Returns `target` or `chosen` if an expression reads this field of a recorded message's
     /// decision. `None` for other expressions.
     fn decision_field(&self, value: &Expr) -> Option<&'static str> {
-        let ExprKind::Field(decision, name) = &without_reads(value).kind else { return None };
-        let ExprKind::Field(element, parent) = &without_reads(decision).kind else { return None };
+        let ExprKind::Field(decision, name) = &without_typed_reads(value).kind else { return None };
+        let ExprKind::Field(element, parent) = &without_typed_reads(decision).kind else { return None };
         let is_decision = **parent == *DECISION_FIELD && self.is_element(element);
         ["target", "chosen"].into_iter().find(|known| is_decision && **name == **known)
     }
@@ -222,7 +223,7 @@ impl<'p> Past<'p> {
         }
         condition.conjuncts().iter().any(|part| {
             required_value(part).is_some_and(|(field, value)| {
-                let ExprKind::Slot(slot) = without_reads(field).kind else { return false };
+                let ExprKind::Slot(slot) = without_typed_reads(field).kind else { return false };
                 let slot = &self.program.slots[slot.index()];
                 slot.root.is_none() && slot.path[..] == *path && value == wanted
             })
@@ -262,7 +263,7 @@ impl<'p> Past<'p> {
 }
 
 /// Returns the expression inside typed reads: `x` for `x as number`.
-fn without_reads(mut value: &Expr) -> &Expr {
+fn without_typed_reads(mut value: &Expr) -> &Expr {
     while let ExprKind::Read(inner, _) = &value.kind {
         value = inner;
     }
@@ -272,7 +273,7 @@ fn without_reads(mut value: &Expr) -> &Expr {
 /// Splits an equality test with a constant into the tested expression and the constant. `None` for
 /// other conditions.
 fn required_value(cond: &Cond) -> Option<(&Expr, Json)> {
-    let CondKind::Test(test) = &cond.kind else { return None };
+    let CondKind::Predicate(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };
     let is_equality = test.op == Some(Op::Eq) && !test.negated;
     let constant = right.as_const().filter(|_| is_equality)?;

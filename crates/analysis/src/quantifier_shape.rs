@@ -47,7 +47,7 @@ fn element_constants(
     cond: CondId,
     (level, is_equal): (u32, bool),
 ) -> Option<(Vec<Json>, TestMode)> {
-    let NCond::Test { pred, want } = normal.cond(cond) else { return None };
+    let NCond::Predicate { pred, want } = normal.cond(cond) else { return None };
     let pred = normal.pred(*pred);
     let is_element = matches!(normal.expr(pred.left), NExpr::Var(var) if *var == level);
     let constant = normal.constant(pred.right?)?.value();

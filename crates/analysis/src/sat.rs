@@ -96,7 +96,7 @@ impl SatQuery {
                 self.add_clause([if *value { lit } else { !lit }]);
                 lit
             }
-            NCond::Test { pred, want } => {
+            NCond::Predicate { pred, want } => {
                 let atom = theory.values.atoms.atom_of_pred(normal, *pred);
                 let (holds, fails) = self.literals_of_atom(atom);
                 if *want { holds } else { fails }
@@ -301,7 +301,7 @@ impl SatQuery {
                         pending.extend(part.map(|part| (part, value)));
                     }
                 }
-                NCond::Test { .. } | NCond::Each { .. } => {
+                NCond::Predicate { .. } | NCond::Each { .. } => {
                     let Some((atom, true_side)) = self.atom_polarity(normal, cond) else { continue };
                     let truth = if true_side { TRUE } else { FALSE };
                     let allowed = if value { truth } else { !truth & (TRUE | FALSE | UNKNOWN) };
@@ -320,6 +320,6 @@ impl SatQuery {
     /// operands, such as `and`, or if the query does not contain the condition.
     fn atom_polarity(&self, normal: &Normal, cond: CondId) -> Option<(usize, bool)> {
         let atom = self.owners.get(&self.conds.get(&cond)?.var().idx())?;
-        Some((*atom, !matches!(normal.cond(cond), NCond::Test { want: false, .. })))
+        Some((*atom, !matches!(normal.cond(cond), NCond::Predicate { want: false, .. })))
     }
 }

@@ -273,8 +273,8 @@ impl RequirementWords<'_> {
     /// predicates that get their required value by the change of the message are collected.
     fn collect_newly_satisfied(&mut self, cond: &Cond, want: bool) {
         self.for_each_test(cond, want, &mut |words, test_cond, want| {
-            if !has_result(words, test_cond, words.old_message, want)
-                && has_result(words, test_cond, words.new_message, want)
+            if !has_truth_value(words, test_cond, words.old_message, want)
+                && has_truth_value(words, test_cond, words.new_message, want)
             {
                 let need = words.describe_requirement(test_cond, want);
                 words.requirements.push((words.fields_read(test_cond), need));
@@ -286,8 +286,8 @@ impl RequirementWords<'_> {
     /// different values for the original and the changed message.
     fn collect_changed_tests(&mut self, cond: &Cond, name: &str) {
         self.for_each_test(cond, true, &mut |words, test_cond, want| {
-            if has_result(words, test_cond, words.old_message, want)
-                != has_result(words, test_cond, words.new_message, want)
+            if has_truth_value(words, test_cond, words.old_message, want)
+                != has_truth_value(words, test_cond, words.new_message, want)
             {
                 let quoted = words.report.quote(test_cond.span);
                 let need = message!("another value, because `{name}` is tried earlier: `{quoted}`");
@@ -314,7 +314,7 @@ impl RequirementWords<'_> {
                 Term::Cond(body) => self.for_each_test(body, want, visit),
                 Term::Expr(_) => visit(self, cond, want),
             },
-            CondKind::Test(_) | CondKind::Quantifier { .. } => visit(self, cond, want),
+            CondKind::Predicate(_) | CondKind::Quantifier { .. } => visit(self, cond, want),
         }
     }
 
@@ -328,7 +328,7 @@ impl RequirementWords<'_> {
     /// comparison, otherwise by the source text of the predicate.
     fn describe_requirement(&self, cond: &Cond, want: bool) -> Message {
         let comparison = match &cond.kind {
-            CondKind::Test(test) => self.describe_comparison(test, want),
+            CondKind::Predicate(test) => self.describe_comparison(test, want),
             _ => None,
         };
         let quoted = self.report.quote(cond.span);
@@ -366,6 +366,6 @@ impl RequirementWords<'_> {
 }
 
 /// True if a predicate has the truth value `want` for a message. False if the predicate is unknown.
-fn has_result(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
+fn has_truth_value(words: &RequirementWords<'_>, test_cond: &Cond, message: &Json, want: bool) -> bool {
     words.report.evaluate(test_cond, message) == Tri::from(want)
 }

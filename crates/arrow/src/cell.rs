@@ -184,7 +184,7 @@ impl TypedColumn<'_> {
     /// column's type for all rows. `kinds` are the kinds of value that the slot accepts. Lists are
     /// allocated in `bump`. Returns false, and fills no cell, if the column's type is not supported
     /// here.
-    pub fn spread_to_slots<'c>(
+    pub fn fill_slots<'c>(
         &'c self,
         rows: Range<usize>,
         bump: &'c Bump,

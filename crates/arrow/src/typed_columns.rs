@@ -143,7 +143,7 @@ impl ColumnSlot<'_> {
         let is_filled = self.required_kinds.is_none()
             && self.values.is_none()
             && self.slots.iter().all(|(slot, kinds)| {
-                self.reader.spread_to_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
+                self.reader.fill_slots(rows.clone(), bump, *kinds, block.cells_of_slot(*slot, present))
             });
         if is_filled {
             return;

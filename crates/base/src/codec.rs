@@ -77,12 +77,12 @@ const MAX_NESTING_DEPTH: u32 = 512;
 
 /// A buffer of encoded values, called *parts*. Each part is decoded separately and on demand.
 #[derive(Clone, Debug, Default)]
-pub struct EncodedParts {
+pub struct LazyValues {
     pub bytes: Box<[u8]>,
     pub counts: TableCounts,
 }
 
-impl EncodedParts {
+impl LazyValues {
     /// Decodes the part (a value that is decoded on demand) at the byte range `range`. Returns an
     /// error if bytes of the part remain.
     pub fn decode_part<T: Codec>(&self, range: &Range<u32>) -> Result<T, DecodeError> {
@@ -122,8 +122,8 @@ impl Writer {
 
     /// Returns the parts (values that are decoded on demand) written before this call, and removes
     /// them from the writer. `counts` are the table sizes against which the decoder checks ids.
-    pub fn take_parts(&mut self, counts: TableCounts) -> EncodedParts {
-        EncodedParts { bytes: std::mem::take(&mut self.parts).into(), counts }
+    pub fn take_parts(&mut self, counts: TableCounts) -> LazyValues {
+        LazyValues { bytes: std::mem::take(&mut self.parts).into(), counts }
     }
 
     /// Writes a value with `write` as a separate part, which is decoded on demand. The main output
@@ -207,7 +207,7 @@ pub struct Reader<'b> {
     last_span: (u32, u32),
     depth: u32,
     /// The parts of the encoded value. A part is a value that is decoded separately and on demand.
-    pub parts: Arc<EncodedParts>,
+    pub parts: Arc<LazyValues>,
     /// The byte offset in `parts` at which the next part begins. A part is a value that is decoded
     /// separately.
     next_part: u32,
@@ -238,7 +238,7 @@ impl<'b> Reader<'b> {
     /// Reads the length of the next part, a value that is decoded separately. Returns all parts,
     /// and the byte range of the next part. Does not decode the part. Returns an error if the range
     /// is invalid.
-    pub fn read_part_range(&mut self) -> Result<(Arc<EncodedParts>, Range<u32>), DecodeError> {
+    pub fn read_part_range(&mut self) -> Result<(Arc<LazyValues>, Range<u32>), DecodeError> {
         let start = self.next_part;
         let end = start.checked_add(u32::read(self)?).filter(|end| *end as usize <= self.parts.bytes.len());
         self.next_part = end.ok_or(UNEXPECTED_END)?;

@@ -173,7 +173,9 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
     /// Evaluates a condition. The result is true, false or unknown.
     pub fn eval_cond(&mut self, cond: &'a Cond) -> Tri {
         self.observe_step(EvalStep::Cond(cond), |eval| match &cond.kind {
-            CondKind::Test(_) | CondKind::Quantifier { .. } if eval.is_loop_invariant(Part::Cond(cond)) => {
+            CondKind::Predicate(_) | CondKind::Quantifier { .. }
+                if eval.is_loop_invariant(Part::Cond(cond)) =>
+            {
                 match eval.eval_invariant_once(Part::Cond(cond), |eval| {
                     CachedResult::Cond(eval.eval_cond_uncached(cond))
                 }) {
@@ -201,7 +203,7 @@ impl<'a, O: Observer<'a>> Evaluator<'a, O> {
                 let operands = eval.host_call_facts.order_operands(cond, eval.program);
                 Tri::any(operands.into_iter().map(|operand| eval.eval_cond(operand)))
             }
-            CondKind::Test(predicate) => eval.eval_predicate(predicate),
+            CondKind::Predicate(predicate) => eval.eval_predicate(predicate),
             CondKind::Quantifier { all, list, var, body } => {
                 let list = eval.eval_operand(list);
                 let run_loop = |eval: &mut Self| {

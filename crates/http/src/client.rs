@@ -105,7 +105,7 @@ impl HttpClient {
     /// # Errors
     /// Every [`HttpFailure`]. A body that is not JSON is an error only if its content type is JSON.
     pub async fn send(&self, request: &Request) -> Result<Response, HttpError> {
-        self.send_with_sink(request, None).await?.refuse_broken_json()
+        self.send_with_sink(request, None).await?.require_valid_json()
     }
 
     /// Like [`HttpClient::send`], but passes the pieces of a successful response's body to `sink`

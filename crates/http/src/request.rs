@@ -263,7 +263,7 @@ pub struct Response {
 impl Response {
     /// Returns an error if the content type is JSON, but the body is not valid JSON. As a text,
     /// such a body would lack the fields that the caller reads.
-    pub(super) fn refuse_broken_json(self) -> Result<Response, HttpError> {
+    pub(super) fn require_valid_json(self) -> Result<Response, HttpError> {
         match &self.body {
             Body::Text(text) if self.is_json && !text.trim().is_empty() => {
                 let failure = HttpFailure::NotJson { text: quote(&self.secrets, text) };

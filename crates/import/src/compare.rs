@@ -344,7 +344,7 @@ fn write_condition(
         _ => None,
     };
     let is_unwritable = matches!(right, RightSide::NonJson(_) | RightSide::InvalidRegex(_));
-    if never_holds.is_some() && (is_unwritable || operator.would_hold(left_type, right_type)) {
+    if never_holds.is_some() && (is_unwritable || operator.can_be_true(left_type, right_type)) {
         return (never_true_condition(&left_text, right), never_holds);
     }
     let (text, remark) = match (right, operator.verb) {

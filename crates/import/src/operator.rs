@@ -158,7 +158,7 @@ impl Operator {
     /// importer asks this about a condition that is never true in the original system, for example
     /// because the types do not fit. If the result is true, the importer must not translate the
     /// condition word for word: it writes another condition that is never true.
-    pub(super) fn would_hold(self, left: ValueType, right: ValueType) -> bool {
+    pub(super) fn can_be_true(self, left: ValueType, right: ValueType) -> bool {
         use ValueType::{Dict, List, String};
         match self.verb {
             Comparison::Infix("==" | "!=") => left == right,

@@ -243,7 +243,7 @@ pub struct HelperTable<'a, M: Message<'a>> {
     pub(super) read_slot: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Makes the VM evaluate the predicate with the given index, without memoization. Returns the
     /// number of a `Tri`.
-    pub(super) eval_test: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
+    pub(super) eval_pred: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,
     /// Makes the VM evaluate the loop with the given index, for all elements of the loop's list.
     /// Returns 1 if the loop's condition is true, else 0.
     pub(super) eval_loop: extern "C" fn(&mut Machine<'a, M>, usize) -> u64,

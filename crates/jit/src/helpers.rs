@@ -108,7 +108,7 @@ const UNKNOWN_RESULT: u64 = Tri::Unknown as u64;
 impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
     const HELPER_TABLE: HelperTable<'a, M> = HelperTable {
         read_slot: Self::read_slot,
-        eval_test: Self::eval_test,
+        eval_pred: Self::eval_pred,
         eval_loop: Self::eval_loop,
         eval_block: Self::eval_block,
         matches_text: Self::matches_text,
@@ -130,8 +130,8 @@ impl<'a, M: Message<'a> + 'a> Machine<'a, M> {
         0
     }
 
-    extern "C" fn eval_test(&mut self, pred: usize) -> u64 {
-        self.run_guarded(UNKNOWN_RESULT, |machine| Some(machine.vm()?.eval_test(pred) as u64))
+    extern "C" fn eval_pred(&mut self, pred: usize) -> u64 {
+        self.run_guarded(UNKNOWN_RESULT, |machine| Some(machine.vm()?.eval_pred(pred) as u64))
     }
 
     extern "C" fn eval_loop(&mut self, loop_id: usize) -> u64 {

@@ -2,7 +2,7 @@
 //! share one id, constants are folded, and operands are ordered by cost.
 //!
 //! These transformations are sound because no condition can fail at run time (see the language
-//! page). Sharing, reordering and skipping predicates changes no decision. [`Test`](NCond::Test)
+//! page). Sharing, reordering and skipping predicates changes no decision. [`Test`](NCond::Predicate)
 //! with `want` false tests whether the predicate is *definitely* false. For an unknown predicate,
 //! the test is false for both values of `want`.
 
@@ -60,7 +60,7 @@ pub enum NCond {
     Const(bool),
     /// True if the result of the predicate is `want`. False if the result is the opposite or
     /// unknown.
-    Test { pred: PredId, want: bool },
+    Predicate { pred: PredId, want: bool },
     /// The conjunction of at least two conditions, cheapest first. None of them is an `And`.
     And(Box<[CondId]>),
     /// The disjunction of at least two conditions, cheapest first. None of them is an `Or`.

@@ -67,7 +67,7 @@ impl Grant {
     ///
     /// # Errors
     /// If the token has none of them. The error names only the first of `scopes`.
-    pub fn need_one(&self, scopes: &[Scope]) -> Result<(), Problem> {
+    pub fn require_any_scope(&self, scopes: &[Scope]) -> Result<(), Problem> {
         match scopes.iter().any(|scope| self.scopes.contains(scope)) {
             true => Ok(()),
             false => scopes.first().map_or(Ok(()), |scope| self.need(*scope)),

@@ -85,13 +85,13 @@ pub(crate) struct Record {
     /// The trace id that the caller has sent.
     pub trace: Option<TraceId>,
     /// Reserved memory for this decision. It is released on drop, after the line is formatted.
-    pub _room: Room,
+    pub _room: MemoryReservation,
 }
 
 /// The memory that is reserved for a decision until its line is formatted. Nothing is reserved
 /// outside the mode `sync`.
 #[derive(Default)]
-pub(crate) struct Room {
+pub(crate) struct MemoryReservation {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -224,24 +224,24 @@ impl DecisionLog {
     ///
     /// # Errors
     /// In the mode `sync`, if the decisions that wait for the disk leave too little memory.
-    pub fn room(&self, message_bytes: usize) -> Result<Room, Problem> {
+    pub fn try_reserve(&self, message_bytes: usize) -> Result<MemoryReservation, Problem> {
         if self.mode != LogMode::Sync {
-            return Ok(Room::default());
+            return Ok(MemoryReservation::default());
         }
         let room = self.free_bytes.clone().try_acquire_many_owned(self.needed_bytes(message_bytes));
-        room.map(|permit| Room { _permit: Some(permit) }).map_err(|_| {
+        room.map(|permit| MemoryReservation { _permit: Some(permit) }).map_err(|_| {
             Problem::overloaded("too many decisions wait for the decision log, so nothing is decided")
         })
     }
 
     /// Waits until memory for a decision about a message of `message_bytes` bytes is reserved.
-    pub async fn wait_for_room(&self, message_bytes: usize) -> Room {
+    pub async fn reserve(&self, message_bytes: usize) -> MemoryReservation {
         if self.mode != LogMode::Sync {
-            return Room::default();
+            return MemoryReservation::default();
         }
         let needed = self.needed_bytes(message_bytes);
         // Acquiring fails only if the semaphore is closed, which never happens.
-        Room { _permit: self.free_bytes.clone().acquire_many_owned(needed).await.ok() }
+        MemoryReservation { _permit: self.free_bytes.clone().acquire_many_owned(needed).await.ok() }
     }
 
     /// Returns the number of bytes to reserve: at most the capacity. So a larger message can still
@@ -385,18 +385,18 @@ mod tests {
     async fn decisions_that_wait_for_the_disk_have_a_bound() {
         let folder = tempfile::tempdir().expect("a folder");
         let log = open(folder.path().join("log"), LogMode::Sync, 2 * (DECISION_BYTES + 100));
-        let rooms = [log.room(100).expect("room"), log.wait_for_room(100).await];
-        let problem = log.room(0).map(drop).expect_err("no room");
+        let rooms = [log.try_reserve(100).expect("room"), log.reserve(100).await];
+        let problem = log.try_reserve(0).map(drop).expect_err("no room");
         assert_eq!(problem.status(), 503);
         drop(rooms);
-        let all = log.room(1 << 30).expect("a large message waits alone");
-        assert!(log.room(0).is_err());
+        let all = log.try_reserve(1 << 30).expect("a large message waits alone");
+        assert!(log.try_reserve(0).is_err());
         drop(all);
         let rules = LiveRules::from_text(crate::rules::compiler(), "default -> chat").expect("rules");
         let decision = rules.decide_line(b"{}").expect("an object");
         for _ in 0..100 {
             let (rules, decision, text) = (rules.clone(), decision.clone(), b"{}".to_vec());
-            let (rules_name, room) = ("a".to_owned(), log.wait_for_room(2).await);
+            let (rules_name, room) = ("a".to_owned(), log.reserve(2).await);
             let (flow, elapsed, trace) = (None, Duration::ZERO, None);
             let record = Record { rules_name, rules, decision, text, flow, elapsed, trace, _room: room };
             log.record(record).wait().await.expect("it is written");
@@ -404,6 +404,6 @@ mod tests {
         log.close();
         assert_eq!(log.free_bytes.available_permits(), 2 * (DECISION_BYTES + 100));
         let log = open(folder.path().join("other"), LogMode::Drop, 0);
-        assert!(log.room(0).is_ok(), "the other modes do not wait");
+        assert!(log.try_reserve(0).is_ok(), "the other modes do not wait");
     }
 }

@@ -66,7 +66,7 @@ pub use plan::{RoutePlan, TablePlan, plan_tables};
 /// The index of a rule set, which finds the candidate routes of a message.
 #[derive(Debug)]
 pub struct Index {
-    pub subjects: Vec<SubjectIndex>,
+    pub subjects: Vec<ScannedTextIndex>,
     pub attributes: Vec<AttributeIndex>,
     pub tables: Vec<TableIndex>,
     pub keys: Vec<IndexKey>,
@@ -80,7 +80,7 @@ pub struct Index {
     /// ids.
     pub literal_count: u32,
     /// For each predicate, how the literals found in a text decide whether the predicate is true.
-    pub answers: Vec<LiteralAnswer>,
+    pub answers: Vec<LiteralVerdict>,
     /// Literal ids to which the entries of `answers` refer, in groups. If the predicate of an entry
     /// is true, the text contains at least one literal of each of its groups. The last id of a
     /// group has a flag; see [`DecidingLiterals`](index_terms::DecidingLiterals).
@@ -109,14 +109,14 @@ impl Index {
 /// start or end have their own allocations, so that a subject without them takes little memory.
 #[derive(Debug)]
 #[repr(C)]
-pub struct SubjectIndex {
+pub struct ScannedTextIndex {
     /// Operand whose value is the text that is searched, usually a slot (a field that rules read).
     pub operand: Operand,
     /// Id of the first literal in `scanner`. The other literals in `scanner` have consecutive ids
     /// after it.
     pub first_literal: u32,
     /// Id of the attribute (a value that conditions read) whose value is the same text,
-    /// case-folded; [`SubjectIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
+    /// case-folded; [`ScannedTextIndex::NO_ATTRIBUTE`] if there is none. The scan folds the text
     /// anyway, so it also determines the equivalence class of the attribute's value.
     pub attribute: u32,
     /// The distinct normalized forms of the text in which literals are searched.
@@ -135,7 +135,7 @@ pub struct SubjectIndex {
     pub scanner: Scanner,
 }
 
-impl SubjectIndex {
+impl ScannedTextIndex {
     /// Value of the field `attribute` that means "none": no condition compares the case-folded
     /// text.
     pub const NO_ATTRIBUTE: u32 = u32::MAX;
@@ -151,8 +151,8 @@ impl SubjectIndex {
 
 /// How the literals that were found in a text decide the result of one predicate.
 #[derive(Clone, Copy, Debug)]
-pub struct LiteralAnswer {
-    /// Id of the subject (the scanned text); an invalid id in [`LiteralAnswer::UNDECIDED`].
+pub struct LiteralVerdict {
+    /// Id of the subject (the scanned text); an invalid id in [`LiteralVerdict::UNDECIDED`].
     pub subject: u32,
     /// Start of the range of [`Index::deciding_ids`] with the ids of the required literals. The
     /// field `end` is the end of this range.
@@ -164,11 +164,11 @@ pub struct LiteralAnswer {
     pub plain: bool,
 }
 
-impl LiteralAnswer {
+impl LiteralVerdict {
     /// The value for a predicate whose result does not follow from the literals in a text. Such a
     /// predicate must be evaluated.
-    pub const UNDECIDED: LiteralAnswer =
-        LiteralAnswer { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
+    pub const UNDECIDED: LiteralVerdict =
+        LiteralVerdict { subject: u32::MAX, start: 0, end: 0, exact: false, plain: false };
 }
 
 /// A normalized form of a text: the mode of the normalization, and the id under which a decision
@@ -178,7 +178,7 @@ pub struct TextForm {
     /// How the text is normalized: Unicode form and case folding.
     pub mode: TextMode,
     /// Id under which the decision caches the normalized text.
-    /// [`UNKEPT_SLOT`](rulec_base::text::prepared::UNKEPT_SLOT) if the mode leaves the text
+    /// [`UNCACHED_SLOT`](rulec_base::text::prepared::UNCACHED_SLOT) if the mode leaves the text
     /// unchanged.
     pub text: u32,
 }

@@ -167,8 +167,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
     /// several conditions.
     pub fn test_pred(&mut self, pred: PredId) -> Tri {
         match self.chunk.preds.get(pred.index()) {
-            Some(lowered) if lowered.memo => self.test_memoised(pred.index()),
-            Some(_) => self.eval_test(pred.index()),
+            Some(lowered) if lowered.memo => self.eval_memoized(pred.index()),
+            Some(_) => self.eval_pred(pred.index()),
             None => Tri::Unknown,
         }
     }
@@ -192,11 +192,11 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
         *self.message.slot_value(slot)
     }
 
-    fn test_memoised(&mut self, pred: usize) -> Tri {
+    fn eval_memoized(&mut self, pred: usize) -> Tri {
         if let Some(answer) = self.memo.recall(pred) {
             return answer;
         }
-        let answer = self.run_outside_loops(|vm| vm.eval_test(pred));
+        let answer = self.run_outside_loops(|vm| vm.eval_pred(pred));
         self.memo.store(pred, answer);
         answer
     }
@@ -322,8 +322,8 @@ impl<'a, M: Message<'a>> Vm<'a, M> {
                         };
                     (on.takes(equal), to)
                 }
-                Instr::Test { on, to, pred } => (on.takes(self.eval_test(pred as usize)), to),
-                Instr::Memo { on, to, pred } => (on.takes(self.test_memoised(pred as usize)), to),
+                Instr::Test { on, to, pred } => (on.takes(self.eval_pred(pred as usize)), to),
+                Instr::Memo { on, to, pred } => (on.takes(self.eval_memoized(pred as usize)), to),
                 Instr::Shared { on, to, shared } => (on.takes(self.eval_shared(shared)), to),
                 Instr::Each { on, to, each } => (on.takes(self.eval_loop(each)), to),
                 Instr::Jump { to } => (true, to),

@@ -129,11 +129,11 @@ pub fn python_node(
 
 /// A running Python process, which is killed together with its process group when this value is
 /// dropped.
-struct Running {
+struct RunningProcess {
     child: Child,
 }
 
-impl Running {
+impl RunningProcess {
     fn kill_group(&mut self) {
         // The id of a process that has ended and was waited for may belong to another process.
         #[cfg(unix)]
@@ -146,7 +146,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         self.kill_group();
     }
@@ -156,7 +156,7 @@ impl Python {
     async fn run(&self, code: &str, inputs: Map<String, Value>) -> ProcessResult {
         let folder = tempfile::tempdir()?;
         let mut errors = tempfile::tempfile()?;
-        let mut running = Running { child: self.start(folder.path(), errors.try_clone()?)? };
+        let mut running = RunningProcess { child: self.start(folder.path(), errors.try_clone()?)? };
         let job = json!({"code": code, "inputs": inputs, "memory": self.memory});
         if let Some(mut stdin) = running.child.stdin.take() {
             // If the process ended early, its status and error output say why.

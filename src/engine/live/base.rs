@@ -2,7 +2,7 @@
 
 use super::declarations::Declarations;
 use super::segment::Segment;
-use super::source_edits::{EditPoints, KeptFiles, RecordingLoader};
+use super::source_edits::{EditPoints, RecordingLoader, StoredFiles};
 use crate::engine::{CompileError, Compiler, Rules};
 use hashbrown::HashMap;
 use rulec_base::diag::Code;
@@ -26,14 +26,14 @@ pub(super) struct Base {
     /// For each route of the last full compilation, the undeclared message fields that it reads,
     /// with the kinds of value that it accepts in them. Empty if the rules declare `input`.
     pub uses: UsesByRoute,
-    pub files: KeptFiles,
+    pub files: StoredFiles,
 }
 
 impl Base {
     /// Wraps compiled rules as a base for live rules that refuse all edits.
     pub fn uneditable(rules: Rules) -> Base {
         let declarations = Declarations::new(Vec::new());
-        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), KeptFiles::default())
+        Base::new(rules, EditPoints::default(), declarations, UsesByRoute::default(), StoredFiles::default())
     }
 
     fn new(
@@ -41,7 +41,7 @@ impl Base {
         edit_points: EditPoints,
         declarations: Declarations,
         uses: UsesByRoute,
-        files: KeptFiles,
+        files: StoredFiles,
     ) -> Base {
         let program = rules.program();
         let mut names: Vec<HashMap<Arc<str>, RuleId>> = vec![HashMap::new(); program.tables.len()];
@@ -68,7 +68,7 @@ impl Base {
 pub(super) fn compile_base(
     compiler: &Compiler,
     loader: &dyn Loader,
-    files: &KeptFiles,
+    files: &StoredFiles,
     is_selected_test: impl Fn(&str) -> bool,
     threads: Threads,
 ) -> Result<(Base, CountedFields), CompileError> {
@@ -89,7 +89,7 @@ fn compile_loaded(
     compiler: &Compiler,
     threads: Threads,
     mut loaded: Loaded,
-    files: KeptFiles,
+    files: StoredFiles,
 ) -> Result<(Base, CountedFields), CompileError> {
     let (program, found, (counted, uses)) = check_counting(&loaded);
     let mut allows = Suppressions::new(&loaded);

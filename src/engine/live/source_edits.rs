@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// If the rules were not read from disk, unused files are stored too, because they could not be
 /// read again.
 #[derive(Clone, Default)]
-pub(super) struct KeptFiles {
+pub(super) struct StoredFiles {
     pub main: String,
     contents: Arc<HashMap<String, Vec<u8>>>,
     /// Reads from the folder of the rules, if an edit imports a file for the first time. `None` if
@@ -41,7 +41,7 @@ impl<'l> RecordingLoader<'l> {
 
     /// Returns the files that were loaded, and the files of `before` that cannot be read from disk
     /// again. Rule files in `sources` are left out, because `sources` contains their current texts.
-    pub fn into_files(self, before: &KeptFiles, sources: &SourceMap) -> KeptFiles {
+    pub fn into_files(self, before: &StoredFiles, sources: &SourceMap) -> StoredFiles {
         let mut contents = self.files.into_inner();
         if before.disk.is_none() {
             for (name, bytes) in before.contents.iter() {
@@ -49,7 +49,7 @@ impl<'l> RecordingLoader<'l> {
             }
         }
         sources.iter().for_each(|(_, file)| drop(contents.remove(&file.name)));
-        KeptFiles { contents: Arc::new(contents), ..before.clone() }
+        StoredFiles { contents: Arc::new(contents), ..before.clone() }
     }
 }
 
@@ -165,25 +165,25 @@ impl RouteChanges {
     }
 }
 
-impl KeptFiles {
+impl StoredFiles {
     /// Creates a set of files that contains no file yet. `main` is the name of the main file. Files
     /// are read from `disk`, if given.
-    pub fn new(main: &str, disk: Option<DiskLoader>) -> KeptFiles {
-        KeptFiles { main: main.to_owned(), disk, ..KeptFiles::default() }
+    pub fn new(main: &str, disk: Option<DiskLoader>) -> StoredFiles {
+        StoredFiles { main: main.to_owned(), disk, ..StoredFiles::default() }
     }
 
     /// Returns a copy with the rule texts `texts` added, as pairs of name and text. A text replaces
     /// a stored file of the same name.
-    pub fn with_texts(&self, texts: Vec<(String, String)>) -> KeptFiles {
+    pub fn with_texts(&self, texts: Vec<(String, String)>) -> StoredFiles {
         let mut contents = HashMap::clone(&self.contents);
         contents.extend(texts.into_iter().map(|(path, text)| (path, text.into_bytes())));
-        KeptFiles { contents: Arc::new(contents), ..self.clone() }
+        StoredFiles { contents: Arc::new(contents), ..self.clone() }
     }
 }
 
 /// Loads a file from the stored files. If the file is not stored, loads it from the folder of the
 /// rules.
-impl Loader for KeptFiles {
+impl Loader for StoredFiles {
     fn load(&self, path: &str) -> Result<Vec<u8>, LoadError> {
         match (self.contents.get(path), &self.disk) {
             (Some(bytes), _) => Ok(bytes.clone()),
@@ -314,12 +314,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("there is a place for files");
         let disk = DiskLoader::new(folder.path()).expect("it is a folder");
         for (disk, expected) in [(None, true), (Some(disk), false)] {
-            let load = |before: &KeptFiles, name: &str| {
+            let load = |before: &StoredFiles, name: &str| {
                 let recorder = RecordingLoader::new(&words);
                 let _ = recorder.load(name);
                 recorder.into_files(before, &SourceMap::default())
             };
-            let used = load(&KeptFiles::new("a.rules", disk), "words.txt");
+            let used = load(&StoredFiles::new("a.rules", disk), "words.txt");
             assert!(used.contents.contains_key("words.txt"));
             let unused = load(&used, "nothing.txt");
             assert_eq!(unused.contents.contains_key("words.txt"), expected);

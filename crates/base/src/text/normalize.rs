@@ -78,11 +78,11 @@ impl TextMode {
     pub fn prepare_into(self, text: &str, out: &mut String) {
         match self {
             TextMode { fold: true, full: false, form: NormalizationForm::None } => fold_into(text, out),
-            _ => self.normalise_into(text, out),
+            _ => self.normalize_into(text, out),
         }
     }
 
-    fn normalise_into(self, text: &str, out: &mut String) {
+    fn normalize_into(self, text: &str, out: &mut String) {
         let is_normalized = self.form.is_surely_normalized(text);
         if self.full && !text.is_ascii() {
             return match self.form.is_nfkc() && !is_normalized {

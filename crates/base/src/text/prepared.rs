@@ -6,7 +6,7 @@ use super::TextMode;
 
 /// The slot number for a text whose normalized form need not be stored for later use in the
 /// decision. A slot is a message field that the rules read.
-pub const UNKEPT_SLOT: u32 = u32::MAX;
+pub const UNCACHED_SLOT: u32 = u32::MAX;
 
 /// The normalized and case-folded texts of the current decision, so that each is prepared only
 /// once. The next decision reuses their memory.
@@ -39,7 +39,7 @@ impl PreparedTexts {
     /// Returns `text`, normalized and case-folded by `mode`; the plain mode returns `text` itself.
     /// `number` is the number of the slot (the message field) that contains the text. The result is
     /// stored for this slot until the next decision (another `epoch`), and later calls with this
-    /// number return it. With [`UNKEPT_SLOT`], nothing is stored.
+    /// number return it. With [`UNCACHED_SLOT`], nothing is stored.
     #[inline]
     pub fn get_or_prepare<'t>(
         &'t mut self,
@@ -77,7 +77,7 @@ impl PreparedTexts {
     }
 
     /// Returns the normalized and case-folded text that [`PreparedTexts::get_or_prepare`] stored
-    /// for a slot number. For [`UNKEPT_SLOT`], returns `text` itself.
+    /// for a slot number. For [`UNCACHED_SLOT`], returns `text` itself.
     #[inline]
     pub fn get_kept<'t>(&'t self, number: u32, text: &'t str) -> &'t str {
         self.slots.get(number as usize).map_or(text, |slot| &slot.text)
@@ -97,9 +97,9 @@ mod tests {
         // A second call for the slot returns the kept text. It ignores the text that the call
         // passes.
         assert_eq!(texts.get_or_prepare(0, 4, fold, "CD"), "ab");
-        assert_eq!((texts.get_kept(0, "x"), texts.get_kept(UNKEPT_SLOT, "x")), ("ab", "x"));
+        assert_eq!((texts.get_kept(0, "x"), texts.get_kept(UNCACHED_SLOT, "x")), ("ab", "x"));
         assert_eq!(texts.get_or_prepare(0, 8, fold, "CD"), "cd");
-        assert_eq!(texts.get_or_prepare(UNKEPT_SLOT, 8, fold, "EF"), "ef");
+        assert_eq!(texts.get_or_prepare(UNCACHED_SLOT, 8, fold, "EF"), "ef");
         assert_eq!(texts.get_or_prepare(0, 8, TextMode::PLAIN, "GH"), "GH");
         texts.invalidate_all();
         assert_eq!(texts.get_or_prepare(0, 8, fold, "IJ"), "ij");

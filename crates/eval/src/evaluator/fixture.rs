@@ -107,7 +107,7 @@ impl Fixture {
         let mode = TestMode { quantity, ..TestMode::default() };
         let right = right.map_or(Operand::Nothing, Operand::Value);
         let predicate = Predicate { op: Some(op), negated, mode, left, right };
-        self.cond(&text, CondKind::Test(Box::new(predicate)))
+        self.cond(&text, CondKind::Predicate(Box::new(predicate)))
     }
 
     pub fn test(&mut self, op: Op, left: Expr, right: Expr) -> Cond {
@@ -131,7 +131,7 @@ impl Fixture {
         let left = self.slot(path, KindSet::BOOL);
         let predicate =
             Predicate { op: None, negated: false, mode: TestMode::default(), left, right: Operand::Nothing };
-        self.cond(path, CondKind::Test(Box::new(predicate)))
+        self.cond(path, CondKind::Predicate(Box::new(predicate)))
     }
 
     fn joined(&mut self, word: &str, parts: &[Cond]) -> String {

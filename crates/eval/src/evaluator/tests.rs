@@ -129,7 +129,7 @@ fn ranges_are_two_comparisons() {
             let (start, end) = (f.lit(json!(3)), f.slot("end", KindSet::NUMBER));
             let right = Operand::Range { start, end, inclusive, wraps: false };
             let predicate = Predicate { op: Some(Op::In), negated, mode: TestMode::default(), left, right };
-            f.cond("x in 3..end", CondKind::Test(Box::new(predicate)))
+            f.cond("x in 3..end", CondKind::Predicate(Box::new(predicate)))
         }
     };
     let x = |x: i64| json!({ "x": x, "end": 10 });
@@ -398,7 +398,7 @@ fn host_functions_are_called_last_and_once() {
         let left = f.expr("known()", ExprKind::Extern(ExternId(0), vec![]), Ty::BOOL);
         let mode = TestMode::default();
         let test = Predicate { op: None, negated: false, mode, left, right: Operand::Nothing };
-        f.cond("known()", CondKind::Test(Box::new(test)))
+        f.cond("known()", CondKind::Predicate(Box::new(test)))
     };
     let (first, second) = (host_call_cond(), host_call_cond());
     let cheap = f.field("x", Op::Gt, json!(3));

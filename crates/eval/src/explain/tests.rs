@@ -40,7 +40,7 @@ fn help_desk() -> Fixture {
         let mode = TestMode { word: true, quantity: Some(Quantity::Any), ..TestMode::default() };
         let right = Operand::Value(list);
         let test = Predicate { op: Some(Op::Contains), negated: false, mode, left: text, right };
-        let body = f.cond("text contains word any verbs ignoring case", CondKind::Test(Box::new(test)));
+        let body = f.cond("text contains word any verbs ignoring case", CondKind::Predicate(Box::new(test)));
         f.cond(&call, CondKind::Call("asks_to".into(), Box::new(body)))
     };
 

@@ -47,7 +47,9 @@ impl<'a> TracedEvaluator<'a, '_> {
                 }
                 return node;
             }
-            CondKind::Test(predicate) => self.add_predicate_details(predicate, cond.span, &values, &mut node),
+            CondKind::Predicate(predicate) => {
+                self.add_predicate_details(predicate, cond.span, &values, &mut node)
+            }
             CondKind::Quantifier { list, .. } => match value.elements() {
                 Some(all_elements) => {
                     let skipped = all_elements.count() - elements.evaluated_count();
@@ -75,7 +77,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             CondKind::NotTrue(_) => (NodeKind::Unless, None),
             CondKind::And(_) => (NodeKind::And, None),
             CondKind::Or(_) => (NodeKind::Or, None),
-            CondKind::Test(_) => (NodeKind::Test, None),
+            CondKind::Predicate(_) => (NodeKind::Test, None),
             CondKind::Quantifier { all: true, .. } => (NodeKind::All, None),
             CondKind::Quantifier { all: false, .. } => (NodeKind::Any, None),
             CondKind::Let(id) => (NodeKind::Let, Some(self.program().lets[id.index()].name.to_string())),
@@ -123,7 +125,7 @@ impl<'a> TracedEvaluator<'a, '_> {
             return node;
         };
         for test in tests {
-            let CondKind::Test(predicate) = &test.kind else {
+            let CondKind::Predicate(predicate) = &test.kind else {
                 broken_invariant!("a condition of a branch is usable by presence tests");
                 continue;
             };

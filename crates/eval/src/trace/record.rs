@@ -340,7 +340,7 @@ impl<'a> TracedEvaluator<'a, '_> {
 /// Shows a flow's condition, which the compiler generated, as its author would: replaces the text
 /// of the trace node by the author's pattern. Keeps only message fields as operands.
 fn replace_text_by_pattern(program: &Program, condition: &Cond, pattern: &str, when: &mut TraceNode) {
-    let CondKind::Test(test) = &condition.kind else { return };
+    let CondKind::Predicate(test) = &condition.kind else { return };
     if let Some((word, _)) = MATCH_MODES.iter().find(|(_, op)| Some(*op) == test.op) {
         when.text = format!("{word} {pattern:?}");
     }

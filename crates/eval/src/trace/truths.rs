@@ -74,7 +74,7 @@ impl ConditionCoverage {
 /// True for a condition whose results are counted: a predicate, a quantifier or a use of a `let`. A
 /// condition that only combines other conditions, such as an `and`, is not counted.
 fn is_leaf(cond: &Cond) -> bool {
-    matches!(cond.kind, CondKind::Test(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
+    matches!(cond.kind, CondKind::Predicate(_) | CondKind::Quantifier { .. } | CondKind::Let(_))
 }
 
 /// The observer that counts the results of conditions while the reference evaluator decides.

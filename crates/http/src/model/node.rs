@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// Config fields of an `LLM` node whose values are copied unchanged into the request to the model.
-const SENT_FIELDS: [&str; 7] = [
+const REQUEST_FIELDS: [&str; 7] = [
     "temperature",
     "max_tokens",
     "top_p",
@@ -52,7 +52,7 @@ impl ChatModel {
     fn build_completion(&self, config: &Value) -> Result<Value, ProcessError> {
         let no_fields = Map::new();
         let fields = config.as_object().unwrap_or(&no_fields);
-        let is_known = |name: &str| SENT_FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
+        let is_known = |name: &str| REQUEST_FIELDS.contains(&name) || OTHER_FIELDS.contains(&name);
         if let Some(name) = fields.keys().find(|name| !is_known(name)) {
             return Err(format!("`config.{name}` is nothing that an LLM node sends; leave it out").into());
         }
@@ -77,7 +77,7 @@ impl ChatModel {
         if let Some(temperature) = self.temperature {
             question["temperature"] = temperature.into();
         }
-        for name in SENT_FIELDS {
+        for name in REQUEST_FIELDS {
             if let Some(value) = fields.get(name).filter(|value| !value.is_null()) {
                 question[name] = value.clone();
             }

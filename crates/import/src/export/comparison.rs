@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 type Side = (Json, ValueType);
 
 pub(super) fn write_condition(program: &Program, cond: &Cond) -> Written<Json> {
-    let CondKind::Test(test) = &cond.kind else { return Err(unknown_condition()) };
+    let CondKind::Predicate(test) = &cond.kind else { return Err(unknown_condition()) };
     write_test(program, test).unwrap_or_else(|| Err(unknown_condition()))
 }
 

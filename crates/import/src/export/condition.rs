@@ -54,7 +54,7 @@ impl<'p> ConditionWriter<'p> {
                 let parts: Written<Vec<Json>> = parts.iter().map(|part| self.write(part)).collect();
                 Some(parts.map(|parts| json!({"type": "OrCondition", "conditions": parts})))
             }
-            CondKind::Test(test) => {
+            CondKind::Predicate(test) => {
                 let written = self.write_test(test)?;
                 Some(if test.negated { written.map(negate) } else { written })
             }
@@ -69,7 +69,7 @@ impl<'p> ConditionWriter<'p> {
         let mut written: Vec<Json> = Vec::new();
         for part in parts {
             let count = match &part.kind {
-                CondKind::Test(test) => self.error_count(test).filter(|(kind, ..)| kind.is_some()),
+                CondKind::Predicate(test) => self.error_count(test).filter(|(kind, ..)| kind.is_some()),
                 _ => None,
             };
             let Some((kind, key, count)) = count else {

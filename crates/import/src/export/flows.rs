@@ -132,7 +132,7 @@ fn write_patterns(
         if *flow != id {
             continue;
         }
-        let CondKind::Test(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
+        let CondKind::Predicate(test) = &rule.condition.kind else { return Err(super::unknown_condition()) };
         let fits = |literal: &bool| compares(test, pattern, *literal);
         match is_literal
             .map_or_else(|| [false, true].into_iter().find(fits), |known| Some(known).filter(fits))

@@ -48,7 +48,7 @@ enum SlotsAddress {
 
 /// The Cranelift blocks to which the code of a predicate jumps, one for each possible result.
 #[derive(Clone, Copy)]
-pub(super) struct TestTargets {
+pub(super) struct PredTargets {
     pub yes: Block,
     pub no: Block,
     pub unknown: Block,
@@ -395,8 +395,8 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
 
     /// Emits a jump that depends on the result of a predicate (true, false or unknown), encoded as
     /// the number of a `Tri`.
-    pub fn emit_tri_branch(&mut self, result: Value, targets: TestTargets) {
-        let TestTargets { yes, no, unknown } = targets;
+    pub fn emit_tri_branch(&mut self, result: Value, targets: PredTargets) {
+        let PredTargets { yes, no, unknown } = targets;
         if no == unknown {
             // `Tri::True` is 0, so any other number means false or unknown.
             self.b.ins().brif(result, no, &[], yes, &[]);
@@ -415,7 +415,7 @@ impl<'b, 'l, 'c> Body<'b, 'l, 'c> {
     }
 
     /// Emits a jump to `targets.yes` if a boolean is true, else to `targets.no`.
-    pub fn emit_bool_branch(&mut self, is_true: Value, targets: TestTargets) {
+    pub fn emit_bool_branch(&mut self, is_true: Value, targets: PredTargets) {
         self.b.ins().brif(is_true, targets.yes, &[], targets.no, &[]);
     }
 }

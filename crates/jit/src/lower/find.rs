@@ -7,7 +7,7 @@
 //! `s` also equal characters beyond ASCII when case is ignored. If a keyword has these letters and
 //! is not found in a text that is not pure ASCII, a helper searches the text again.
 
-use super::body::{Body, TestTargets};
+use super::body::{Body, PredTargets};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Value, types};
 use memchr::arch::all::packedpair::Pair;
@@ -99,7 +99,7 @@ impl Body<'_, '_, '_> {
         matcher: &KeywordMatcher,
         mode: TextMode,
         helper_block: Block,
-        targets: TestTargets,
+        targets: PredTargets,
     ) -> bool {
         let Some((words, needs_all)) = matcher.contained_texts() else { return false };
         let needles: Option<Vec<Needle<'_>>> = words.map(|word| Needle::from_word(word, mode)).collect();
@@ -114,9 +114,9 @@ impl Body<'_, '_, '_> {
         for (needle, remaining) in needles.iter().zip((0..needles.len()).rev()) {
             let next = if remaining == 0 { final_block } else { self.b.create_block() };
             let targets = if needs_all {
-                TestTargets { yes: next, no: decided_block, unknown: decided_block }
+                PredTargets { yes: next, no: decided_block, unknown: decided_block }
             } else {
-                TestTargets { yes: decided_block, no: next, unknown: next }
+                PredTargets { yes: decided_block, no: next, unknown: next }
             };
             self.emit_find_one(text, needle, helper_block, targets);
             if remaining > 0 {
@@ -133,7 +133,7 @@ impl Body<'_, '_, '_> {
         text: TextInMemory,
         needle: &Needle<'_>,
         helper_block: Block,
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         let [start_block, loop_block, next, end_block, tail_block] = [(); 5].map(|()| self.b.create_block());
         let (hit_block, hits) = (self.create_cold_block(), self.create_cold_block());

@@ -2,7 +2,7 @@
 //! converted to floats. If a constant has another number type than the tested value, the value is
 //! compared with an equivalent bound of its own type.
 
-use super::body::{AnyHelpers, Body, Source, TestTargets};
+use super::body::{AnyHelpers, Body, PredTargets, Source};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, types};
@@ -107,7 +107,7 @@ struct NumberTests {
 impl Body<'_, '_, '_> {
     /// Emits a comparison of a value with the integer constant `int`. The result is unknown if the
     /// value is not a number.
-    pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: TestTargets) {
+    pub fn emit_int_comparison(&mut self, source: Source, cmp: Comparison, int: i64, targets: PredTargets) {
         self.emit_number_comparison(
             source,
             NumberTests {
@@ -125,7 +125,7 @@ impl Body<'_, '_, '_> {
         source: Source,
         cmp: Comparison,
         float: f64,
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         self.emit_number_comparison(
             source,
@@ -144,7 +144,7 @@ impl Body<'_, '_, '_> {
         source: Source,
         NumberTests { int, float, wide }: NumberTests,
         likely_tag: u8,
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         let [int_block, float_block] = [(); 2].map(|()| self.b.create_block());
         let wide_block = self.create_cold_block();
@@ -182,7 +182,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    fn emit_fixed_result(&mut self, is_true: bool, targets: TestTargets) {
+    fn emit_fixed_result(&mut self, is_true: bool, targets: PredTargets) {
         let target = if is_true { targets.yes } else { targets.no };
         self.b.ins().jump(target, &[]);
     }
@@ -193,7 +193,7 @@ impl Body<'_, '_, '_> {
         left: Source,
         right: Source,
         cmp: Comparison,
-        targets: TestTargets,
+        targets: PredTargets,
         other: cranelift_codegen::ir::Block,
     ) {
         let [left_int, left_float, ints, int_float, float_int, floats] =

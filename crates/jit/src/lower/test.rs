@@ -2,7 +2,7 @@
 //! and the predicates themselves.
 
 use super::arith::register_constant;
-use super::body::{AnyHelpers, Body, Scalar, Source, TagSet, TestTargets};
+use super::body::{AnyHelpers, Body, PredTargets, Scalar, Source, TagSet};
 use super::{JitError, malformed_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -17,16 +17,16 @@ use std::mem::offset_of;
 
 /// Returns the block for each result of a predicate: `jump_target` if the instruction jumps on the
 /// result, else `next`.
-fn targets_of_jump(jump: JumpOn, jump_target: Block, next: Block) -> TestTargets {
+fn targets_of_jump(jump: JumpOn, jump_target: Block, next: Block) -> PredTargets {
     let target_for = |result| if jump.takes(result) { jump_target } else { next };
-    TestTargets { yes: target_for(Tri::True), no: target_for(Tri::False), unknown: target_for(Tri::Unknown) }
+    PredTargets { yes: target_for(Tri::True), no: target_for(Tri::False), unknown: target_for(Tri::Unknown) }
 }
 
 /// Returns the block for each result of a comparison: `jump_target` if the instruction jumps on the
 /// result, else `next`. A comparison of values without an order counts as false.
-fn targets_of_comparison(jump: CmpJump, jump_target: Block, next: Block) -> TestTargets {
+fn targets_of_comparison(jump: CmpJump, jump_target: Block, next: Block) -> PredTargets {
     let (yes, no) = if jump.jumps_if_true() { (jump_target, next) } else { (next, jump_target) };
-    TestTargets { yes, no, unknown: no }
+    PredTargets { yes, no, unknown: no }
 }
 
 impl Body<'_, '_, '_> {
@@ -90,7 +90,7 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    pub fn emit_truth_test(&mut self, source: Source, targets: TestTargets) {
+    pub fn emit_truth_test(&mut self, source: Source, targets: PredTargets) {
         let bool_block = self.b.create_block();
         self.emit_tag_dispatch(source, &[(layout::BOOL_TAG, bool_block)], targets.unknown, targets.unknown);
         if source.tags().has(layout::BOOL_TAG) {
@@ -100,15 +100,15 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    pub fn emit_missing_test(&mut self, source: Source, targets: TestTargets) {
+    pub fn emit_missing_test(&mut self, source: Source, targets: PredTargets) {
         self.emit_tag_dispatch(source, &[], targets.yes, targets.no);
     }
 
-    fn emit_shared_condition(&mut self, id: u32, targets: TestTargets) -> Result<(), JitError> {
+    fn emit_shared_condition(&mut self, id: u32, targets: PredTargets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let shared = chunk.shared.get(id as usize).copied();
         let SharedCondition { block, memo } = shared.ok_or_else(|| malformed_error("no shared condition"))?;
-        let emit_evaluation = |body: &mut Self, targets: TestTargets| {
+        let emit_evaluation = |body: &mut Self, targets: PredTargets| {
             let id = body.lowering.condition_function(block)?;
             let function = body.lowering.module.declare_func_in_func(id, body.b.func);
             // In a large process, functions may be too far apart in memory for a near call.
@@ -131,8 +131,8 @@ impl Body<'_, '_, '_> {
     fn emit_memoized(
         &mut self,
         cell: usize,
-        targets: TestTargets,
-        emit_evaluation: impl FnOnce(&mut Self, TestTargets) -> Result<(), JitError>,
+        targets: PredTargets,
+        emit_evaluation: impl FnOnce(&mut Self, PredTargets) -> Result<(), JitError>,
     ) -> Result<(), JitError> {
         let offset = i32::try_from(cell * 4).map_err(|_| malformed_error("too many answers to keep"))?;
         let (cells, epoch) = self.load_memo();
@@ -145,7 +145,7 @@ impl Body<'_, '_, '_> {
         self.emit_tri_branch(result, targets);
         self.switch_to(uncached_block);
         let [yes, no, unknown] = [(); 3].map(|()| self.b.create_block());
-        emit_evaluation(self, TestTargets { yes, no, unknown })?;
+        emit_evaluation(self, PredTargets { yes, no, unknown })?;
         for (block, result, target) in [
             (yes, Tri::True, targets.yes),
             (no, Tri::False, targets.no),
@@ -162,7 +162,7 @@ impl Body<'_, '_, '_> {
 
     /// Lowers the predicate with the index `id`: to inline code if possible, else to a call of the
     /// VM.
-    pub fn lower_pred(&mut self, id: u32, targets: TestTargets) -> Result<(), JitError> {
+    pub fn lower_pred(&mut self, id: u32, targets: PredTargets) -> Result<(), JitError> {
         let chunk = self.lowering.code.chunk();
         let pred = chunk.preds.get(id as usize).ok_or_else(|| malformed_error("no predicate"))?;
         if !self.emit_inline_pred(id, pred, targets)? {
@@ -171,16 +171,16 @@ impl Body<'_, '_, '_> {
         Ok(())
     }
 
-    pub fn emit_vm_test(&mut self, id: u32, targets: TestTargets) {
+    pub fn emit_vm_test(&mut self, id: u32, targets: PredTargets) {
         let id = self.int_const(id.into());
-        let result = self.emit_helper_call(offset_of!(AnyHelpers, eval_test), &[id]);
+        let result = self.emit_helper_call(offset_of!(AnyHelpers, eval_pred), &[id]);
         self.emit_tri_branch(result, targets);
     }
 
     /// Emits inline code for the predicate `pred`, which has the index `id`; returns false if there
     /// is none. For all values, the code must give the same result as the VM. The code may call the
     /// VM in rare cases.
-    fn emit_inline_pred(&mut self, id: u32, pred: &Pred, targets: TestTargets) -> Result<bool, JitError> {
+    fn emit_inline_pred(&mut self, id: u32, pred: &Pred, targets: PredTargets) -> Result<bool, JitError> {
         match (pred.left, pred.check) {
             (Operand::Slot(slot), PredCheck::Equals(_) | PredCheck::Keywords(_) | PredCheck::Members(_)) => {
                 return self.lower_text_pred(id, pred, slot.0, targets);
@@ -209,7 +209,7 @@ impl Body<'_, '_, '_> {
         &mut self,
         id: u32,
         pred: &Pred,
-        targets: TestTargets,
+        targets: PredTargets,
     ) -> Result<bool, JitError> {
         let TestKind::Op(op) = pred.ask else { return Ok(false) };
         let Some(cmp) = Comparison::from_op(op).filter(|_| pred.mode.quantity.is_none()) else {

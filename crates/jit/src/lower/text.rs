@@ -4,7 +4,7 @@
 //! normalizes the slot's text with the VM's function. The normalized text is stored for the other
 //! predicates of the decision.
 
-use super::body::{AnyHelpers, Body, TestTargets};
+use super::body::{AnyHelpers, Body, PredTargets};
 use super::{JitError, malformed_error};
 use crate::code::layout;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -28,7 +28,7 @@ const MAX_INLINE_ITEMS: usize = 8;
 impl Body<'_, '_, '_> {
     /// Emits a test whether a slot (message field) equals a constant text. `string` is the index of
     /// the text among the texts of the bytecode.
-    pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: TestTargets) -> Result<(), JitError> {
+    pub fn emit_text_test(&mut self, slot: u32, string: u32, targets: PredTargets) -> Result<(), JitError> {
         let strings = &self.lowering.code.chunk().strings;
         let text = strings.get(string as usize).ok_or_else(|| malformed_error("no text"))?;
         let text_block = self.emit_text_dispatch(slot, targets.unknown);
@@ -47,7 +47,7 @@ impl Body<'_, '_, '_> {
         source.tags().has(layout::STR_TAG).then_some(text_block)
     }
 
-    fn emit_text_equality(&mut self, slot: u32, text: &Arc<str>, targets: TestTargets) {
+    fn emit_text_equality(&mut self, slot: u32, text: &Arc<str>, targets: PredTargets) {
         if text.len() > MAX_INLINE_TEXT_BYTES {
             let (text, cell_address) = (self.address_const(text), self.slot_address(slot));
             let is_true = self.emit_helper_call(offset_of!(AnyHelpers, equals_text), &[text, cell_address]);
@@ -63,7 +63,7 @@ impl Body<'_, '_, '_> {
         slot: u32,
         is_prefix: bool,
         words: &[&[u8]],
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         let (address, length) = self.load_text(slot);
         for word in words {
@@ -136,7 +136,7 @@ impl Body<'_, '_, '_> {
         slot: u32,
         cmp: Comparison,
         length: i64,
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         let vm_block = self.b.create_block();
         let source = self.slot_source(SlotId(slot));
@@ -173,7 +173,7 @@ impl Body<'_, '_, '_> {
         id: u32,
         pred: &Pred,
         slot: u32,
-        targets: TestTargets,
+        targets: PredTargets,
     ) -> Result<bool, JitError> {
         let is_plain = pred.mode.text.is_plain();
         match pred.check {
@@ -217,7 +217,7 @@ impl Body<'_, '_, '_> {
         pred: &Pred,
         slot: u32,
         keywords: &Keywords,
-        targets: TestTargets,
+        targets: PredTargets,
     ) -> Option<Block> {
         let source = self.slot_source(SlotId(slot));
         let lists = [layout::JSON_LIST_TAG, layout::LIST_TAG];
@@ -248,7 +248,7 @@ impl Body<'_, '_, '_> {
         slot: u32,
         search: Search,
         matcher: &KeywordMatcher,
-        targets: TestTargets,
+        targets: PredTargets,
     ) {
         let helper_block = self.create_cold_block();
         if self.emit_find(slot, matcher, pred.mode.text, helper_block, targets) {
@@ -283,7 +283,7 @@ impl Body<'_, '_, '_> {
         id: u32,
         slot: u32,
         index: u32,
-        targets: TestTargets,
+        targets: PredTargets,
     ) -> Result<bool, JitError> {
         let code = self.lowering.code;
         let members = code.chunk().members.get(index as usize).ok_or_else(|| malformed_error("no list"))?;

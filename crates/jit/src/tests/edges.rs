@@ -68,9 +68,9 @@ fn sample_values() -> Vec<Json> {
 
 /// Adds two routes for a predicate: one requires the result true, the other requires false.
 fn add_both_routes(build: &mut Build, cond: CondId) {
-    let NCond::Test { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
+    let NCond::Predicate { pred, .. } = build.normal.conds[cond.index()] else { panic!("a test") };
     for want in [true, false] {
-        let cond = build.cond(NCond::Test { pred, want });
+        let cond = build.cond(NCond::Predicate { pred, want });
         build.route(0, cond, None);
     }
 }
@@ -131,7 +131,7 @@ fn comparisons_of_two_values() {
         let (x, y) = (build.expr(NExpr::Slot(x)), build.expr(NExpr::Slot(y)));
         for op in [Op::Eq, Op::Lt, Op::Le] {
             let pred = build.pred(TestKind::Op(op), TestMode::default(), x, Some(y));
-            let cond = build.cond(NCond::Test { pred, want: true });
+            let cond = build.cond(NCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
     }
@@ -148,7 +148,7 @@ fn truth_and_presence() {
         let value = build.expr(NExpr::Slot(slot));
         for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
             let pred = build.pred(ask, TestMode::default(), value, None);
-            let cond = build.cond(NCond::Test { pred, want: true });
+            let cond = build.cond(NCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
         let mut messages = wrap_in_messages(&sample_values());
@@ -195,11 +195,11 @@ fn arithmetic() {
             }
             for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
                 let pred = build.pred(ask, TestMode::default(), result, None);
-                let cond = build.cond(NCond::Test { pred, want: true });
+                let cond = build.cond(NCond::Predicate { pred, want: true });
                 add_both_routes(&mut build, cond);
             }
             let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), result, Some(y));
-            let cond = build.cond(NCond::Test { pred, want: true });
+            let cond = build.cond(NCond::Predicate { pred, want: true });
             add_both_routes(&mut build, cond);
         }
         let values = if kinds == KindSet::ALL { sample_values() } else { sample_numbers() };
@@ -244,11 +244,11 @@ fn conditions_with_inline_code_create_no_vm() {
     ];
     for (left, right) in [(n, m), (n, two), (value, n), (half, value)] {
         let pred = build.pred(TestKind::Op(Op::Lt), TestMode::default(), left, Some(right));
-        conds.push(build.cond(NCond::Test { pred, want: true }));
+        conds.push(build.cond(NCond::Predicate { pred, want: true }));
     }
     for ask in [TestKind::Truth, TestKind::Op(Op::IsMissing)] {
         let pred = build.pred(ask, TestMode::default(), n, None);
-        conds.push(build.cond(NCond::Test { pred, want: true }));
+        conds.push(build.cond(NCond::Predicate { pred, want: true }));
     }
     for cond in conds {
         add_both_routes(&mut build, cond);

@@ -50,7 +50,7 @@ fn predicates_answer_as_the_vm_does() {
             let depth = if g.rng.one_in(3) { 1 } else { 0 };
             let pred = g.pred(depth, 0);
             for want in [true, false] {
-                let cond = g.build.cond(NCond::Test { pred, want });
+                let cond = g.build.cond(NCond::Predicate { pred, want });
                 g.build.route(0, cond, None);
                 if seed % 2 == 0 {
                     g.build.route(1, cond, None);

@@ -149,7 +149,7 @@ impl OwnerWalk<'_, '_> {
     /// no counts of their own.
     fn is_leaf(&self, cond: &Cond) -> bool {
         match cond.kind {
-            CondKind::Test(_) | CondKind::Quantifier { .. } => true,
+            CondKind::Predicate(_) | CondKind::Quantifier { .. } => true,
             CondKind::Let(id) => matches!(self.program.let_body(id), Term::Expr(_)),
             _ => false,
         }

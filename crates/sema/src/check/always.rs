@@ -106,7 +106,7 @@ fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
             let (left, accepted) = accepted_values(inner)?;
             Some((left, accepted.complement()?))
         }
-        CondKind::Test(test) => {
+        CondKind::Predicate(test) => {
             let (left, accepted) = accepted_by_test(test)?;
             let accepted = if test.negated { accepted.complement()? } else { accepted };
             Some((left, accepted))
@@ -366,7 +366,7 @@ impl Checker<'_> {
 /// Splits a comparison of a text with a constant text into the value, the operator and the
 /// constant. `None` for other conditions, and for comparisons with `not` or modifiers.
 fn text_test(cond: &Cond) -> Option<(&Expr, Op, &str)> {
-    let CondKind::Test(test) = &cond.kind else { return None };
+    let CondKind::Predicate(test) = &cond.kind else { return None };
     let Operand::Value(right) = &test.right else { return None };
     let is_plain = !test.negated && test.mode == TestMode::default();
     let op = test

@@ -105,7 +105,7 @@ impl Visit<'_, '_> {
             Part::Let(id) if self.seen_lets.insert(id.index()) => {
                 self.part(self.checker.program.let_body(*id).part());
             }
-            Part::Cond(Cond { kind: CondKind::Test(test), .. }) if test.op == Some(Op::Matches) => {
+            Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if test.op == Some(Op::Matches) => {
                 if let Operand::Value(expression) = &test.right {
                     self.expressions.push((expression.clone(), test.mode.text.fold));
                 }

@@ -374,7 +374,7 @@ fn usable_condition(cond: &Cond) -> Cond {
 fn collect_values_read(part: Part<'_>, reads: &mut Vec<Expr>) {
     match part {
         Part::Cond(Cond { kind, span }) => match kind {
-            CondKind::Test(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
+            CondKind::Predicate(test) if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) => return,
             // An `unless` exception may read missing values, because a missing value only makes it
             // inapplicable.
             CondKind::NotTrue(_) => return,

@@ -231,7 +231,7 @@ impl<'a> Checker<'a> {
     /// True if a condition can be unknown (neither true nor false) although the message satisfies
     /// the `input` declaration. It can only be unknown if a value that it reads is missing.
     fn may_be_unknown(&self, cond: &Cond) -> bool {
-        let is_presence_test = matches!(&cond.kind, CondKind::Test(test)
+        let is_presence_test = matches!(&cond.kind, CondKind::Predicate(test)
             if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
         !is_never_unknown && cond.parts().into_iter().any(|part| self.part_may_be_unknown(part))

@@ -56,7 +56,7 @@ impl<'a> Checker<'a> {
         self.warn_other_unit(binary, &left, &right);
         self.warn_blanks_around(binary, &left, &right);
         self.warn_difference_in_list(binary);
-        self.warn_number_never_had(row.op, &left, &right, span);
+        self.warn_unreachable_number(row.op, &left, &right, span);
         let predicate = Predicate::without_modifiers(binary.op.node, left, Operand::Value(right));
         Ok(Term::Cond(Predicate { negated: binary.negated, mode, ..predicate }.into_cond(span)))
     }

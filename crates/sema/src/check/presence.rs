@@ -28,9 +28,9 @@ impl Checker<'_> {
     /// True if a value may be missing although the message satisfies the `input` contract and
     /// `condition` is true. Without a condition, only the contract is known.
     pub(super) fn may_be_missing(&self, value: &Expr, condition: Option<&Cond>) -> bool {
-        let known_conditions = condition.into_iter().collect();
+        let true_conditions = condition.into_iter().collect();
         let mut proof =
-            PresenceProof { program: &self.program, fields: &self.fields, known_conditions, steps: 0 };
+            PresenceProof { program: &self.program, fields: &self.fields, true_conditions, steps: 0 };
         proof.may_be_missing(value)
     }
 }
@@ -40,7 +40,7 @@ struct PresenceProof<'p> {
     program: &'p Program,
     fields: &'p MessageFields,
     /// The conditions that are true where the value is computed.
-    known_conditions: Vec<&'p Cond>,
+    true_conditions: Vec<&'p Cond>,
     steps: u64,
 }
 
@@ -119,9 +119,9 @@ impl<'p> PresenceProof<'p> {
             }
             ExprKind::Cond(cond) => self.may_be_unknown(cond),
             ExprKind::If { cond, then, other } => {
-                self.known_conditions.push(cond);
+                self.true_conditions.push(cond);
                 let then_may_be_missing = self.may_be_missing(then);
-                self.known_conditions.pop();
+                self.true_conditions.pop();
                 then_may_be_missing || self.may_be_missing(other)
             }
             _ => true,
@@ -154,9 +154,9 @@ impl<'p> PresenceProof<'p> {
     }
 
     /// True if the condition may be unknown (neither true nor false) where all conditions in
-    /// `known_conditions` are true. Assumes a message that satisfies the `input` contract.
+    /// `true_conditions` are true. Assumes a message that satisfies the `input` contract.
     fn may_be_unknown(&mut self, cond: &'p Cond) -> bool {
-        let is_presence_test = matches!(&cond.kind, CondKind::Test(test) if is_presence_test(test));
+        let is_presence_test = matches!(&cond.kind, CondKind::Predicate(test) if is_presence_test(test));
         let is_never_unknown = is_presence_test || matches!(cond.kind, CondKind::NotTrue(_));
         !is_never_unknown && cond.parts().into_iter().any(|part| self.part_may_be_missing(part))
     }
@@ -182,7 +182,7 @@ impl<'p> PresenceProof<'p> {
     }
 
     fn is_proven(&mut self, goal: Goal<'_>) -> bool {
-        (0..self.known_conditions.len()).any(|index| self.proves(self.known_conditions[index], true, goal))
+        (0..self.true_conditions.len()).any(|index| self.proves(self.true_conditions[index], true, goal))
     }
 
     /// True if the goal (the value to prove present) is present whenever the condition has the
@@ -207,7 +207,7 @@ impl<'p> PresenceProof<'p> {
                     false => parts.all(|part| self.proves(part, truth, goal)),
                 }
             }
-            CondKind::Test(test) => match test.op {
+            CondKind::Predicate(test) => match test.op {
                 Some(Op::IsPresent | Op::IsMissing) => {
                     let finds_present = (test.op == Some(Op::IsPresent)) == (truth != test.negated);
                     finds_present && self.presence_proves(&test.left, goal)

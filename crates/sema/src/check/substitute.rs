@@ -33,7 +33,7 @@ impl Substitution<'_> {
             CondKind::And(parts) | CondKind::Or(parts) => {
                 parts.iter_mut().for_each(|part| self.substitute_in_cond(part))
             }
-            CondKind::Test(test) => {
+            CondKind::Predicate(test) => {
                 self.substitute_in_expr(&mut test.left);
                 match &mut test.right {
                     Operand::Nothing => {}

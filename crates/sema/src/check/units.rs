@@ -40,7 +40,7 @@ const NAMED_UNITS: &[(&[&str], Measured, f64)] = &[
 
 /// Durations without a unit are only warned about below this number of seconds. A greater number is
 /// probably meant in seconds.
-const LEAST_CLEAR_SECONDS: u64 = 300;
+const MIN_SECONDS_WITHOUT_WARNING: u64 = 300;
 
 impl Checker<'_> {
     /// Warns about a number with a unit that is compared with a value whose name says another unit.
@@ -105,7 +105,7 @@ impl Checker<'_> {
     pub(super) fn warn_no_unit(&mut self, span: Span) {
         let written = self.loaded.sources.slice(span);
         let Ok(seconds) = written.parse::<u64>() else { return };
-        if seconds >= LEAST_CLEAR_SECONDS || seconds == 0 {
+        if seconds >= MIN_SECONDS_WITHOUT_WARNING || seconds == 0 {
             return;
         }
         let message = message!("a duration without a unit is a number of seconds, here {written}");

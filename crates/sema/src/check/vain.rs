@@ -98,7 +98,7 @@ impl Checker<'_> {
 
     /// Warns about a comparison with a number that a value never has: more digits than `round`
     /// leaves, or more messages than the history keeps.
-    pub(super) fn warn_number_never_had(&mut self, op: Op, left: &Expr, right: &Expr, span: Span) {
+    pub(super) fn warn_unreachable_number(&mut self, op: Op, left: &Expr, right: &Expr, span: Span) {
         let (value, bound, op) = match (left.as_const(), right.as_const()) {
             (None, Some(bound)) => (left, (bound.value(), right.span), Some(op)),
             (Some(bound), None) => (right, (bound.value(), left.span), op.mirrored()),

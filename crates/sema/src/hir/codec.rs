@@ -132,7 +132,7 @@ impl_codec!(enum CondKind {
     1 Not(cond),
     2 And(parts),
     3 Or(parts),
-    4 Test(predicate),
+    4 Predicate(predicate),
     5 Quantifier { all, list, var, body },
     6 Let(number),
     7 Call(name, cond),

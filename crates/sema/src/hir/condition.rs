@@ -2,7 +2,7 @@
 //! trees, which would take most of the memory of a large rule set.
 
 use super::{Cond, CondKind, Predicate, Program};
-use rulec_base::codec::{Codec, DecodeError, EncodedParts, IndexedTable, Reader, TableCounts, Writer};
+use rulec_base::codec::{Codec, DecodeError, IndexedTable, LazyValues, Reader, TableCounts, Writer};
 use rulec_base::span::{FileId, Span};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ pub struct Condition {
     tree: OnceLock<Box<Cond>>,
     /// The buffer with all encoded conditions of the program, and the byte range of this condition.
     /// `None` if the condition exists only as a tree.
-    packed: Option<(Arc<EncodedParts>, Range<u32>)>,
+    packed: Option<(Arc<LazyValues>, Range<u32>)>,
 }
 
 impl Condition {
@@ -29,14 +29,14 @@ impl Condition {
 }
 
 impl Condition {
-    /// Calls `change` with each predicate in the condition; see [`Cond::for_each_test_mut`].
-    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+    /// Calls `change` with each predicate in the condition; see [`Cond::for_each_predicate_mut`].
+    pub fn for_each_predicate_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         // Decodes the tree before it is changed. Then drops the encoded bytes, which would no
         // longer match the tree.
         let _: &Cond = self;
         self.packed = None;
         if let Some(tree) = self.tree.get_mut() {
-            tree.for_each_test_mut(change);
+            tree.for_each_predicate_mut(change);
         }
     }
 }

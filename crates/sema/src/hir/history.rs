@@ -144,11 +144,11 @@ impl Program {
             }
         };
         self.lets.iter_mut().for_each(|named| match &mut named.body {
-            Term::Cond(body) => body.for_each_test_mut(&mut hash_texts),
-            Term::Expr(body) => body.for_each_test_mut(&mut hash_texts),
+            Term::Cond(body) => body.for_each_predicate_mut(&mut hash_texts),
+            Term::Expr(body) => body.for_each_predicate_mut(&mut hash_texts),
         });
-        self.rules.iter_mut().for_each(|rule| rule.condition.for_each_test_mut(&mut hash_texts));
-        self.values.iter_mut().for_each(|value| value.for_each_test_mut(&mut hash_texts));
+        self.rules.iter_mut().for_each(|rule| rule.condition.for_each_predicate_mut(&mut hash_texts));
+        self.values.iter_mut().for_each(|value| value.for_each_predicate_mut(&mut hash_texts));
     }
 }
 
@@ -207,12 +207,12 @@ impl<'p> HistoryWalk<'p> {
     fn visit(&mut self, part: Part<'p>) {
         match part {
             // A test whether an element exists reads no field of it.
-            Part::Cond(Cond { kind: CondKind::Test(test), .. })
+            Part::Cond(Cond { kind: CondKind::Predicate(test), .. })
                 if matches!(test.op, Some(Op::IsMissing | Op::IsPresent)) =>
             {
                 self.visit_element(&test.left)
             }
-            Part::Cond(Cond { kind: CondKind::Test(test), .. }) if is_plain_comparison(test) => {
+            Part::Cond(Cond { kind: CondKind::Predicate(test), .. }) if is_plain_comparison(test) => {
                 let operands: SmallVec<[&Expr; 2]> = test.operands().collect();
                 let are_texts = operands.iter().all(|operand| operand.ty.kinds == KindSet::STRING);
                 for operand in operands {

@@ -87,7 +87,7 @@ impl Cond {
                 smallvec![Part::Cond(inner)]
             }
             CondKind::And(parts) | CondKind::Or(parts) => parts.iter().map(Part::Cond).collect(),
-            CondKind::Test(predicate) => predicate.operands().map(Part::Expr).collect(),
+            CondKind::Predicate(predicate) => predicate.operands().map(Part::Expr).collect(),
             CondKind::Quantifier { list, body, .. } => smallvec![Part::Expr(list), Part::Cond(body)],
             CondKind::Let(id) => smallvec![Part::Let(*id)],
             CondKind::Branch { conditions, .. } => {
@@ -127,70 +127,70 @@ impl Expr {
 impl Cond {
     /// Calls `change` with each predicate in the condition, after the predicates inside its
     /// operands. Bodies of `let`s are not visited.
-    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+    pub fn for_each_predicate_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         match &mut self.kind {
             CondKind::Const(_) | CondKind::Let(_) => {}
             CondKind::Not(inner) | CondKind::NotTrue(inner) | CondKind::Call(_, inner) => {
-                inner.for_each_test_mut(change)
+                inner.for_each_predicate_mut(change)
             }
             CondKind::And(parts) | CondKind::Or(parts) => {
-                parts.iter_mut().for_each(|part| part.for_each_test_mut(change))
+                parts.iter_mut().for_each(|part| part.for_each_predicate_mut(change))
             }
-            CondKind::Test(test) => {
-                test.left.for_each_test_mut(change);
+            CondKind::Predicate(test) => {
+                test.left.for_each_predicate_mut(change);
                 match &mut test.right {
                     Operand::Nothing => {}
-                    Operand::Value(value) => value.for_each_test_mut(change),
+                    Operand::Value(value) => value.for_each_predicate_mut(change),
                     Operand::Range { start, end, .. } => {
-                        [start, end].into_iter().for_each(|bound| bound.for_each_test_mut(change))
+                        [start, end].into_iter().for_each(|bound| bound.for_each_predicate_mut(change))
                     }
                 }
                 change(test);
             }
             CondKind::Quantifier { list, body, .. } => {
-                list.for_each_test_mut(change);
-                body.for_each_test_mut(change);
+                list.for_each_predicate_mut(change);
+                body.for_each_predicate_mut(change);
             }
             CondKind::Branch { conditions, .. } => {
                 let parts = conditions.iter_mut().flat_map(|part| [&mut part.usable, &mut part.cond]);
-                parts.for_each(|part| part.for_each_test_mut(change));
+                parts.for_each(|part| part.for_each_predicate_mut(change));
             }
         }
     }
 }
 
 impl Expr {
-    /// Calls `change` with each predicate in the expression; see [`Cond::for_each_test_mut`].
-    pub fn for_each_test_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
+    /// Calls `change` with each predicate in the expression; see [`Cond::for_each_predicate_mut`].
+    pub fn for_each_predicate_mut(&mut self, change: &mut dyn FnMut(&mut Predicate)) {
         match &mut self.kind {
             ExprKind::Const(_)
             | ExprKind::Slot(_)
             | ExprKind::Var(_)
             | ExprKind::Param(_)
             | ExprKind::Let(_) => {}
-            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => inner.for_each_test_mut(change),
+            ExprKind::Field(inner, _) | ExprKind::Read(inner, _) => inner.for_each_predicate_mut(change),
             ExprKind::Index(base, operand) | ExprKind::Window { list: base, operand, .. } => {
-                base.for_each_test_mut(change);
-                operand.for_each_test_mut(change);
+                base.for_each_predicate_mut(change);
+                operand.for_each_predicate_mut(change);
             }
             ExprKind::Op(_, left, right) => {
-                left.for_each_test_mut(change);
-                right.iter_mut().for_each(|right| right.for_each_test_mut(change));
+                left.for_each_predicate_mut(change);
+                right.iter_mut().for_each(|right| right.for_each_predicate_mut(change));
             }
             ExprKind::List(items) | ExprKind::Call(_, items) | ExprKind::Extern(_, items) => {
-                items.iter_mut().for_each(|item| item.for_each_test_mut(change))
+                items.iter_mut().for_each(|item| item.for_each_predicate_mut(change))
             }
             ExprKind::Fold { fold, list, body, .. } => {
-                list.for_each_test_mut(change);
-                body.for_each_test_mut(change);
+                list.for_each_predicate_mut(change);
+                body.for_each_predicate_mut(change);
                 if let Fold::Sum(value) = fold {
-                    value.for_each_test_mut(change);
+                    value.for_each_predicate_mut(change);
                 }
             }
-            ExprKind::Cond(cond) => cond.for_each_test_mut(change),
+            ExprKind::Cond(cond) => cond.for_each_predicate_mut(change),
             ExprKind::If { cond, then, other } => {
-                cond.for_each_test_mut(change);
-                [then, other].into_iter().for_each(|value| value.for_each_test_mut(change));
+                cond.for_each_predicate_mut(change);
+                [then, other].into_iter().for_each(|value| value.for_each_predicate_mut(change));
             }
         }
     }

@@ -40,7 +40,7 @@ pub enum CondKind {
     /// The complement for `unless`: true if the condition is false or unknown, and never unknown
     /// itself.
     NotTrue(Box<Cond>),
-    Test(Box<Predicate>),
+    Predicate(Box<Predicate>),
     /// A quantifier over a list: `any x in L: C` or `all x in L: C`.
     Quantifier {
         /// True if the quantifier is `all`, false if it is `any`.
@@ -240,7 +240,7 @@ impl Predicate {
     }
 
     pub fn into_cond(self, span: Span) -> Cond {
-        Cond { kind: CondKind::Test(Box::new(self)), span }
+        Cond { kind: CondKind::Predicate(Box::new(self)), span }
     }
 }
 

@@ -220,7 +220,7 @@ impl NodeVerifier<'_> {
     /// variable that the node introduces, if any.
     fn verify_cond<'c>(&self, cond: &'c Cond) -> Result<Option<&'c Var>, DecodeError> {
         match &cond.kind {
-            CondKind::Test(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
+            CondKind::Predicate(test) => ensure(is_valid_test(test), "a test does not fit its operator")?,
             CondKind::Branch { .. } => return Err(DecodeError("a branch stands within a condition")),
             CondKind::Quantifier { var, .. } => return Ok(Some(var)),
             _ => {}
@@ -276,7 +276,7 @@ fn is_valid_test(test: &Predicate) -> bool {
 /// has such an `and`, which decides whether the condition is used or skipped.
 fn is_presence_conjunction(cond: &Cond) -> bool {
     let is_presence_test =
-        |part: &Cond| matches!(&part.kind, CondKind::Test(test) if test.op == Some(Op::IsPresent));
+        |part: &Cond| matches!(&part.kind, CondKind::Predicate(test) if test.op == Some(Op::IsPresent));
     matches!(&cond.kind, CondKind::And(parts) if parts.iter().all(is_presence_test))
 }
 

@@ -173,7 +173,7 @@ impl<'a> NormalBuilder<'a> {
                 let holds = self.build_cond(inner, true);
                 if want { self.build_complement(holds) } else { holds }
             }
-            CondKind::Test(test) => self.build_test(test, cond.span, want),
+            CondKind::Predicate(test) => self.build_test(test, cond.span, want),
             CondKind::Quantifier { all, list, var, body } => {
                 let reads = self.levels_read(Part::Cond(cond));
                 let list = self.build_expr(list);
@@ -473,7 +473,7 @@ impl<'a> NormalBuilder<'a> {
 
     fn add_test(&mut self, pred: NPred, want: bool) -> CondId {
         let (id, _) = self.pred_ids.intern(pred, &mut self.normal.preds);
-        self.add_cond(NCond::Test { pred: PredId(id), want })
+        self.add_cond(NCond::Predicate { pred: PredId(id), want })
     }
 
     fn add_cond(&mut self, cond: NCond) -> CondId {

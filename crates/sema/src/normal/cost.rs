@@ -58,7 +58,7 @@ impl CostTable {
     pub(super) fn add_cond(&mut self, cond: &NCond, normal: &Normal) {
         let cost = match cond {
             NCond::Const(_) => Cost::Scalar,
-            NCond::Test { pred, .. } => {
+            NCond::Predicate { pred, .. } => {
                 let pred = normal.pred(*pred);
                 let own_cost = match pred.ask {
                     TestKind::Truth => Cost::Scalar,

@@ -54,7 +54,7 @@ impl Normal {
                 let cond = self.conds.get(id as usize)?;
                 match cond {
                     NCond::Const(_) => {}
-                    NCond::Test { pred, .. } => visit(Part::Pred(pred.0)),
+                    NCond::Predicate { pred, .. } => visit(Part::Pred(pred.0)),
                     NCond::Not(inner) => visit(Part::Cond(inner.0)),
                     NCond::And(parts) | NCond::Or(parts) => {
                         parts.iter().for_each(|part: &CondId| visit(Part::Cond(part.0)));

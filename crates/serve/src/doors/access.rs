@@ -4,7 +4,7 @@
 //! denied if the decision selects another handler or none.
 
 use super::admitted::Admitted;
-use super::app::{App, json_response, need_json};
+use super::app::{App, json_response, require_json_content_type};
 use crate::problem::Problem;
 use crate::service::{DecideRequest, Decided, read_request};
 use crate::web;
@@ -129,7 +129,7 @@ async fn evaluation(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     Ok(respond(&headers, &evaluate(&app, &admitted, read_request(&body)?).await?))
 }
@@ -173,7 +173,7 @@ async fn evaluations(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let Evaluations { subject, action, resource, context, evaluations, options } = read_request(&body)?;
     let defaults = Evaluation { subject, action, resource, context };

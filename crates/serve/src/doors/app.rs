@@ -213,7 +213,7 @@ impl App {
 ///
 /// # Errors
 /// If the media type is missing or is not JSON.
-pub(crate) fn need_json(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn require_json_content_type(headers: &HeaderMap) -> Result<(), Problem> {
     match media_type(headers).as_str() {
         "application/json" => Ok(()),
         kind if kind.starts_with("application/") && kind.ends_with("+json") => Ok(()),

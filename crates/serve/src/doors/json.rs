@@ -1,7 +1,7 @@
 //! The HTTP routes of rulec's own protocol, which sends JSON, such as `POST /v1/decide`.
 
 use super::admitted::Admitted;
-use super::app::{self, App, Name, json_response, media_type, need_json};
+use super::app::{self, App, Name, json_response, media_type, require_json_content_type};
 use super::stream;
 use crate::auth::Scope;
 use crate::openapi::document;
@@ -44,7 +44,7 @@ async fn decide(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     Ok(app.decide(&admitted, body).await?.into_response())
 }
@@ -56,7 +56,7 @@ async fn flows(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let mut request: DecideRequest<'_> = read_request(&body)?;
     if request.entry.replace("flows".to_owned()).is_some() {
@@ -82,7 +82,7 @@ async fn batch(
         let batch = Batch::new(app.service(), settings, Layout::Lines, admitted.trace)?;
         return Ok(stream::answer_lines(&app, batch, request.into_body(), &admitted));
     }
-    need_json(request.headers())?;
+    require_json_content_type(request.headers())?;
     let body = app.body(Bytes::from_request(request, &()).await)?;
     let (settings, messages) = {
         let request: BatchRequest<'_> = read_request(&body)?;
@@ -101,7 +101,7 @@ async fn judge(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Decide)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let judgement = app.blocking(&admitted, move |service| service.judge(&kind, read_request(&body)?));
     Ok(json_response(judgement.await?))
@@ -115,7 +115,7 @@ async fn workflow(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Decide)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let deadline = admitted.deadline;
     let run =
@@ -130,7 +130,7 @@ async fn analyze(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Decide)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let analysis = app.blocking(&admitted, move |service| service.analyze(&read_request(&body)?));
     Ok(json_response(analysis.await?))
@@ -144,7 +144,7 @@ async fn observe(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Decide)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let observed = app.blocking(&admitted, move |service| service.observe(&read_request(&body)?)).await?;
     Ok(json_response(observed.to_string()))
@@ -157,7 +157,7 @@ async fn test(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Explain)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let outcomes = app.blocking(&admitted, move |service| service.test(&read_request(&body)?)).await?;
     Ok(json_response(outcomes.to_string()))
@@ -171,7 +171,7 @@ async fn why(
     body: ReadBody,
 ) -> Result<Response, Problem> {
     admitted.grant.need(Scope::Explain)?;
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let answer = app.blocking(&admitted, move |service| service.why(&read_request(&body)?)).await?;
     Ok(json_response(answer))
@@ -183,7 +183,7 @@ async fn traffic(
     Extension(admitted): Extension<Admitted>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    admitted.grant.need_one(&[Scope::Explain, Scope::Admin])?;
+    admitted.grant.require_any_scope(&[Scope::Explain, Scope::Admin])?;
     let language = app::language(&headers);
     let answer = app.blocking(&admitted, move |service| service.traffic(language)).await?;
     Ok(json_response(answer))

@@ -2,7 +2,7 @@
 //! over standard input and output. The tools are `decide`, `explain`, `check` and `test`.
 
 use super::admitted::{Admitted, Permit};
-use super::app::{App, json_response, need_json};
+use super::app::{App, json_response, require_json_content_type};
 use crate::auth::{Grant, Scope};
 use crate::limits::Deadline;
 use crate::problem::Problem;
@@ -40,7 +40,7 @@ async fn answer_http(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     if let Some(version) = headers.get("mcp-protocol-version")
         && !VERSIONS.iter().any(|known| version.as_bytes() == known.as_bytes())
     {

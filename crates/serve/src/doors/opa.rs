@@ -3,7 +3,7 @@
 //! or the rule set and the entry.
 
 use super::admitted::Admitted;
-use super::app::{App, Name, json_response, need_json};
+use super::app::{App, Name, json_response, require_json_content_type};
 use crate::problem::Problem;
 use crate::service::{DecideRequest, read_request};
 use axum::extract::State;
@@ -44,7 +44,7 @@ async fn data(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let body = app.body(body)?;
     let Ok(Input { input }) = serde_json::from_slice(&body) else {
         // OPA's clients omit `input` if they have none. OPA then answers without a `result`, and

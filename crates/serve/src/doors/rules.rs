@@ -1,7 +1,7 @@
 //! HTTP routes that describe the active rules, and that change them.
 
 use super::admitted::Admitted;
-use super::app::{App, Name, json_response, need_json};
+use super::app::{App, Name, json_response, require_json_content_type};
 use crate::auth::Scope;
 use crate::problem::Problem;
 use crate::rules::{RuleSet, read_edit};
@@ -152,7 +152,7 @@ async fn edit(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let EditRequest { edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;
@@ -172,7 +172,7 @@ async fn roll_back(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let RollbackRequest { generation } = read_request(&app.body(body)?)?;
     let details = json!({ "to": generation });
@@ -197,7 +197,7 @@ async fn set_shadow(
     headers: HeaderMap,
     body: ReadBody,
 ) -> Result<Response, Problem> {
-    need_json(&headers)?;
+    require_json_content_type(&headers)?;
     let change = Change::new(app.clone(), admitted, rules, &headers)?;
     let ShadowRequest { text, edits } = read_request(&app.body(body)?)?;
     let parsed = read_edits(&edits)?;

@@ -4,7 +4,7 @@
 use super::Service;
 use super::decide::{Decider, Unanswered};
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, Room};
+use crate::log::{DecisionLog, MemoryReservation};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::RuleSet;
@@ -178,11 +178,11 @@ impl BlockAnswers<'_> {
     /// If the decision log still has no memory for the decision at the deadline.
     fn answer_line(&mut self, number: u64, message: &[u8]) -> Result<(), Problem> {
         let room = match self.log {
-            Some(log) => match log.room(message.len()) {
+            Some(log) => match log.try_reserve(message.len()) {
                 Ok(room) => room,
-                Err(_) => self.deadline.block_on(log.wait_for_room(message.len()))?,
+                Err(_) => self.deadline.block_on(log.reserve(message.len()))?,
             },
-            None => Room::default(),
+            None => MemoryReservation::default(),
         };
         let BlockAnswers { batch, log, deadline, out, receipts } = self;
         let start = out.len();

@@ -3,7 +3,7 @@
 
 use super::Service;
 use crate::limits::Deadline;
-use crate::log::{DecisionLog, Record, Room};
+use crate::log::{DecisionLog, MemoryReservation, Record};
 use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
@@ -226,7 +226,7 @@ impl Service {
             trace,
         };
         let text = request.message.get().as_bytes();
-        let room = self.log().map(|log| log.room(text.len())).transpose()?.unwrap_or_default();
+        let room = self.log().map(|log| log.try_reserve(text.len())).transpose()?.unwrap_or_default();
         let mut body = Vec::with_capacity(256);
         let answered = decider.answer(text, None, room, &mut body)?;
         let Answered { decision, route, receipt, .. } = answered;
@@ -242,7 +242,7 @@ impl Decider<'_> {
         &self,
         text: &[u8],
         line: Option<u64>,
-        room: Room,
+        room: MemoryReservation,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Unanswered> {
         let start = Instant::now();

@@ -29,7 +29,7 @@ impl ComparedTexts {
         let mut pending: Vec<Part<'_>> = bodies.chain(conditions).collect();
         while let Some(part) = pending.pop() {
             if let Part::Cond(cond) = part
-                && let rulec_sema::hir::CondKind::Test(test) = &cond.kind
+                && let rulec_sema::hir::CondKind::Predicate(test) = &cond.kind
             {
                 compared.add_predicate(program, test);
             }

@@ -64,7 +64,7 @@ fn matching_brackets(gaps: &Gaps<'_>, tokens: &Range<usize>) -> Vec<usize> {
 }
 
 /// The indices of the tokens at which the clauses of a statement or item begin.
-pub(super) type PartStarts = Vec<usize>;
+pub(super) type ClauseStarts = Vec<usize>;
 
 pub(super) struct LayoutBuilder<'a> {
     pub(super) gaps: &'a Gaps<'a>,
@@ -286,7 +286,7 @@ impl LayoutBuilder<'_> {
     pub(super) fn add_parts(
         &mut self,
         range: Range<usize>,
-        starts: PartStarts,
+        starts: ClauseStarts,
         head: impl FnOnce(&mut Self, Range<usize>),
     ) {
         let Some(&first) = starts.first() else { return head(self, range) };

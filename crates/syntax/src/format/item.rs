@@ -1,7 +1,7 @@
 //! Creates the layout events for the items of payloads and groups: fields, rules, `each` blocks,
 //! and clauses that begin with `else`, `default` or `clamp`.
 
-use super::build::{LayoutBuilder, PartStarts};
+use super::build::{ClauseStarts, LayoutBuilder};
 use super::gap::BreakKind;
 use crate::lex::TokenKind;
 use std::ops::Range;
@@ -38,7 +38,7 @@ impl LayoutBuilder<'_> {
 
     /// Returns the indices of the words in `words`, such as `else` or `clamp`, that begin a clause
     /// about the report or correction of a violation. The `else` of an `if` is excluded.
-    fn violation_clause_starts(&self, range: Range<usize>, words: &[&str]) -> PartStarts {
+    fn violation_clause_starts(&self, range: Range<usize>, words: &[&str]) -> ClauseStarts {
         let (mut open_ifs, mut starts) = (0_usize, Vec::new());
         for token in self.outer_tokens(range.start + 1..range.end) {
             if self.is_word(token, &["if"]) {

@@ -67,7 +67,7 @@ pub(super) enum ExprPieceKind {
 /// An element of an expression in source order: a literal, name, operator or bracketed group.
 /// Precedence climbing combines these elements into a tree.
 #[derive(Clone, Copy)]
-pub(super) struct ExprPiece {
+pub(super) struct ExprElement {
     pub(super) kind: ExprPieceKind,
     /// The index into `pairs` if the element is a node of the parse tree. Otherwise the index of
     /// its first token.
@@ -77,8 +77,8 @@ pub(super) struct ExprPiece {
 
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
-    pub(super) pieces: SmallVec<[ExprPiece; 8]>,
-    /// The parse tree nodes among the elements in `pieces`. `ExprPiece::index` of such an element
+    pub(super) pieces: SmallVec<[ExprElement; 8]>,
+    /// The parse tree nodes among the elements in `pieces`. `ExprElement::index` of such an element
     /// is an index into this vector.
     pub(super) pairs: Vec<Pair<'p>>,
     /// The index in `pieces` of the next element to parse.
@@ -121,7 +121,11 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                     continue;
                 }
             };
-            climber.pieces.push(ExprPiece { kind, index: climber.pairs.len(), span: climber.cx.span(&pair) });
+            climber.pieces.push(ExprElement {
+                kind,
+                index: climber.pairs.len(),
+                span: climber.cx.span(&pair),
+            });
             climber.pairs.push(pair);
         }
         climber
@@ -139,21 +143,21 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 }
                 _ => (ExprPieceKind::Word, token + 1),
             };
-            self.pieces.push(ExprPiece { kind, index: token, span: self.cx.span_of(token..next) });
+            self.pieces.push(ExprElement { kind, index: token, span: self.cx.span_of(token..next) });
             token = next;
         }
     }
 
-    pub(super) fn peek(&self) -> Option<ExprPiece> {
+    pub(super) fn peek(&self) -> Option<ExprElement> {
         self.pieces.get(self.position).copied()
     }
 
-    pub(super) fn piece_text(&self, piece: ExprPiece) -> &'cx str {
+    pub(super) fn piece_text(&self, piece: ExprElement) -> &'cx str {
         &self.cx.text[piece.span.range()]
     }
 
     /// Returns the child nodes of an element that is a node of the parse tree, such as a list.
-    pub(super) fn inner_pairs(&self, piece: ExprPiece) -> Pairs<'p> {
+    pub(super) fn inner_pairs(&self, piece: ExprElement) -> Pairs<'p> {
         self.pairs[piece.index].into_inner()
     }
 
@@ -237,7 +241,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// True if the expression's element at `index` is a text or number, and no operator follows it.
     fn is_literal_at(&self, index: usize) -> bool {
         let is_literal =
-            |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);
+            |piece: &ExprElement| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);
         self.pieces.get(index).is_some_and(is_literal)
             && self.pieces.get(index + 1).is_none_or(|next| {
                 let next = self.piece_text(*next);

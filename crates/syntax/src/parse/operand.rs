@@ -4,7 +4,7 @@
 use super::context::{
     Built, Failed, StatementContext, children, first_child, reserved_value_error, unexpected_token, unquote,
 };
-use super::expr::{ExprNode, ExprPiece, ExprPieceKind, PrecedenceClimber, build_expr_node};
+use super::expr::{ExprElement, ExprNode, ExprPieceKind, PrecedenceClimber, build_expr_node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
 use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal};
@@ -316,7 +316,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return None;
         }
         let is_suffix =
-            |piece: &ExprPiece| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
+            |piece: &ExprElement| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
         let first = base.iter().rposition(|piece| !is_suffix(piece))?;
         let is_call = first > 0
             && base[first].kind == ExprPieceKind::Group
@@ -349,7 +349,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         })
     }
 
-    fn parse_block(&mut self, kind: BlockKind, block: ExprPiece, word_span: Span) -> Built<ExprNode> {
+    fn parse_block(&mut self, kind: BlockKind, block: ExprElement, word_span: Span) -> Built<ExprNode> {
         let span = word_span.to(block.span);
         let inner = self.inner_pairs(block).nth(1);
         let help = message!("conditions in braces are separated by `;` or `,`");
@@ -376,7 +376,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Parses the expressions of a list, index, group or call. Returns the expressions and the
     /// maximum height of their trees.
-    fn parse_elements(&mut self, piece: ExprPiece) -> Built<(Vec<Expr>, usize)> {
+    fn parse_elements(&mut self, piece: ExprElement) -> Built<(Vec<Expr>, usize)> {
         self.parse_expressions(self.inner_pairs(piece))
     }
 
@@ -392,7 +392,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Parses the arguments of a call. Returns the arguments and the maximum height of their trees.
-    fn parse_arguments(&mut self, group: ExprPiece) -> Built<(Vec<Arg>, usize)> {
+    fn parse_arguments(&mut self, group: ExprElement) -> Built<(Vec<Arg>, usize)> {
         let (mut args, mut max_height) = (Vec::new(), 0);
         for pair in self.inner_pairs(group) {
             let (name, ExprNode { expr: value, height, .. }) = match pair.as_rule() {
@@ -410,7 +410,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Parses a record, `{ key: value }`. Returns the entries and the height of the record's tree.
-    fn parse_record(&mut self, piece: ExprPiece) -> Built<(Vec<(Ident, Expr)>, usize)> {
+    fn parse_record(&mut self, piece: ExprElement) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
         match self.inner_pairs(piece).nth(1) {
             Some(part) if part.as_rule() == Rule::entries => {

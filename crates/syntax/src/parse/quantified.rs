@@ -2,7 +2,7 @@
 //! and conditionals, `if C then a else b`.
 
 use super::context::{Built, StatementContext, children, expect_part, required_child, unexpected_token};
-use super::expr::{ExprNode, ExprPiece, ExprPieceKind, PrecedenceClimber, build_expr_node};
+use super::expr::{ExprElement, ExprNode, ExprPieceKind, PrecedenceClimber, build_expr_node};
 use super::{Pair, Rule};
 use crate::ast::{Expr, ExprKind, QuantifierKind};
 use rulec_base::diag::{Code, Diagnostic};
@@ -27,7 +27,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// True for the clause `for x in LIST: CONDITION` of a `sum`.
-    pub(super) fn is_sum_clause(&self, piece: ExprPiece) -> bool {
+    pub(super) fn is_sum_clause(&self, piece: ExprElement) -> bool {
         piece.kind == ExprPieceKind::Quantified && self.piece_text(piece).starts_with("for")
     }
 
@@ -35,7 +35,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// the byte offset at which the `sum` begins.
     pub(super) fn parse_quantified(
         &mut self,
-        piece: ExprPiece,
+        piece: ExprElement,
         summed: Option<(u32, ExprNode)>,
     ) -> Built<ExprNode> {
         let pair = self.pairs[piece.index];
@@ -90,7 +90,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
     }
 
-    pub(super) fn parse_conditional(&mut self, piece: ExprPiece) -> Built<ExprNode> {
+    pub(super) fn parse_conditional(&mut self, piece: ExprElement) -> Built<ExprNode> {
         let pair = self.pairs[piece.index];
         let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;

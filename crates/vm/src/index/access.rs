@@ -209,7 +209,7 @@ impl<'n> AccessSelection<'n> {
             return;
         }
         match self.normal.cond(cond) {
-            NCond::Test { pred, want: true } => {
+            NCond::Predicate { pred, want: true } => {
                 into.extend(self.atoms.atom_sets(pred.0).iter().map(|set| vec![*set]));
             }
             NCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
@@ -231,7 +231,7 @@ impl<'n> AccessSelection<'n> {
                 into.push(key_choice);
             }
             // Negations and loops over elements have no key.
-            NCond::Test { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
+            NCond::Predicate { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
     }
 

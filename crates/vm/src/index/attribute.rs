@@ -46,7 +46,7 @@ impl RuleNumber {
 
 /// A predicate whose result depends only on the equivalence class of one value.
 #[derive(Clone, Debug)]
-pub enum SimpleTest {
+pub enum ClassPredicate {
     Truth,
     Missing,
     Compare(Comparison, RuleNumber),
@@ -65,22 +65,22 @@ pub struct ListElements {
     pub bools: [bool; 2],
 }
 
-impl SimpleTest {
-    /// Returns the predicate with the index `pred` as a `SimpleTest`, and its text mode. `None` if
+impl ClassPredicate {
+    /// Returns the predicate with the index `pred` as a `ClassPredicate`, and its text mode. `None` if
     /// the predicate's result depends on more than the equivalence class of its value.
-    pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(SimpleTest, TextMode)> {
+    pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(ClassPredicate, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
         let with_plain_mode = |simple| Some((simple, TextMode::PLAIN));
         match pred.check {
-            PredCheck::Truth => with_plain_mode(SimpleTest::Truth),
-            PredCheck::Missing => with_plain_mode(SimpleTest::Missing),
-            PredCheck::Int(cmp, int) => with_plain_mode(SimpleTest::Compare(cmp, RuleNumber::Int(int))),
+            PredCheck::Truth => with_plain_mode(ClassPredicate::Truth),
+            PredCheck::Missing => with_plain_mode(ClassPredicate::Missing),
+            PredCheck::Int(cmp, int) => with_plain_mode(ClassPredicate::Compare(cmp, RuleNumber::Int(int))),
             PredCheck::Float(cmp, float) => {
-                with_plain_mode(SimpleTest::Compare(cmp, RuleNumber::Float(float)))
+                with_plain_mode(ClassPredicate::Compare(cmp, RuleNumber::Float(float)))
             }
             PredCheck::Equals(text) => {
-                Some((SimpleTest::Text((&**chunk.strings.get(text as usize)?).into()), pred.mode.text))
+                Some((ClassPredicate::Text((&**chunk.strings.get(text as usize)?).into()), pred.mode.text))
             }
             PredCheck::Members(id) => {
                 let list = chunk.members.get(id as usize)?;
@@ -92,11 +92,11 @@ impl SimpleTest {
                         other => members.numbers.extend(RuleNumber::from_value(other)),
                     }
                 }
-                Some((SimpleTest::In(members), list.mode))
+                Some((ClassPredicate::In(members), list.mode))
             }
             PredCheck::Generic => match (pred.ask, pred.right, pred.mode.quantity) {
                 (TestKind::Op(Op::Eq), Operand::Const(id), None) => match constant(id)? {
-                    Value::Bool(value) => with_plain_mode(SimpleTest::Bool(value)),
+                    Value::Bool(value) => with_plain_mode(ClassPredicate::Bool(value)),
                     _ => None,
                 },
                 _ => None,
@@ -108,8 +108,8 @@ impl SimpleTest {
     /// Returns the constant texts with which the predicate compares its value.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         let texts = match self {
-            SimpleTest::Text(text) => slice::from_ref(text),
-            SimpleTest::In(members) => &members.texts,
+            ClassPredicate::Text(text) => slice::from_ref(text),
+            ClassPredicate::In(members) => &members.texts,
             _ => &[],
         };
         texts.iter().map(|text| &**text)
@@ -118,8 +118,8 @@ impl SimpleTest {
     /// Returns the constant numbers with which the predicate compares its value.
     pub fn numbers(&self) -> impl Iterator<Item = RuleNumber> {
         let numbers = match self {
-            SimpleTest::Compare(_, number) => slice::from_ref(number),
-            SimpleTest::In(members) => &members.numbers,
+            ClassPredicate::Compare(_, number) => slice::from_ref(number),
+            ClassPredicate::In(members) => &members.numbers,
             _ => &[],
         };
         numbers.iter().copied()
@@ -328,10 +328,10 @@ impl ValueClasses {
 
     /// Returns the result of a predicate for all values of a class; `None` if different values of
     /// the class may give different results.
-    pub fn result_for_class(&self, test: &SimpleTest, class: ClassId) -> Option<Tri> {
+    pub fn result_for_class(&self, test: &ClassPredicate, class: ClassId) -> Option<Tri> {
         if class == OTHER_CLASS {
             return match test {
-                SimpleTest::Missing => Some(Tri::False),
+                ClassPredicate::Missing => Some(Tri::False),
                 _ => None,
             };
         }
@@ -342,16 +342,18 @@ impl ValueClasses {
         // the class.
         let position = |number: RuleNumber| self.number_position(&number.to_value());
         Some(match test {
-            SimpleTest::Missing => (class == MISSING_CLASS).into(),
-            SimpleTest::Truth => bool_value.map_or(Tri::Unknown, Tri::from),
-            SimpleTest::Bool(wanted) => bool_value.map_or(Tri::Unknown, |value| (value == *wanted).into()),
-            SimpleTest::Compare(cmp, number) => {
+            ClassPredicate::Missing => (class == MISSING_CLASS).into(),
+            ClassPredicate::Truth => bool_value.map_or(Tri::Unknown, Tri::from),
+            ClassPredicate::Bool(wanted) => {
+                bool_value.map_or(Tri::Unknown, |value| (value == *wanted).into())
+            }
+            ClassPredicate::Compare(cmp, number) => {
                 number_order.map_or(Tri::Unknown, |order| cmp.holds(order.cmp(&position(*number))).into())
             }
-            SimpleTest::Text(wanted) if is_text => (self.named_text_class(wanted) == Some(class)).into(),
-            SimpleTest::Text(_) => Tri::Unknown,
-            SimpleTest::In(_) if class == MISSING_CLASS => Tri::Unknown,
-            SimpleTest::In(members) => match (bool_value, number_order) {
+            ClassPredicate::Text(wanted) if is_text => (self.named_text_class(wanted) == Some(class)).into(),
+            ClassPredicate::Text(_) => Tri::Unknown,
+            ClassPredicate::In(_) if class == MISSING_CLASS => Tri::Unknown,
+            ClassPredicate::In(members) => match (bool_value, number_order) {
                 (Some(value), _) => members.bools[usize::from(value)],
                 (_, Some(order)) => members.numbers.iter().any(|number| position(*number) == order),
                 _ => members.texts.iter().any(|wanted| self.named_text_class(wanted) == Some(class)),
@@ -362,7 +364,7 @@ impl ValueClasses {
 
     /// Splits the class ids into ranges, so that the predicate has the same result for all classes
     /// of a range. Appends the first id of each range to `into`.
-    pub fn collect_class_bounds(&self, test: &SimpleTest, into: &mut Vec<ClassId>) {
+    pub fn collect_class_bounds(&self, test: &ClassPredicate, into: &mut Vec<ClassId>) {
         into.extend([
             MISSING_CLASS,
             FALSE_CLASS,
@@ -388,17 +390,17 @@ mod tests {
     use super::*;
 
     /// Returns the result of a predicate according to the functions that implement the operators.
-    fn expected_result(test: &SimpleTest, value: Value<'_>) -> Tri {
+    fn expected_result(test: &ClassPredicate, value: Value<'_>) -> Tri {
         match test {
-            SimpleTest::Truth => rulec_lang::operators::implementations::value_to_tri(value),
-            SimpleTest::Missing => value.is_missing().into(),
-            SimpleTest::Bool(wanted) => rulec_lang::value::equal(value, Value::Bool(*wanted)),
-            SimpleTest::Text(wanted) => rulec_lang::value::equal(value, Value::Str(wanted)),
-            SimpleTest::Compare(cmp, number) => {
+            ClassPredicate::Truth => rulec_lang::operators::implementations::value_to_tri(value),
+            ClassPredicate::Missing => value.is_missing().into(),
+            ClassPredicate::Bool(wanted) => rulec_lang::value::equal(value, Value::Bool(*wanted)),
+            ClassPredicate::Text(wanted) => rulec_lang::value::equal(value, Value::Str(wanted)),
+            ClassPredicate::Compare(cmp, number) => {
                 compare(value, number.to_value()).map_or(Tri::Unknown, |order| cmp.holds(order).into())
             }
-            SimpleTest::In(_) if value.is_missing() => Tri::Unknown,
-            SimpleTest::In(members) => {
+            ClassPredicate::In(_) if value.is_missing() => Tri::Unknown,
+            ClassPredicate::In(members) => {
                 let texts = members.texts.iter().map(|text| Value::Str(text));
                 let bools = [false, true].into_iter().filter(|bool| members.bools[usize::from(*bool)]);
                 let all =
@@ -413,25 +415,25 @@ mod tests {
     fn all_values_of_a_class_give_one_result() {
         let members = |texts: &[&str], numbers: &[RuleNumber], bools| {
             let texts = texts.iter().map(|text| (*text).into()).collect();
-            SimpleTest::In(ListElements { texts, numbers: numbers.to_vec(), bools })
+            ClassPredicate::In(ListElements { texts, numbers: numbers.to_vec(), bools })
         };
         let huge = i64::MAX - 1;
         let [three, seven, big] = [3, -7, huge].map(RuleNumber::Int);
         let numbers = [three, RuleNumber::Float(3.5), seven, big, RuleNumber::Wide(u64::MAX - 1)];
         let mut tests = vec![
-            SimpleTest::Truth,
-            SimpleTest::Missing,
-            SimpleTest::Bool(true),
-            SimpleTest::Bool(false),
-            SimpleTest::Text("a".into()),
-            SimpleTest::Text("".into()),
+            ClassPredicate::Truth,
+            ClassPredicate::Missing,
+            ClassPredicate::Bool(true),
+            ClassPredicate::Bool(false),
+            ClassPredicate::Text("a".into()),
+            ClassPredicate::Text("".into()),
             members(&["a", "long enough to be no short text"], &[], [false, false]),
             members(&[], &numbers[..2], [true, false]),
         ];
         for cmp in
             [Comparison::LT, Comparison::LE, Comparison::EQ, Comparison::NE, Comparison::GT, Comparison::GE]
         {
-            tests.extend(numbers.map(|number| SimpleTest::Compare(cmp, number)));
+            tests.extend(numbers.map(|number| ClassPredicate::Compare(cmp, number)));
         }
         let texts = ["a", "b", "", "long enough to be no short text"].map(Value::Str);
         let ints = [3, -7, -8, huge, i64::MAX].map(Value::Int);
@@ -443,8 +445,8 @@ mod tests {
         for tests in
             [&tests[..], &tests.iter().filter(|t| t.numbers().all(exact_number)).cloned().collect::<Vec<_>>()]
         {
-            let texts = tests.iter().flat_map(SimpleTest::texts);
-            let classes = ValueClasses::new(texts, tests.iter().flat_map(SimpleTest::numbers));
+            let texts = tests.iter().flat_map(ClassPredicate::texts);
+            let classes = ValueClasses::new(texts, tests.iter().flat_map(ClassPredicate::numbers));
             for test in tests {
                 let mut changes = Vec::new();
                 classes.collect_class_bounds(test, &mut changes);
@@ -466,7 +468,7 @@ mod tests {
                     );
                 }
                 let list = classes.result_for_class(test, classes.class_of(&Value::List(&[])));
-                assert_eq!(list, matches!(test, SimpleTest::Missing).then_some(Tri::False));
+                assert_eq!(list, matches!(test, ClassPredicate::Missing).then_some(Tri::False));
             }
         }
     }

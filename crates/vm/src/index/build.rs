@@ -12,14 +12,14 @@ use super::literal_selection::select_literals;
 use super::ranges::ValueRanges;
 use super::scan::Scanner;
 use super::{
-    AttributeIndex, Guard, Index, IndexKey, LiteralAnswer, PackedLists, Posting, PostingList, SubjectIndex,
-    TableIndex, TextForm,
+    AttributeIndex, Guard, Index, IndexKey, LiteralVerdict, PackedLists, Posting, PostingList,
+    ScannedTextIndex, TableIndex, TextForm,
 };
 use crate::bytecode::Chunk;
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::FieldLookup;
 use hashbrown::HashMap;
-use rulec_base::text::prepared::UNKEPT_SLOT;
+use rulec_base::text::prepared::UNCACHED_SLOT;
 use rulec_base::text::texts::TextIds;
 use rulec_base::text::{NormalizationForm, TextMode};
 use rulec_lang::operators::Anchor;
@@ -219,7 +219,7 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
     let literals_by_subject = atoms.literals_by_subject();
     let (deciding_literals, searched) = select_literals(atoms, &literals_by_subject, &literal_keys);
     let subjects = atoms.subjects.iter().zip(&literals_by_subject).zip(&searched);
-    let mut subjects: Vec<SubjectIndex> = subjects
+    let mut subjects: Vec<ScannedTextIndex> = subjects
         .map(|((subject, subject_literals), searched)| {
             build_subject_index(subject, subject_literals, searched, &mut texts, &mut literals)
         })
@@ -265,7 +265,11 @@ fn assemble_index(builder: &IndexBuilder<'_>, mut tables: Vec<TableIndex>, keys:
 /// scan only folds case. If an attribute (a value to look up) reads the same folded text, it is
 /// linked with the subject. The scan then also determines the attribute's class, so the text is
 /// folded once.
-fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attributes: &[AttributeIndex]) {
+fn mark_subjects(
+    subjects: &mut [ScannedTextIndex],
+    answers: &[LiteralVerdict],
+    attributes: &[AttributeIndex],
+) {
     for answer in answers.iter().filter(|answer| answer.exact && answer.plain) {
         if let Some(subject) = subjects.get_mut(answer.subject as usize) {
             subject.needs_unchanged_text = true;
@@ -282,7 +286,7 @@ fn mark_subjects(subjects: &mut [SubjectIndex], answers: &[LiteralAnswer], attri
                 |attribute: &AttributeIndex| (attribute.operand, attribute.form) == (subject.operand, *form);
             let attribute = attributes.iter().position(reads_same_text);
             subject.folds_in_place = true;
-            subject.attribute = attribute.map_or(SubjectIndex::NO_ATTRIBUTE, |at| at as u32);
+            subject.attribute = attribute.map_or(ScannedTextIndex::NO_ATTRIBUTE, |at| at as u32);
         }
     }
 }
@@ -297,7 +301,7 @@ fn build_subject_index(
     searched: &[bool],
     texts: &mut TextForms<'_>,
     literals: &mut AllLiterals,
-) -> SubjectIndex {
+) -> ScannedTextIndex {
     let first_literal = literals.count;
     let searched_at = |anchor: Anchor| {
         let literals = subject_literals.iter().zip(0..);
@@ -311,7 +315,7 @@ fn build_subject_index(
             searched_at(anchor).map(|((_, literal), id)| (*literal, unique_ids[id])).collect();
         EdgeLiterals::new(anchor, &literals)
     };
-    SubjectIndex {
+    ScannedTextIndex {
         operand: subject.operand,
         forms: subject.text_modes().map(|mode| texts.form_of(subject.operand, mode)).collect(),
         scanner: Scanner::from_literals(
@@ -322,7 +326,7 @@ fn build_subject_index(
         first_literal,
         needs_unchanged_text: false,
         folds_in_place: false,
-        attribute: SubjectIndex::NO_ATTRIBUTE,
+        attribute: ScannedTextIndex::NO_ATTRIBUTE,
     }
 }
 
@@ -358,7 +362,7 @@ struct AllLiterals {
     unique_ids: Vec<Vec<u32>>,
     count: u32,
     keys: PackedLists,
-    answers: Vec<LiteralAnswer>,
+    answers: Vec<LiteralVerdict>,
     deciding_ids: Vec<u32>,
 }
 
@@ -386,7 +390,7 @@ impl AllLiterals {
         self.keys = PackedLists::new(self.count as usize, keys.collect());
         let mut numbers: Vec<u32> = Vec::new();
         let answers = deciding_literals.iter().map(|literals| {
-            let Some(literals) = literals else { return LiteralAnswer::UNDECIDED };
+            let Some(literals) = literals else { return LiteralVerdict::UNDECIDED };
             let start = numbers.len() as u32;
             let flagged_id = |flagged_id: &u32| {
                 unique_id(literals.subject, flagged_id & !LAST_IN_GROUP) | flagged_id & LAST_IN_GROUP
@@ -394,7 +398,7 @@ impl AllLiterals {
             numbers.extend(literals.literal_ids.iter().map(flagged_id));
             let end = numbers.len() as u32;
             let (exact, plain) = (literals.exact, literals.plain);
-            LiteralAnswer { subject: literals.subject, start, end, exact, plain }
+            LiteralVerdict { subject: literals.subject, start, end, exact, plain }
         });
         self.answers = answers.collect();
         self.deciding_ids = numbers;
@@ -415,7 +419,7 @@ impl TextForms<'_> {
     /// decision caches the normalized text.
     fn form_of(&mut self, operand: Operand, mode: TextMode) -> TextForm {
         if mode.is_plain() {
-            return TextForm { mode, text: UNKEPT_SLOT };
+            return TextForm { mode, text: UNCACHED_SLOT };
         }
         let bytecode_texts = self.chunk.iter().map(|(slot, mode)| (Operand::Slot(*slot), *mode));
         let position =

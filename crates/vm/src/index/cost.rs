@@ -73,7 +73,7 @@ pub fn first_route_count(normal: &Normal, conds: impl Iterator<Item = CondId>, i
 pub fn condition(normal: &Normal, cond: CondId) -> f64 {
     match normal.cond(cond) {
         NCond::Const(_) => 2.0,
-        NCond::Test { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
+        NCond::Predicate { pred, .. } => predicate_cost(normal, normal.pred(*pred)),
         NCond::And(parts) | NCond::Or(parts) => {
             let mut evaluation_probability = 1.0;
             let mut cost = 0.0;

@@ -3,7 +3,7 @@
 //! each set.
 
 use super::anchored_literals;
-use super::attribute::{ClassId, RuleNumber, SimpleTest, ValueClasses};
+use super::attribute::{ClassId, ClassPredicate, RuleNumber, ValueClasses};
 use super::prefilter::{Prefilter, find_prefilters};
 use super::selectivity::{ClassShares, count_predicate_uses};
 use crate::bytecode::chunk::{Chunk, Operand, PredCheck};
@@ -93,9 +93,9 @@ pub struct IndexAtoms<'c> {
     pub attributes: Vec<IndexedAttribute>,
     subject_ids: HashMap<Operand, u32>,
     attribute_ids: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate, the equivalent [`SimpleTest`] with its attribute id. `None` if there is
+    /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there is
     /// none, or if the operand must not be evaluated early.
-    simple_tests: Vec<Option<(SimpleTest, u32)>>,
+    simple_tests: Vec<Option<(ClassPredicate, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
     pub likelihood: Vec<f64>,
@@ -242,9 +242,9 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the [`SimpleTest`] that is equivalent to predicate number `pred`, with its attribute
+    /// Returns the [`ClassPredicate`] that is equivalent to predicate number `pred`, with its attribute
     /// id, if there is one. Its result follows from the equivalence class of one value.
-    pub fn simple_test(&self, pred: u32) -> Option<&(SimpleTest, u32)> {
+    pub fn simple_test(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }
 
@@ -260,8 +260,8 @@ impl<'c> IndexAtoms<'c> {
     fn find_attributes(&mut self, uses: &[u32]) {
         for pred in 0..self.chunk.preds.len() as u32 {
             let operand = self.chunk.preds[pred as usize].left;
-            let test =
-                SimpleTest::from_pred(self.chunk, pred).filter(|_| can_evaluate_early(self.chunk, operand));
+            let test = ClassPredicate::from_pred(self.chunk, pred)
+                .filter(|_| can_evaluate_early(self.chunk, operand));
             let test = test.map(|(test, mode)| (test, self.attribute_id(pred, operand, mode)));
             self.simple_tests.push(test);
         }
@@ -365,12 +365,12 @@ impl<'c> IndexAtoms<'c> {
         let (test, attribute) = self.simple_tests[pred].as_ref()?;
         let classes = &self.attributes[*attribute as usize].classes;
         let atoms: Vec<IndexAtom> = match test {
-            SimpleTest::Compare(Comparison::EQ, number) => {
+            ClassPredicate::Compare(Comparison::EQ, number) => {
                 vec![IndexAtom::Class(*attribute, classes.class_of(&number.to_value()))]
             }
-            SimpleTest::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
+            ClassPredicate::Text(text) => vec![IndexAtom::Class(*attribute, classes.named_text_class(text)?)],
             // Times, lists and dicts have no class of their own, so they cannot be keys.
-            SimpleTest::In(members)
+            ClassPredicate::In(members)
                 if members.bools == [false, false] && self.is_true_only_for_scalars(pred) =>
             {
                 let texts = members.texts.iter().filter_map(|text| classes.named_text_class(text));

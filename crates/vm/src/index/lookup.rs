@@ -13,7 +13,7 @@ mod tests;
 use super::bitmap::{Bitmap, CHUNK_WORDS, MAX_COLUMNS};
 use super::index_terms::LAST_IN_GROUP;
 use super::scan::ScanBuffers;
-use super::{Guard, Index, LiteralAnswer, Posting, PostingList, TableIndex};
+use super::{Guard, Index, LiteralVerdict, Posting, PostingList, TableIndex};
 use crate::bytecode::chunk::Operand;
 use crate::bytecode::fields::FieldLookup;
 use rulec_base::broken_invariant;
@@ -83,7 +83,7 @@ pub struct LookupBuffers {
     /// Score of how often recent messages matched one of a table's first routes. A decision with
     /// such a match adds one, any other subtracts two. From [`HOT_SCORE`] on, the first routes are
     /// tried before any lookup.
-    hotness: Cell<u8>,
+    first_routes_score: Cell<u8>,
 }
 
 /// Flag in the cell of a scanned text: the scanned (normalized) form equals the text in the
@@ -96,11 +96,11 @@ const SINGLE_FORM_FLAG: u32 = 2;
 /// routes below rank `NEAR_RANK_FACTOR * n` are looked up next, and then the routes after them.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR_RANK_FACTOR: u32 = 8;
-/// Score ([`LookupBuffers::hotness`]) from which a table's first routes are tried before any
+/// Score ([`LookupBuffers::first_routes_score`]) from which a table's first routes are tried before any
 /// lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT_SCORE: u8 = 8;
-/// Maximum of the score [`LookupBuffers::hotness`]. From the maximum, three decisions that match
+/// Maximum of the score [`LookupBuffers::first_routes_score`]. From the maximum, three decisions that match
 /// other routes lower the score below [`HOT_SCORE`]. Measured in benches/notes/access-paths.md,
 /// "First routes".
 const MAX_HOT_SCORE: u8 = 12;
@@ -153,9 +153,9 @@ impl<'a> Lookup<'a> {
         mut ranks: Range<u32>,
     ) -> Option<RouteHit> {
         let table_index = self.index.tables.get(table.index())?;
-        let hotness = self.buffers.hotness.get();
+        let first_routes_score = self.buffers.first_routes_score.get();
         let mut hit = None;
-        if ranks.start == 0 && hotness >= HOT_SCORE {
+        if ranks.start == 0 && first_routes_score >= HOT_SCORE {
             ranks.start = table_index.first_route_count.min(ranks.end);
             hit = verifier.verify_in_order(table, 0..ranks.start);
             // Keys may lead to hundreds of routes of which one of the first tens matches. So near
@@ -167,11 +167,11 @@ impl<'a> Lookup<'a> {
         if hit.is_none() {
             hit = self.first_hit_of_table(verifier, table_index, table, ranks);
         }
-        self.buffers.hotness.set(match hit {
+        self.buffers.first_routes_score.set(match hit {
             Some(RouteHit { rank, .. }) if rank < table_index.first_route_count => {
-                (hotness + 1).min(MAX_HOT_SCORE)
+                (first_routes_score + 1).min(MAX_HOT_SCORE)
             }
-            _ => hotness.saturating_sub(2),
+            _ => first_routes_score.saturating_sub(2),
         });
         hit
     }
@@ -452,7 +452,7 @@ impl<'a> Lookup<'a> {
     /// decide the result. `None` if they do not, or if the text was not scanned.
     #[inline(always)]
     pub fn literal_result(&self, pred: usize) -> Option<Tri> {
-        let LiteralAnswer { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
+        let LiteralVerdict { subject, start, end, exact, plain } = *self.index.answers.get(pred)?;
         let scan_state = self.buffers.subjects.get(subject as usize)?.get();
         if scan_state & !3 != self.epoch {
             return None;

@@ -222,8 +222,8 @@ impl PlanWriter<'_> {
         while let Some(cond) = pending.pop() {
             match self.normal.cond(cond) {
                 NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
-                NCond::Test { want: false, .. } | NCond::Not(_) => has_negated = true,
-                NCond::Test { want: true, .. } => has_other_test = true,
+                NCond::Predicate { want: false, .. } | NCond::Not(_) => has_negated = true,
+                NCond::Predicate { want: true, .. } => has_other_test = true,
                 NCond::Each { .. } => has_quantifier = true,
                 NCond::Const(_) => has_constant = true,
             }

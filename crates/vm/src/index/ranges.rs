@@ -110,7 +110,7 @@ impl<'n> RangeAnalysis<'n> {
     /// predicates read several attributes, or one of them cannot restrict an attribute.
     fn single_attribute(&self, cond: CondId) -> Option<u32> {
         match self.normal.cond(cond) {
-            NCond::Test { pred, .. } => match self.atoms.simple_test(pred.0) {
+            NCond::Predicate { pred, .. } => match self.atoms.simple_test(pred.0) {
                 Some((simple, attribute)) if simple.texts().count() <= MAX_LISTED_TEXTS => Some(*attribute),
                 _ => None,
             },
@@ -160,7 +160,7 @@ impl<'n> RangeAnalysis<'n> {
 
     fn collect_class_bounds(&self, cond: CondId, into: &mut Vec<ClassId>) {
         match self.normal.cond(cond) {
-            NCond::Test { pred, .. } => {
+            NCond::Predicate { pred, .. } => {
                 if let Some((simple, attribute)) = self.atoms.simple_test(pred.0) {
                     self.atoms.attributes[*attribute as usize].classes.collect_class_bounds(simple, into);
                 }
@@ -188,7 +188,7 @@ impl<'n> RangeAnalysis<'n> {
             result
         };
         match self.normal.cond(cond) {
-            NCond::Test { pred, want } => {
+            NCond::Predicate { pred, want } => {
                 let (simple, _) = self.atoms.simple_test(pred.0)?;
                 let test_result =
                     self.atoms.attributes[attribute as usize].classes.result_for_class(simple, class)?;

@@ -90,7 +90,7 @@ pub fn count_predicate_uses(normal: &Normal) -> Vec<u32> {
             match normal.cond(cond) {
                 NCond::And(parts) | NCond::Or(parts) => pending.extend(parts.iter()),
                 NCond::Not(inner) => pending.push(*inner),
-                NCond::Test { pred, .. } => uses[pred.index()] += 1,
+                NCond::Predicate { pred, .. } => uses[pred.index()] += 1,
                 NCond::Each { .. } | NCond::Const(_) => {}
             }
         }

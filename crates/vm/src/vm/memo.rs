@@ -8,7 +8,7 @@ use rulec_sema::hir::TableId;
 use std::cell::Cell;
 
 /// Mask of the bits of a memo cell that contain the result.
-const ANSWER_MASK: u32 = 3;
+const RESULT_MASK: u32 = 3;
 
 /// Memo cells of a decision: results of predicates, followed by results of shared conditions,
 /// followed by flags for tables that selected nothing. A cell is valid if it contains the epoch
@@ -31,10 +31,10 @@ impl Memo<'_> {
     #[inline]
     pub fn recall(&self, cell: usize) -> Option<Tri> {
         let stamp = self.cells.get(cell)?.get();
-        if stamp & !ANSWER_MASK != self.epoch {
+        if stamp & !RESULT_MASK != self.epoch {
             return None;
         }
-        Some(match stamp & ANSWER_MASK {
+        Some(match stamp & RESULT_MASK {
             0 => Tri::True,
             1 => Tri::False,
             _ => Tri::Unknown,

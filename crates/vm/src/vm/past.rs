@@ -105,9 +105,9 @@ const MAX_CODES: usize = 8;
 impl HistoryMemo {
     /// Forgets the results for recorded messages from `position` on. Called when a message was
     /// inserted there, which moved the later messages.
-    pub fn forget_from(&mut self, position: i64) {
+    pub fn invalidate_from(&mut self, position: i64) {
         let loops = self.codes.iter_mut().flat_map(|(_, loops)| loops.values_mut());
-        loops.for_each(|memo| memo.forget_from(position));
+        loops.for_each(|memo| memo.invalidate_from(position));
     }
 
     /// Returns the results for the loops of a bytecode. Creates empty results if there are none.
@@ -142,11 +142,11 @@ pub(super) struct LoopMemo {
 }
 
 impl LoopMemo {
-    fn forget_from(&mut self, position: i64) {
+    fn invalidate_from(&mut self, position: i64) {
         if self.next.is_some_and(|next| next > position) {
             self.next = Some(position);
-            self.hits.forget_from(position);
-            self.groups.values_mut().for_each(|hits| hits.forget_from(position));
+            self.hits.invalidate_from(position);
+            self.groups.values_mut().for_each(|hits| hits.invalidate_from(position));
             self.groups.retain(|_, hits| !hits.positions.is_empty());
         }
     }
@@ -164,7 +164,7 @@ pub(super) struct Hits {
 }
 
 impl Hits {
-    fn forget_from(&mut self, position: i64) {
+    fn invalidate_from(&mut self, position: i64) {
         let kept = self.positions.partition_point(|hit| *hit < position);
         self.positions.truncate(kept);
         self.totals.truncate(kept);

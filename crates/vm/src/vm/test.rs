@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 impl<'a, M: Message<'a>> Vm<'a, M> {
     /// Evaluates the predicate with index `number`, without reading or storing a memoized result.
-    pub fn eval_test(&mut self, number: usize) -> Tri {
+    pub fn eval_pred(&mut self, number: usize) -> Tri {
         let chunk = self.chunk;
         let Some(pred) = chunk.preds.get(number) else { return Tri::Unknown };
         let left = self.operand_value(pred.left);

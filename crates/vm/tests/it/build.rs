@@ -50,7 +50,7 @@ impl Build {
         let left = self.expr(NExpr::Slot(slot));
         let right = self.constant(right);
         let pred = self.pred(TestKind::Op(op), mode, left, Some(right));
-        self.cond(NCond::Test { pred, want: true })
+        self.cond(NCond::Predicate { pred, want: true })
     }
 
     pub fn compare(&mut self, slot: SlotId, op: Op, right: Json) -> CondId {
@@ -69,7 +69,7 @@ impl Build {
         };
         let right = self.constant(right);
         let pred = self.pred(TestKind::Op(op), TestMode::default(), left, Some(right));
-        self.cond(NCond::Test { pred, want })
+        self.cond(NCond::Predicate { pred, want })
     }
 
     pub fn table(&mut self, table: u32) {

@@ -19,7 +19,7 @@ fn predicates_answer_as_their_meanings_do() {
             let depth = if g.rng.one_in(3) { 1 } else { 0 };
             let pred = g.pred(depth, level);
             for want in [true, false] {
-                let cond = g.build.cond(NCond::Test { pred, want });
+                let cond = g.build.cond(NCond::Predicate { pred, want });
                 conds.push((pred, want));
                 g.build.route(0, cond, None);
                 if seed % 2 == 0 {

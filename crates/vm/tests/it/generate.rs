@@ -237,7 +237,7 @@ impl Gen {
         let cond = match self.rng.below(if depth == 0 { 6 } else { 13 }) {
             0..=5 => {
                 let pred = self.pred(depth.min(2), level);
-                NCond::Test { pred, want: !self.rng.one_in(3) }
+                NCond::Predicate { pred, want: !self.rng.one_in(3) }
             }
             6 | 7 => NCond::And(parts(self)),
             8..=10 => NCond::Or(parts(self)),

@@ -262,7 +262,7 @@ fn times_in_lists_compare_with_unprepared_texts() {
     let mode = TextMode { form: rulec_base::text::NormalizationForm::Nfkc, ..TextMode::PLAIN };
     let mode = TestMode { text: mode, ..TestMode::default() };
     let pred = build.pred(rulec_sema::normal::TestKind::Op(Op::Contains), mode, list, Some(text));
-    let cond = build.cond(NCond::Test { pred, want: true });
+    let cond = build.cond(NCond::Predicate { pred, want: true });
     build.route(0, cond, None);
     let at = "2026-01-01T00:00:00Z";
     assert_eq!(decide(&build, &json!({"at": at, "text": at})).chosen, chosen(0));

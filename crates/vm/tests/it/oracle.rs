@@ -40,7 +40,7 @@ impl<'a> Oracle<'a> {
     pub fn cond(&mut self, id: CondId) -> bool {
         match &self.normal.conds[id.index()] {
             NCond::Const(holds) => *holds,
-            NCond::Test { pred, want } => {
+            NCond::Predicate { pred, want } => {
                 let answer = self.pred(&self.normal.preds[pred.index()]);
                 answer == Tri::from(*want)
             }

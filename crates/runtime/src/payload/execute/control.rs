@@ -172,7 +172,7 @@ impl LoopSettings {
     }
 
     /// True if the loop runs another round: its condition is true, or it has no condition.
-    pub fn goes_on(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
+    pub fn continues(&self, state: &RunState, round_input: &Json, output: &Json) -> bool {
         let mut fields = round_input.as_object().cloned().unwrap_or_default();
         fields.insert("last".to_owned(), output.clone());
         let message = || state.edge_message(&self.body.id, &Json::Object(fields));

@@ -307,9 +307,9 @@ impl PlanStep {
             let body_limit = settings.body.time_limit().map_or(remaining, |own| own.min(remaining));
             let called = self.call_processor(factory, &settings.body, &round_input, body_limit).await;
             let output = called.map_err(|error| format!("round {index}: {error}"))?;
-            let goes_on = settings.goes_on(&self.run.lock_state(), &round_input, &output);
+            let continues = settings.continues(&self.run.lock_state(), &round_input, &output);
             results.push(output);
-            if !goes_on {
+            if !continues {
                 break;
             }
         }

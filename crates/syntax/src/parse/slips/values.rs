@@ -2,7 +2,7 @@
 //! duration in two parts, and a range with one end.
 
 use super::super::context::unexpected_token;
-use super::super::expr::{ExprPiece, ExprPieceKind, PrecedenceClimber};
+use super::super::expr::{ExprElement, ExprPieceKind, PrecedenceClimber};
 use super::super::foreign::{self, foreign_syntax_error};
 use super::super::{is_reserved, literal};
 use crate::lex::{TokenKind, tokenize};
@@ -377,7 +377,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
     /// mistake.
-    pub(super) fn range_in_brackets(&self, op: Op, piece: ExprPiece) -> Option<Diagnostic> {
+    pub(super) fn range_in_brackets(&self, op: Op, piece: ExprElement) -> Option<Diagnostic> {
         let is_bracket = matches!(piece.kind, ExprPieceKind::Brackets | ExprPieceKind::Group);
         if op != Op::In || !is_bracket {
             return None;
@@ -395,7 +395,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the constants in braces or parentheses, written as the elements of a list: `"a",
     /// "b"`. `None` if the brackets contain anything else.
-    pub(super) fn constant_elements(&self, piece: ExprPiece) -> Option<String> {
+    pub(super) fn constant_elements(&self, piece: ExprElement) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
         let written = self.piece_text(piece);
         let inner = &written[1..written.len() - 1];
@@ -414,7 +414,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a list of constants in braces, as in `{ "a", "b" }`. `None` if
     /// the braces contain anything else.
-    pub(in super::super) fn list_in_braces(&self, braces: ExprPiece) -> Option<Diagnostic> {
+    pub(in super::super) fn list_in_braces(&self, braces: ExprElement) -> Option<Diagnostic> {
         let elements = self.constant_elements(braces)?;
         let message = message!("a list is written in brackets");
         Some(foreign_syntax_error(braces.span, message, &format!("[{elements}]")))

@@ -2,7 +2,7 @@
 //! with `to`, a time with `ago`, or a text without quotes after `is`.
 
 use super::super::context::unexpected_token;
-use super::super::expr::{ExprPiece, ExprPieceKind, PrecedenceClimber};
+use super::super::expr::{ExprElement, ExprPieceKind, PrecedenceClimber};
 use super::super::foreign::foreign_syntax_error;
 use super::super::{is_reserved, literal, shapes};
 use crate::lex::{TokenKind, tokenize};
@@ -166,7 +166,7 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
     /// without such a mistake.
-    pub(in super::super) fn equals_in_record(&self, record: ExprPiece) -> Option<Diagnostic> {
+    pub(in super::super) fn equals_in_record(&self, record: ExprElement) -> Option<Diagnostic> {
         let written = self.piece_text(record);
         let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);
         // The number of tokens since the last comma.

@@ -51,7 +51,9 @@ impl Lowering<'_> {
                     self.emit_jump(Instr::Jump { to: 0 }, &mut labels[label])?;
                 }
                 NCond::Const(_) => {}
-                NCond::Test { pred, want } => self.emit_test(*pred, *want, jump_if, &mut labels[label])?,
+                NCond::Predicate { pred, want } => {
+                    self.emit_test(*pred, *want, jump_if, &mut labels[label])?
+                }
                 NCond::Each { .. } => {
                     let each = self.find_loop(Part::Cond(cond.0))?;
                     self.emit_jump(Instr::Each { on, to: 0, each }, &mut labels[label])?;

@@ -86,7 +86,7 @@ impl Lowering<'_> {
     /// If a condition compares a value of the element with a value that does not depend on the
     /// element, returns both values as operands. Otherwise returns `None`.
     fn element_groups(&mut self, cond: CondId, level: u32) -> Result<Option<ElementGroups>, LowerError> {
-        let NCond::Test { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
+        let NCond::Predicate { pred, want: true } = find_cond(self.normal, cond)? else { return Ok(None) };
         let Some(NPred { ask: TestKind::Op(Op::Eq), mode, left, right: Some(right) }) =
             self.normal.preds.get(pred.index())
         else {

@@ -7,7 +7,7 @@ use super::{Lookup, RouteVerifier, SINGLE_FORM_FLAG, UNCHANGED_TEXT_FLAG};
 use crate::bytecode::chunk::Operand;
 use crate::index::attribute::OTHER_CLASS;
 use crate::index::scan::ScanBuffers;
-use crate::index::{AttributeIndex, SubjectIndex, TableIndex, TextForm};
+use crate::index::{AttributeIndex, ScannedTextIndex, TableIndex, TextForm};
 use rulec_base::broken_invariant;
 use rulec_lang::operators::Anchor;
 use rulec_lang::value::Value;
@@ -129,7 +129,7 @@ impl<'a> Lookup<'a> {
     fn scan_forms<V: RouteVerifier<'a>>(
         &self,
         verifier: &mut V,
-        subject: &SubjectIndex,
+        subject: &ScannedTextIndex,
         forms: &[TextForm],
         text: &'a str,
         search: &mut dyn FnMut(&str),
@@ -168,7 +168,7 @@ impl<'a> Lookup<'a> {
     #[inline(never)]
     fn search_text(
         &self,
-        subject: &SubjectIndex,
+        subject: &ScannedTextIndex,
         text: &[u8],
         buffers: &mut ScanBuffers,
         hits: &mut Vec<u32>,
@@ -184,7 +184,7 @@ impl<'a> Lookup<'a> {
     #[inline(always)]
     fn search_folded(
         &self,
-        subject: &SubjectIndex,
+        subject: &ScannedTextIndex,
         length: usize,
         buffers: &mut ScanBuffers,
         hits: &mut Vec<u32>,
@@ -195,7 +195,7 @@ impl<'a> Lookup<'a> {
     }
 
     #[inline(always)]
-    fn search_edges(&self, subject: &SubjectIndex, text: &[u8], hits: &mut Vec<u32>) {
+    fn search_edges(&self, subject: &ScannedTextIndex, text: &[u8], hits: &mut Vec<u32>) {
         if let Some(starts) = &subject.starts {
             starts.find_at_edge(text, Anchor::Start, &mut |literal| self.record_literal(literal, hits));
         }

@@ -107,12 +107,12 @@ impl ParseFailure<'_, '_> {
         let span = self.span_of_tokens(parts[late].1.start..parts[late].1.start + 1);
         let written = self.sorted_source(&parts);
         let head = self.source(self.cx.tokens.start..start);
-        self.with_written(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
+        self.suggest_order(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
     }
 
     /// Builds a diagnostic that suggests to write `head` and `written`. Its fix replaces the span
     /// `replaced` by `written`. A long text is not repeated.
-    fn with_written(
+    fn suggest_order(
         &self,
         span: Span,
         message: rulec_base::diag::Message,
@@ -177,13 +177,13 @@ impl ParseFailure<'_, '_> {
             };
             let span = self.span_of_tokens(late.1.start..late.1.start + 1);
             let written = self.sorted_source(&parts);
-            return self.with_written(span, message, self.span_of_tokens(start..end), (name, &written));
+            return self.suggest_order(span, message, self.span_of_tokens(start..end), (name, &written));
         }
         let meant = self.type_of_values(start..end, &parts)?;
         let message = message!("`{}` has no type", self.text_of(self.cx.tokens.start));
         let span = self.span_of_tokens(self.cx.tokens.start..self.cx.tokens.start + 1);
         let written = format!("{meant} {}", self.sorted_source(&parts));
-        self.with_written(span, message, self.span_of_tokens(start..end), (name, &written))
+        self.suggest_order(span, message, self.span_of_tokens(start..end), (name, &written))
     }
 
     /// Returns the type of the literals in a field declaration; `string` for `not blank`. `None` if
@@ -227,7 +227,7 @@ impl ParseFailure<'_, '_> {
             [name..open, open..close + 1, self.token_index..end].map(|tokens| self.source(tokens));
         let written = format!("{target}{arguments} {metadata}");
         let message = message!("the arguments of a handler come before its metadata");
-        self.with_written(self.span, message, self.span_of_tokens(name..end), ("->", &written))
+        self.suggest_order(self.span, message, self.span_of_tokens(name..end), ("->", &written))
     }
 
     /// Returns the diagnostic for a comma between the condition and the next clause: `when a, where
