@@ -18,7 +18,7 @@ const PASSWORD_VARIABLE: &str = "RULEC_HISTORY_PASSWORD";
 pub enum KeptStore {
     Disk(DurableStore),
     #[cfg(feature = "shared")]
-    Shared(SharedStore),
+    Shared(Box<SharedStore>),
 }
 
 pub(super) fn store_error(error: &StoreError) -> CliError {
@@ -77,7 +77,7 @@ fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<KeptSt
         true => SharedStore::open(&address),
         false => SharedStore::open_existing(&address),
     };
-    store.map(KeptStore::Shared).map_err(|error| store_error(&error))
+    store.map(|store| KeptStore::Shared(Box::new(store))).map_err(|error| store_error(&error))
 }
 
 #[cfg(not(feature = "shared"))]
