@@ -32,7 +32,8 @@ impl Way {
     }
 }
 
-/// Flows with random patterns as rules, and the same patterns for the hand-written loop.
+/// The data of one benchmark of flows: a rule set with random patterns, and the same patterns for
+/// the loop written by hand, to which the rule set is compared.
 struct Flows {
     rules: Rules,
     patterns: Vec<(String, Option<regex::Regex>)>,

@@ -16,7 +16,7 @@ pub struct Options {
     /// Engines, one column each; by default all.
     #[arg(long, value_delimiter = ',')]
     pub engines: Vec<String>,
-    /// Message mixes, one table each; by default all.
+    /// Message mixes; the program prints one table of results for each. By default all.
     #[arg(long, value_delimiter = ',')]
     pub mix: Vec<MixName>,
     /// What the routes test, one set of tables each.

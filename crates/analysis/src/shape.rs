@@ -83,7 +83,8 @@ pub(super) struct ElementSet {
 
 /// Maximum length of a keyword that is compiled to an automaton, in bytes.
 const MAX_KEYWORD_BYTES: usize = 2_000;
-/// Maximum number of keywords of one predicate that are compiled to automata.
+/// Maximum number of keywords of one predicate that is compiled to automata. The analysis does not
+/// look into a predicate with more keywords.
 const MAX_KEYWORDS: usize = 3_000;
 /// Maximum number of IP networks of one predicate whose first and last addresses are tried.
 const MAX_NETWORKS: usize = 64;

@@ -34,8 +34,8 @@ impl<'s> Needs<'s> {
             || self.plan.child_paths(path_id).any(|(_, child)| self.contains(child))
     }
 
-    /// True for a column that is not bound: the entry does not need the field, and rules cannot
-    /// read any value of the column.
+    /// True for a column that need not be read. The entry does not need its field, and no value of
+    /// its Arrow type has a kind that rules can read.
     pub fn can_skip(&self, path_id: PathId, field: &Field, text_format: TextFormat) -> bool {
         possible_kinds(field, text_format).is_empty() && !self.contains(path_id)
     }

@@ -1,6 +1,6 @@
 //! Decisions by the meaning of a text instead of by conditions. The built-in classifier finds
 //! intent flows, which are flows without keyword patterns. A language model may decide a `choice`
-//! statement; the model's answer is a field of the message.
+//! statement; the model's answer is then added to the message as a field.
 
 use super::language::localized;
 use super::model::{Model, ModelAnswer, NoAnswer};

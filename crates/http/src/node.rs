@@ -13,7 +13,7 @@ use url::Url;
 
 /// The fields of an `HTTP` node's config that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// All other config fields of an `HTTP` node. `timeout` is accepted here, but the engine that runs
+/// The config fields of an `HTTP` node besides [`BODY_FIELDS`]. `timeout` is accepted here, but the engine that runs
 /// the node enforces it.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 

@@ -207,8 +207,9 @@ fn read_choice(
     Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
 }
 
-/// Keeps the fields of a choice that an export cannot derive from the rules: names that are not
-/// just `name`, a description whose layout is lost, and fields of a wrong type.
+/// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules. They are
+/// the name under another key than `name`, a description that differs from the text `docs` written
+/// for it (such as in its line breaks), and fields of a wrong type.
 fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();
@@ -279,20 +280,21 @@ fn read_branch(
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
-    let (lines, condition_texts, skipped) = read_conditions(&conditions, is_any, &label, findings, document)?;
-    let word = if is_any && condition_texts.iter().flatten().count() > 1 { " any" } else { "" };
+    let BranchConditions { lines, texts, skipped } =
+        read_conditions(&conditions, is_any, &label, findings, document)?;
+    let word = if is_any && texts.iter().flatten().count() > 1 { " any" } else { "" };
     if !skipped.is_empty() {
         kept.insert("conditions".to_owned(), Json::Object(skipped));
     }
     if is_any && word.is_empty() {
         kept.insert("logic".to_owned(), json!("or"));
     }
-    if condition_texts.iter().flatten().next().is_none() {
+    if texts.iter().flatten().next().is_none() {
         // The rules contain no such branch.
         kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
     }
     kept::comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
-    let line = match condition_texts.as_slice() {
+    let line = match texts.as_slice() {
         [] => Some("{ }".to_owned()),
         [Some(only)] => Some(format!("{{ {only} }}")),
         _ => None,
@@ -304,20 +306,27 @@ fn read_branch(
     Ok(out)
 }
 
-/// Translates the conditions of the branch `label`. Returns the text to write between the braces of
-/// the branch, which consists of conditions and comments. Also returns a list that has an item for
-/// each of them, in order: the text of a condition, or `None` for a comment. The third value
-/// contains the conditions that were left out, with their positions as keys. Differences from the
-/// original system are added to `findings`. `is_any` is true if one condition suffices for the
-/// branch.
+/// The translated conditions of a branch.
+struct BranchConditions {
+    /// The text to write between the braces of the branch: conditions and comments.
+    lines: String,
+    /// An element for each condition and comment of `lines`, in order: the text of a condition, or
+    /// `None` for a comment.
+    texts: Vec<Option<String>>,
+    /// The JSON conditions that were left out, with their positions as keys.
+    skipped: Map<String, Json>,
+}
+
+/// Translates the conditions of the branch `label`. Adds differences from the original system to
+/// `findings`. `is_any` is true if one condition suffices for the branch.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     is_any: bool,
     label: &str,
     findings: &mut ConditionFindings,
     document: &mut RulesDocument,
-) -> ReadResult<(String, Vec<Option<String>>, Map<String, Json>)> {
-    let (mut lines, mut condition_texts, mut skipped) = (String::new(), Vec::new(), Map::new());
+) -> ReadResult<BranchConditions> {
+    let (mut lines, mut texts, mut skipped) = (String::new(), Vec::new(), Map::new());
     for (position, node) in conditions.iter().enumerate() {
         let name = node.name(&["id"]);
         let condition = match compare::read_condition(node, findings) {
@@ -348,7 +357,7 @@ fn read_conditions(
             Ok((text, remark)) => {
                 if let Some(remark) = remark {
                     lines.push_str(&write_comment("#", &remark, 4));
-                    condition_texts.push(None);
+                    texts.push(None);
                     // The rules say the condition in another form than the document.
                     kept = Map::from_iter([("condition".to_owned(), node.value.clone())]);
                 } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {
@@ -356,23 +365,23 @@ fn read_conditions(
                 }
                 if let Some(comment) = kept::comment(&kept) {
                     lines.push_str(&write_comment("#", &comment, 4));
-                    condition_texts.push(None);
+                    texts.push(None);
                 }
                 lines.push_str(&format!("    {text};\n"));
-                condition_texts.push(Some(text));
+                texts.push(Some(text));
             }
             Err((reason, steps)) => {
                 skipped.insert(position.to_string(), node.value.clone());
                 let original = compare::original_condition(node);
                 lines.push_str(&write_comment("#", &format!("Left out: {original}, since {reason}."), 4));
-                condition_texts.push(None);
+                texts.push(None);
                 tracing::warn!(target: "rulec::import", branch = label, condition = original, %reason, "skipped");
                 let name = if name.is_empty() { &original } else { name };
                 document.report.skip(ItemKind::Condition, name.trim_matches('`'), &steps, reason);
             }
         }
     }
-    Ok((lines, condition_texts, skipped))
+    Ok(BranchConditions { lines, texts, skipped })
 }
 
 /// The id that an export gives a condition of a branch, unless the rules keep another id.

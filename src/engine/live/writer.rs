@@ -110,9 +110,9 @@ impl Constraints {
         self.uses().zip(used).is_none_or(|(uses, used)| uses.remove_route(used))
     }
 
-    /// Adds the field uses of a new route (the fields that it reads, as which kinds of value) to
-    /// the counts. Returns the allocation of an equal earlier value if there is one, so that the
-    /// routes share it. Otherwise returns `used`.
+    /// Counts the fields that a new route reads, each with the kinds of value that the route
+    /// accepts. If an earlier route has equal uses, returns the allocation of the earlier route, so
+    /// that both share it. Otherwise returns `used`.
     fn add_uses(&mut self, used: Arc<RouteUses>) -> Arc<RouteUses> {
         match self.uses() {
             Some(uses) => uses.add_route(used),

@@ -134,11 +134,12 @@ pub fn full_fold(c: char) -> impl Iterator<Item = char> {
 /// decide how it searches for a keyword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaseEquals {
-    /// No other character equals the character.
+    /// No other character equals the character when case is ignored.
     Itself,
-    /// Only the other case of the same ASCII letter equals the character.
+    /// Only the other case of the same ASCII letter equals the character when case is ignored.
     AsciiCases,
-    /// A character beyond ASCII, or more than one character, equals the character.
+    /// When case is ignored, a character beyond ASCII, or more than one character, equals the
+    /// character.
     More,
 }
 

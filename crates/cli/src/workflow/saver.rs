@@ -4,7 +4,7 @@
 use crate::CliError;
 use crate::files;
 use rulec_base::message;
-use rulec_runtime::workflow::{Run, SavePoint, SavedChanges, SavedRun};
+use rulec_runtime::workflow::{Run, SavePoint, SavedRun};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::path::Path;

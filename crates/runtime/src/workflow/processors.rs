@@ -70,7 +70,8 @@ pub struct LoopDecision {
     pub current_round: i64,
     /// Whether the loop exits after this round.
     pub should_exit: bool,
-    /// Why the loop exits, or how the score changed; `None` if there is nothing to report.
+    /// Why the loop exits. While it goes on, how the score of the node's output changed since the
+    /// last round. `None` if there is nothing to report.
     /// Serializes as a name such as `max_rounds_reached`; `None` serializes as an empty text.
     #[serde(serialize_with = "serialize_reason")]
     pub exit_reason: Option<LoopReason>,

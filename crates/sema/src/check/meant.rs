@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 /// Maximum number of declared fields that are compared with one unknown name.
 const MAX_COMPARED_FIELDS: usize = 2000;
-/// Maximum number of names in a declared path that is compared with an unknown name.
+/// Maximum number of names in a declared path, such as three in `ctx.user.role`, that is suggested
+/// for an unknown name. Longer paths are not compared with the name.
 const MAX_PATH: usize = 5;
 
 impl<'a> Checker<'a> {

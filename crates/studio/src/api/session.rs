@@ -115,7 +115,7 @@ pub struct EntryInfo {
     pub name: String,
     /// Kind of the entry, such as a table of routes or a workflow.
     pub kind: EntryKind,
-    /// Doc comment of the entry.
+    /// Doc comment of this entry point of the rules (such as a router).
     pub docs: String,
     /// Names of the entry's statements (such as routes) in evaluation order, `default` last.
     pub statements: Vec<String>,

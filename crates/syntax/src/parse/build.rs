@@ -49,17 +49,7 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
             let requires = cx.build_optional_child(&pair, Rule::needed, strings)?.unwrap_or_default();
             StatementKind::Handler { name: name?, params: params?, requires }
         }
-        Rule::list_statement => {
-            let name = name(cx);
-            let source = match cx.build_optional_child(&pair, Rule::list_file, decide::build_string)? {
-                Some(path) => ListSource::File(path),
-                None => match shapes::bare_file(cx) {
-                    Some(diagnostic) => return Err(cx.report(diagnostic)),
-                    None => ListSource::Elements(expression(cx)?),
-                },
-            };
-            StatementKind::List { name: name?, source }
-        }
+        Rule::list_statement => build_list(cx, &pair)?,
         Rule::let_statement => {
             let (name, value) = (name(cx), expression(cx));
             StatementKind::Let { name: name?, value: value? }
@@ -99,6 +89,18 @@ pub(super) fn build_statement(cx: &mut StatementContext<'_>, pair: Pair<'_>) -> 
             return Err(Failed);
         }
     })
+}
+
+fn build_list(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<StatementKind> {
+    let name = cx.build_child(pair, Rule::name, StatementContext::read_declared_name);
+    let source = match cx.build_optional_child(pair, Rule::list_file, decide::build_string)? {
+        Some(path) => ListSource::File(path),
+        None => match shapes::bare_file(cx) {
+            Some(diagnostic) => return Err(cx.report(diagnostic)),
+            None => ListSource::Elements(cx.build_child(pair, Rule::expression, expr::build_expression)?),
+        },
+    };
+    Ok(StatementKind::List { name: name?, source })
 }
 
 fn build_route(cx: &mut StatementContext<'_>, pair: &Pair<'_>) -> Built<Route> {

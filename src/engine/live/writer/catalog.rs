@@ -100,7 +100,7 @@ impl Catalog {
 
     /// Returns the undeclared message fields that a route reads, with the kinds of value that it
     /// accepts in them. `None` for a route of the last full compilation if the rules declare
-    /// `input`, because nothing was recorded then.
+    /// `input`: its uses are not recorded, because the fields are declared.
     pub fn uses_of(&self, location: &RouteLocation) -> Option<Arc<RouteUses>> {
         match location.route() {
             Some(route) => Some(Arc::clone(&route.uses)),

@@ -115,8 +115,8 @@ impl LiteralMatcher {
     }
 }
 
-/// Finds the first keyword pattern that matches an example message of an intent flow (a flow that
-/// is selected by meaning instead of patterns).
+/// Finds the first keyword pattern of the other flows that matches an example message of an intent
+/// flow. An intent flow has no patterns, so such a pattern takes its messages away.
 struct PatternMatcher<'m> {
     literals: &'m [LiteralMatcher],
     regexes: Vec<(usize, LazyRegex)>,
