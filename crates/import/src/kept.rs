@@ -2,22 +2,14 @@
 //! keeps them in comments of the rules file: `# json: {"id": "c-7"}`. An export reads the comments
 //! and writes the parts back.
 
-use super::write::is_display_control;
+use super::write::{KEPT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
 use serde_json::{Map, Value as Json};
-
-/// The first word of a comment that keeps parts of a JSON document.
-const MARK: &str = "json:";
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
 /// if there are no members. The comment must not be broken into several lines.
 pub(super) fn comment(members: &Map<String, Json>) -> Option<String> {
-    (!members.is_empty()).then(|| format!("{MARK} {}", compact(&Json::Object(members.clone()))))
-}
-
-/// True if [`comment`] wrote this paragraph of a comment.
-pub(super) fn is_kept(paragraph: &str) -> bool {
-    paragraph.starts_with(MARK)
+    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members.clone()))))
 }
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
@@ -60,7 +52,8 @@ fn members_of<'t>(comments: impl Iterator<Item = &'t str>) -> Map<String, Json> 
     let mut members = Map::new();
     for line in comments {
         // A comment with two signs is documentation, whose words come from the document.
-        let json = line.trim_start().strip_prefix('#').and_then(|line| line.trim_start().strip_prefix(MARK));
+        let json =
+            line.trim_start().strip_prefix('#').and_then(|line| line.trim_start().strip_prefix(KEPT_MARK));
         if let Some(Ok(Json::Object(more))) = json.map(serde_json::from_str) {
             members.extend(more);
         }

@@ -6,6 +6,9 @@ pub(super) use rulec_syntax::write::{
 };
 use std::collections::HashSet;
 
+/// The first word of a comment that keeps parts of a JSON document. Such a comment is one line.
+pub(super) const KEPT_MARK: &str = "json:";
+
 /// Maximum width of a line, in characters. Only a line that cannot be broken is wider.
 const MAX_LINE_WIDTH: usize = 100;
 
@@ -106,7 +109,7 @@ pub(super) fn write_comment(marker: &str, text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     let mut out = String::new();
     for paragraph in text.split('\n') {
-        if marker == "#" && super::kept::is_kept(paragraph) {
+        if marker == "#" && paragraph.starts_with(KEPT_MARK) {
             out.push_str(&format!("{pad}{marker} {paragraph}\n"));
             continue;
         }

@@ -4,9 +4,8 @@
 use super::merge::MergeStrategy;
 use super::node::NodeId;
 use super::processor::Processor;
-use super::report::FailureKind;
+use super::report::{FailureKind, NodeError};
 use super::router::ConditionalRouter;
-use super::run::NodeError;
 use rulec_lang::graph::Vertex;
 use serde_json::Value;
 use std::collections::HashMap;

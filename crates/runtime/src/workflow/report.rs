@@ -64,6 +64,9 @@ impl From<Delivery> for (NodeId, NodeId, bool, bool) {
     }
 }
 
+/// The kind of a node's failure, and its description.
+pub(super) type NodeError = (FailureKind, String);
+
 /// A node that still waited for inputs when the run ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {

@@ -12,7 +12,7 @@ use super::merge::Arrival;
 use super::node::NodeId;
 use super::plan::{ExecutionPlan, PlanStep};
 use super::processor::{Call, Processor};
-use super::report::{Delivery, Failure, FailureKind, Report, Stall};
+use super::report::{Delivery, Failure, FailureKind, NodeError, Report, Stall};
 use super::rounds::RoundCounter;
 use crate::task::{self, TaskFailure};
 use futures_util::future::join_all;
@@ -137,8 +137,6 @@ struct PendingDelivery {
     value: Value,
     loop_back: bool,
 }
-
-pub(super) type NodeError = (FailureKind, String);
 
 impl Run {
     /// Runs all remaining nodes and returns the report.

@@ -28,12 +28,13 @@ fn links_are_found() {
     );
     check("the file report.pdf and a @ b", &[]);
     check(
-        "call http://[::1]/, or (https://u:p@[2001:db8::1]:8443/a?b=[1]#c). Not http://[::1::2]/x",
+        "call http://[::1]/, or (https://u:p@[2001:db8::1]:8443/a?b=[1]#c).",
         &[
             ("url", "http://[::1]/", json!({})),
             ("url", "https://u:p@[2001:db8::1]:8443/a?b=[1]#c", json!({})),
         ],
     );
+    assert!(recognize_all("http://[::1::2]/x", |_| true).iter().all(|(name, _)| *name != "url"));
     check("打开http://[fe80::1]/路径", &[("url", "http://[fe80::1]/", json!({}))]);
 }
 
@@ -100,7 +101,7 @@ fn amounts_of_money_are_found() {
         ("￥3.5万", "￥3.5万", "35000", "CNY"),
         ("£2.25m", "£2.25m", "2250000", "GBP"),
         ("50美元", "50美元", "50", "USD"),
-        ("costs €1.234,56 today", "€1.234,56", "1234.56", "EUR"),
+        ("costs €1.234,56 now", "€1.234,56", "1234.56", "EUR"),
         ("1.234.567,8 EUR", "1.234.567,8 EUR", "1234567.8", "EUR"),
         ("€1.234.567", "€1.234.567", "1234567", "EUR"),
         ("12,50 €", "12,50 €", "12.50", "EUR"),

@@ -204,7 +204,8 @@ impl ParseFailure<'_, '_> {
         let [condition, then, other] = parts;
         let span = self.cx.sigs[mark].token.span(self.cx.file);
         let message = message!("`? :` is not an operator");
-        if self.text_of(start - 1) == "->" {
+        let before = start.checked_sub(1).filter(|before| *before >= self.cx.tokens.start);
+        if before.is_some_and(|before| self.text_of(before) == "->") {
             let help = message!(
                 "write two routes: one with `and {condition} -> {then}`, and after it one with `-> {other}`"
             );
