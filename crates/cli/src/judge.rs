@@ -264,8 +264,12 @@ impl Worker for JudgingWorker<'_> {
         self.history.is_some()
     }
 
-    fn end_chunk(&mut self) -> Result<(), CliError> {
-        self.history.map_or(Ok(()), |(_, history)| history.flush())
+    fn has_failed(&self) -> bool {
+        self.history.is_some_and(|(_, history)| history.has_failed())
+    }
+
+    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
+        self.history.map_or(Ok(None), |(_, history)| history.flush())
     }
 
     fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {

@@ -327,8 +327,12 @@ impl Worker for DecidingWorker<'_> {
         self.history.is_some()
     }
 
-    fn end_chunk(&mut self) -> Result<(), CliError> {
-        self.history.map_or(Ok(()), RunHistory::flush)
+    fn has_failed(&self) -> bool {
+        self.history.is_some_and(RunHistory::has_failed)
+    }
+
+    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
+        self.history.map_or(Ok(None), RunHistory::flush)
     }
 
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
@@ -369,6 +373,9 @@ impl Worker for DecidingWorker<'_> {
             Some(history) => history.decide_and_record((rules, entry), &message, keeps_past),
             None => (entry.decide(&message), Past::default()),
         };
+        if self.has_failed() {
+            return Err(LineFailure::Answered);
+        }
         let entry = if self.history.is_some() { entry.with_history(&past) } else { entry };
         let elapsed = start.elapsed();
         self.summary.count_decision(&decision);

@@ -182,7 +182,7 @@ impl RunHistory {
         recorded.unwrap_or_else(|error| {
             let has_failed = matches!(error, RecordError::Store(_));
             self.count(Err(error));
-            // After an error of the store the run ends, so this decision is not printed.
+            // After an error of the store the run ends before this line; see [`Worker::has_failed`].
             let past = if has_failed { Past::default() } else { self.past(rules, message) };
             (entry.with_history(&past).decide(message), past)
         })
@@ -203,21 +203,31 @@ impl RunHistory {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
     }
 
-    /// Waits until all recorded messages are kept.
+    /// True if the store has failed, so that a message was not recorded.
+    pub fn has_failed(&self) -> bool {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Waits until all recorded messages are kept. If the store has failed earlier in the run,
+    /// returns that error; the messages before it are kept.
     ///
     /// # Errors
-    /// If the store fails now, or has failed earlier in the run.
-    pub fn flush(&self) -> Result<(), CliError> {
+    /// If the store cannot keep the messages that were recorded.
+    pub fn flush(&self) -> Result<Option<CliError>, CliError> {
+        let to_cli = |error: StoreError| CliError::error(Message::verbatim(error.to_string()));
         #[cfg(feature = "history")]
-        if let RunStore::Kept(store) = &self.store
-            && let Err(error) = store.flush()
-        {
-            self.fail(error);
+        if let RunStore::Kept(store) = &self.store {
+            store.flush().map_err(to_cli)?;
         }
-        match self.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(error) => Err(CliError::error(Message::verbatim(error.to_string()))),
-            None => Ok(()),
-        }
+        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map(to_cli))
+    }
+
+    /// Fails if the store has failed.
+    ///
+    /// # Errors
+    /// The first error of the store.
+    pub fn check(&self) -> Result<(), CliError> {
+        self.flush()?.map_or(Ok(()), Err)
     }
 
     /// Prints how many messages could not be recorded.

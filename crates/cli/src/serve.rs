@@ -275,11 +275,23 @@ mod with {
         use crate::history::{is_address, open};
         use rulec::history::Store;
         use rulec_base::diag::Message;
+        use std::path::Component;
 
         let Some(place) = args.history.clone() else { return Ok(None) };
+        let has_name = is_address(&place) && place.to_string_lossy().contains('#');
+        if has_name && rule_sources(args)?.len() > 1 {
+            return Err(CliError::usage(message!(
+                "several rule sets cannot share one history; leave out `#NAME`, and each gets a history of its own name"
+            )));
+        }
         let open = move |name: &str| -> Result<Arc<dyn Store>, Message> {
             let own = match is_address(&place) {
                 true => place.clone(),
+                false if Path::new(name).components().ne([Component::Normal(name.as_ref())]) => {
+                    return Err(message!(
+                        "`{name}` cannot be the name of a history's folder; name the rules, as in `NAME={name}`"
+                    ));
+                }
                 false => place.join(name),
             };
             let store = open(&own, name).map_err(|error| error.message.unwrap_or_default())?;

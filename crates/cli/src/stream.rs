@@ -109,13 +109,20 @@ pub trait Worker: Send {
         false
     }
 
+    /// True if the latest line could not be recorded. The stream then ends before this line: a
+    /// later line would wait for the same store, and its answer would not be written.
+    fn has_failed(&self) -> bool {
+        false
+    }
+
     /// Waits until everything that the worker has recorded is on disk. Called before the answers of
-    /// a chunk are written.
+    /// a chunk are written. Returns the error of the line at which the worker has failed, if any:
+    /// the stream ends with this error after the answers of the earlier lines.
     ///
     /// # Errors
     /// If the records cannot be written. The answers of the chunk are then not written either.
-    fn end_chunk(&mut self) -> Result<(), CliError> {
-        Ok(())
+    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
+        Ok(None)
     }
 
     /// Returns the lines for the decision log (a file with a line for each decision and its
@@ -309,7 +316,13 @@ pub type AnsweredChunk = (Vec<u8>, usize);
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
-        rejected += usize::from(!answer_message(worker, number, line, &mut answers));
+        let earlier_length = answers.len();
+        let is_rejected = !answer_message(worker, number, line, &mut answers);
+        if worker.has_failed() {
+            answers.truncate(earlier_length);
+            break;
+        }
+        rejected += usize::from(is_rejected);
     }
     (answers, rejected)
 }
@@ -369,7 +382,7 @@ pub fn answer_message(
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,
-    results: &OrderedResults<(AnsweredChunk, Vec<u8>, Result<(), CliError>)>,
+    results: &OrderedResults<(AnsweredChunk, Vec<u8>, Result<Option<CliError>, CliError>)>,
 ) -> Result<usize, CliError> {
     let mut total_rejected = 0;
     let flush = |out: &mut Out, log: &mut Option<&mut LogFile>| {
@@ -377,11 +390,15 @@ fn write_in_order(
         log.as_mut().map_or(Ok(()), |log| log.flush())
     };
     while let Some(((answers, rejected), log_lines, ended)) = results.next(|| flush(out, &mut log))? {
-        ended?;
+        let failure = ended?;
         total_rejected += rejected;
         out.write_answers(&answers)?;
         if let Some(log) = &mut log {
             log.write(&log_lines)?;
+        }
+        if let Some(error) = failure {
+            flush(out, &mut log)?;
+            return Err(error);
         }
         if out.is_closed() {
             break;

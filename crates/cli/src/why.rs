@@ -154,7 +154,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         ));
     }
     let past = past_of(&message);
-    history.as_ref().map_or(Ok(()), RunHistory::flush)?;
+    history.as_ref().map_or(Ok(()), RunHistory::check)?;
     let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
     let matcher = meaning::intent_matcher(rules, entry, false, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));

@@ -13,8 +13,8 @@ use url::Url;
 
 /// The fields of an `HTTP` node's config that may contain the request body; at most one may be set.
 const BODY_FIELDS: [&str; 3] = ["body", "json", "data"];
-/// The config fields of an `HTTP` node besides [`BODY_FIELDS`]. `timeout` is accepted here, but the engine that runs
-/// the node enforces it.
+/// The config fields of an `HTTP` node other than [`BODY_FIELDS`]. `timeout` is accepted here, but
+/// the engine that runs the node enforces it.
 const OTHER_FIELDS: [&str; 5] = ["url", "method", "headers", "params", "timeout"];
 
 /// Returns the factory of `HTTP` nodes, for `CoordinatorBuilder::node_kind`. A node's output

@@ -2,9 +2,9 @@
 //! share one id, constants are folded, and operands are ordered by cost.
 //!
 //! These transformations are sound because no condition can fail at run time (see the language
-//! page). Sharing, reordering and skipping predicates changes no decision. [`Test`](NCond::Predicate)
-//! with `want` false tests whether the predicate is *definitely* false. For an unknown predicate,
-//! the test is false for both values of `want`.
+//! page). Sharing, reordering and skipping predicates changes no decision. With `want` false,
+//! [`NCond::Predicate`] holds if the predicate is *definitely* false. For an unknown predicate, it
+//! holds for neither value of `want`.
 
 mod build;
 mod cost;

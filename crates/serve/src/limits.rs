@@ -97,6 +97,9 @@ impl Deadline {
     /// Returns the error for a request whose deadline has passed.
     pub fn problem(&self) -> Problem {
         let limit = self.limit.as_millis();
-        Problem::too_slow(format!("the answer took longer than {limit} ms; see `--deadline`"))
+        Problem::too_slow(format!(
+            "the answer took longer than {limit} ms; see `--deadline`. The work may still be done: a message that \
+             is recorded now is recorded twice if the request is repeated"
+        ))
     }
 }

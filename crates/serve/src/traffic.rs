@@ -20,6 +20,8 @@ const MAX_SAMPLES: usize = 32;
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are kept with a message, for rules with a history.
 const MAX_SAMPLE_PAST: usize = 1_000;
+/// Maximum number of bytes of these earlier messages together, as JSON.
+const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 /// Minimum time between two kept messages.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// Maximum time that one request spends on explaining kept messages. The next request continues.
@@ -169,8 +171,8 @@ pub(crate) struct Traffic {
     pub undecided: Window,
     pub violations: Window,
     pub invalid: Window,
-    /// The time at which the latest message was kept, in milliseconds since the start, plus one. 0
-    /// if no message was kept.
+    /// The time of the latest claim to keep a message, in milliseconds since the start, plus one. 0
+    /// before the first claim.
     last_sample: AtomicU64,
     samples: Mutex<VecDeque<Arc<Sample>>>,
 }
@@ -192,29 +194,24 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// True if a message of this length is kept next, because the latest one is old enough.
-    pub fn is_due(&self, length: usize) -> bool {
-        length <= MAX_SAMPLE_BYTES && self.due().is_some()
-    }
-
-    /// Returns the time now, and the time of the latest kept message if it is old enough. Both as
-    /// in `last_sample`.
-    fn due(&self) -> Option<(u64, u64)> {
+    /// Claims the right to keep the next message, before the message is decided. Returns true if the
+    /// latest claim is old enough and the message, of `length` bytes, is small enough. Of several
+    /// threads, one gets the claim.
+    pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);
-        let is_due = last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64;
-        is_due.then_some((now, last))
+        length <= MAX_SAMPLE_BYTES
+            && (last == 0 || now.saturating_sub(last) >= SAMPLE_INTERVAL.as_millis() as u64)
+            && self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// Keeps a decided message, if the latest one is old enough. `route` is the name of the chosen
-    /// statement. `past` has the earlier messages that the decision has read.
-    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: Past) {
-        if text.len() > MAX_SAMPLE_BYTES || past.elements().len() > MAX_SAMPLE_PAST {
-            return;
-        }
-        let Some((now, last)) = self.due() else { return };
-        // Of several threads, one keeps its message.
-        if self.last_sample.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+    /// Keeps a decided message for which [`Traffic::claim_sample`] returned true. `route` is the
+    /// name of the chosen statement. `past` has the earlier messages that the decision has read. If
+    /// they are too many or too large, the message is not kept.
+    pub fn sample(&self, decision: &Decision, route: Option<&str>, text: &[u8], past: &Past) {
+        let elements = past.elements();
+        let sizes = elements.iter().map(|element| element.to_string().len());
+        if elements.len() > MAX_SAMPLE_PAST || sizes.sum::<usize>() > MAX_SAMPLE_PAST_BYTES {
             return;
         }
         let sample = Sample {
@@ -223,7 +220,7 @@ impl Traffic {
             chosen: route.map(str::to_owned),
             generation: decision.generation(),
             text: text.to_vec(),
-            past,
+            past: past.to_owned_view(),
             explained: Default::default(),
         };
         let mut samples = self.lock_samples();

@@ -1,5 +1,5 @@
-//! Measures the time from a line of JSON to the decision. Compares rulec, which has a JSON reader of
-//! its own, with a textbook index (`keyed`), for which `serde_json` reads the line into structs.
+//! Measures the time from a line of JSON to the decision. Compares rulec, which has a JSON reader
+//! of its own, with a textbook index (`keyed`), for which `serde_json` reads the line into structs.
 
 use super::keyed::{Buffers, Keyed, LiteralScan};
 use super::rulec::Decider;

@@ -53,23 +53,16 @@ fn query(args: &Args) -> String {
     query
 }
 
-/// Escapes the control characters of an answer, except the line break at its end, as in JSON texts.
-/// A terminal obeys them, and the service may be a foreign one. Answers of a `rulec serve` have
-/// none below U+0020.
-fn escape_controls(answer: &str) -> Cow<'_, str> {
+/// Escapes line breaks in an answer, except the one at its end, so that each answer is one line.
+/// For a terminal, [`Out::write_answers`](crate::term::Out::write_answers) escapes the other control
+/// characters.
+fn escape_line_breaks(answer: &str) -> Cow<'_, str> {
     let line = answer.strip_suffix('\n').unwrap_or(answer);
-    if !line.contains(char::is_control) {
+    if !line.contains(['\r', '\n']) {
         return Cow::Borrowed(answer);
     }
-    let mut escaped = String::with_capacity(answer.len() + 16);
-    for c in line.chars() {
-        match c.is_control() {
-            true => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
-            false => escaped.push(c),
-        }
-    }
-    escaped.push_str(&answer[line.len()..]);
-    Cow::Owned(escaped)
+    let escaped = line.replace('\r', "\\r").replace('\n', "\\n");
+    Cow::Owned(escaped + &answer[line.len()..])
 }
 
 /// A worker that sends each line to the service, and writes the service's answer.
@@ -94,7 +87,7 @@ impl Worker for RemoteWorker<'_> {
             let help = message!("check that `--server` is the address of a `rulec serve`");
             return Err(LineFailure::NoAnswer { code: Code::DecisionFailed, message, help });
         };
-        let rest = escape_controls(rest);
+        let rest = escape_line_breaks(rest);
         // Writes the number of the line in this input in place of the service's number. Writing to
         // memory cannot fail.
         let _ = write!(out, "{{\"line\":{line},{rest}");
@@ -108,12 +101,11 @@ impl Worker for RemoteWorker<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::escape_controls;
+    use super::escape_line_breaks;
 
     #[test]
-    fn control_characters_of_a_service_are_escaped() {
-        let answer = "\"a\u{1b}[2J\u{9b}\u{7f}\r\nb\u{301}\"}\n";
-        assert_eq!(escape_controls(answer), "\"a\\u001b[2J\\u009b\\u007f\\u000d\\u000ab\u{301}\"}\n");
-        assert_eq!(escape_controls("\"a b\"}\n"), "\"a b\"}\n");
+    fn an_answer_of_a_service_is_one_line() {
+        assert_eq!(escape_line_breaks("\"a\r\nb\"}\n"), "\"a\\r\\nb\"}\n");
+        assert_eq!(escape_line_breaks("\"a b\"}\n"), "\"a b\"}\n");
     }
 }

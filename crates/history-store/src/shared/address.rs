@@ -34,12 +34,18 @@ impl SharedAddress {
             None => (text, None),
         };
         let scheme = url.split("://").next().unwrap_or_default();
+        // Another text than a scheme may contain the password.
+        let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
+        let start = if is_scheme { format!(", which begins with `{scheme}:`,") } else { String::new() };
         let refused = |reason: &str| {
             let form = "write redis://HOST:PORT/DATABASE#NAME or redis+unix:///PATH#NAME";
-            Err(StoreError(format!(
-                "the address of the history, which begins with `{scheme}:`, {reason}; {form}"
-            )))
+            Err(StoreError(format!("the address of the history{start} {reason}; {form}")))
         };
+        if name.as_ref().is_some_and(|name| name.contains('@')) {
+            return refused(
+                "has an `@` after `#`: in a password, write `#` as `%23`, and in a name `@` as `%40`",
+            );
+        }
         if matches!(scheme, "rediss" | "valkeys") {
             return refused("asks for TLS, which is not supported (a tunnel such as stunnel adds it)");
         }

@@ -120,6 +120,10 @@ impl Server {
         request: &impl Fn(&mut Connection) -> RedisResult<T>,
     ) -> RedisResult<T> {
         let result = request(&mut connection);
+        if result.as_ref().is_err_and(is_lost) {
+            // The idle connections were probably lost for the same reason.
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
         if result.as_ref().err().is_none_or(|error| !is_lost(error)) && connection.is_open() {
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             if idle.len() < MAX_IDLE {
@@ -134,8 +138,6 @@ impl Server {
     }
 
     fn connect(&self) -> RedisResult<Connection> {
-        // The other idle connections were probably lost for the same reason.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let connection = self.client.get_connection_with_timeout(TIMEOUT)?;
         connection.set_read_timeout(Some(TIMEOUT))?;
         connection.set_write_timeout(Some(TIMEOUT))?;

@@ -274,6 +274,7 @@ fn nothing_acknowledged_is_lost_when_the_server_is_killed() {
         });
         acknowledged.push((user, paid));
     }
+    assert!(acknowledged.iter().any(|(_, paid)| *paid > 0), "no payment was acknowledged: {acknowledged:?}");
     for (user, paid) in acknowledged {
         let recorded = recorded_payments(&stores[0], &user);
         assert!(paid <= recorded && recorded <= BUDGET, "{user}: {paid} of {recorded}");

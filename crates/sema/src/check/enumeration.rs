@@ -36,8 +36,8 @@ impl<'a> Checker<'a> {
         Ok(Enumeration::new(unique.into_iter().map(|value| Arc::from(value.node.as_str()))))
     }
 
-    /// Resolves a type in a position where an enumeration is an error, such as after `as`. There, no
-    /// value would be checked against the enumeration.
+    /// Resolves a type in a position where an enumeration is an error, such as after `as`. There,
+    /// no value would be checked against the enumeration.
     pub(super) fn resolve_type_without_enumerations(&mut self, ty: &ast::TypeExpr) -> Checked<Ty> {
         let resolved = self.resolve_type(ty)?;
         if !has_enumeration(&resolved) {

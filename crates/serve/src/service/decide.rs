@@ -245,9 +245,10 @@ impl Decider<'_> {
         room: MemoryReservation,
         out: &mut Vec<u8>,
     ) -> Result<Answered, Unanswered> {
+        let is_sample = self.set.metrics().traffic().claim_sample(text.len());
         let start = Instant::now();
         let (answered, elapsed) = match self.version.has_history() {
-            true => (self.write_answer(text, line, out), start.elapsed()),
+            true => (self.write_answer(text, line, is_sample, out), start.elapsed()),
             false => {
                 let decision = self.version.live().decide_line_in(self.entry, text)?;
                 let decision = decision.inspect_err(|_| self.set.metrics().count_invalid())?;
@@ -257,7 +258,7 @@ impl Decider<'_> {
                     || decision.kind() == TableKind::Choice
                     || self.asks_classifier(&decision);
                 match needs_rules {
-                    true => (self.write_answer(text, line, out), elapsed),
+                    true => (self.write_answer(text, line, is_sample, out), elapsed),
                     false => (Ok((write_plain(decision, line, out), Past::default())), elapsed),
                 }
             }
@@ -269,7 +270,9 @@ impl Decider<'_> {
         })?;
         let Answered { decision, route, .. } = &answered;
         self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
-        self.set.metrics().traffic().sample(decision, route.as_deref(), text, past);
+        if is_sample {
+            self.set.metrics().traffic().sample(decision, route.as_deref(), text, &past);
+        }
         let Some(log) = self.log else { return Ok(answered) };
         let receipt = log.record(Record {
             rules_name: self.set.name().to_owned(),
@@ -297,11 +300,12 @@ impl Decider<'_> {
 
     /// Decides with the fully compiled rules, and with the history if the rules read one. So the
     /// explanation and the other parts come from the same rules as the decision. Also returns the
-    /// earlier messages that the decision has read, if they may be needed later.
+    /// earlier messages that the decision has read; `is_sample` is true if the caller needs them.
     fn write_answer(
         &self,
         text: &[u8],
         line: Option<u64>,
+        is_sample: bool,
         out: &mut Vec<u8>,
     ) -> Result<(Answered, Past), Unanswered> {
         let rules = self.version.rules()?;
@@ -310,7 +314,7 @@ impl Decider<'_> {
         let alone = rules.entry(self.entry)?;
         // Each way reads the history once, so that all parts of the answer come from the same
         // messages. Only parts need the messages after the decision. Keeping them costs a copy.
-        let keeps_past = self.wants_parts() || self.set.metrics().traffic().is_due(text.len());
+        let keeps_past = self.wants_parts() || is_sample;
         let (decided, past) = match (self.record, keeps_past) {
             (true, false) => (Some(alone.decide_and_record(store, &message)?), Past::default()),
             (true, true) => {

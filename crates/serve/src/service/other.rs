@@ -5,8 +5,8 @@ use super::Service;
 use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
-use rulec::history::RecordError;
-use rulec::payload::{Judge, JudgeError};
+use rulec::history::{HistoryGap, RecordError};
+use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::run_tests;
 use rulec_base::json::{parse_bytes, parse_object_bytes};
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
@@ -15,6 +15,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::time::Instant;
+
+/// The answer to a [`JudgeRequest`].
+#[derive(Serialize)]
+struct JudgeAnswer {
+    #[serde(flatten)]
+    judgement: Judgement,
+    /// Why the history may have lacked messages that the rules could have read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    history_gap: Option<&'static str>,
+}
 
 /// A request to judge a payload: to check it by the rules of a `payload` statement.
 #[derive(Deserialize)]
@@ -154,6 +164,7 @@ impl Service {
         }
         let payload = parse_object_bytes(request.payload.get().as_bytes());
         let payload = payload.map_err(|error| judge.masked_error(error))?;
+        let mut history_gap = None;
         if let Some(message) = request.message {
             let message = rules.parse_message(message.get().as_bytes())?;
             let declared = rules.program().input.as_ref();
@@ -168,11 +179,12 @@ impl Service {
                 true => rules.observe_and_keep(set.store(), &message)?,
                 false => rules.past(set.store(), &message).map_err(RecordError::from)?,
             };
+            history_gap = past.gap().map(HistoryGap::as_str);
             judge = judge.with_history(past);
         } else if request.record {
             return Err(Problem::invalid("`record` needs the `message` that is recorded"));
         }
-        to_bytes(&judge.judge(&Json::Object(payload)))
+        to_bytes(&JudgeAnswer { judgement: judge.judge(&Json::Object(payload)), history_gap })
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can

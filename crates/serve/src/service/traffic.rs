@@ -55,10 +55,10 @@ impl Service {
     }
 }
 
-/// Masks the credentials of `message` where its explanation repeats them. `None` if the explanation
-/// cannot be masked.
-fn mask_credentials(explanation: Explanation, mut message: Json) -> Option<Explanation> {
-    let credentials = Credentials::mask_in(&mut message);
+/// Masks the credentials of `messages` (the message and its history) where the explanation repeats
+/// them. `None` if the explanation cannot be masked.
+fn mask_credentials(explanation: Explanation, messages: Vec<Json>) -> Option<Explanation> {
+    let credentials = Credentials::mask_in(&mut Json::Array(messages));
     if credentials.is_empty() {
         return Some(explanation);
     }
@@ -76,7 +76,9 @@ fn of_set(set: &RuleSet, language: Language) -> Result<SetTraffic, Problem> {
         let entry = rules.entry(&sample.entry).ok().filter(|_| sample.generation == generation)?;
         let entry = if version.has_history() { entry.with_history(&sample.past) } else { entry };
         let message = Json::Object(rules.parse_message(&sample.text).ok()?);
-        mask_credentials(explain(&version, entry, &message).ok()?, message)
+        let explanation = explain(&version, entry, &message).ok()?;
+        let messages = sample.past.elements().iter().cloned().chain([message]).collect();
+        mask_credentials(explanation, messages)
     });
     Ok(SetTraffic {
         name: set.name().to_owned(),

@@ -102,9 +102,25 @@ async fn near_misses_read_the_history_of_their_decision() {
             (1, &json!("big"), &json!("default"))
         );
         let because = near[0]["because"][0].as_str().expect("a text");
-        assert!(because.contains("is 0") || because.contains("0"), "{because}");
-        assert!(!because.contains('5'), "{because}");
+        assert!(because.contains("(count p in history within 1m: true) = 0"), "{because}");
     }
+}
+
+/// Cause: only the credentials of the message itself were masked, but the explanation of a near
+/// miss shows the history too.
+#[tokio::test]
+async fn near_misses_mask_the_credentials_of_earlier_messages() {
+    let text = "input { text?: string, now: datetime, headers?: dict<string> }\nhistory keep 1h\n\
+        route leak when text == \"pay\" and previous.headers.authorization == \"Bearer zzz\" -> deny\n\
+        default -> run";
+    let service = start(text).await;
+    let message = |token: &str| json!({ "text": "pay", "now": "2026-01-31T12:00:00Z", "headers": { "authorization": token } });
+    service.post("/v1/observe", &json!({ "message": message("Bearer SECRET111") }).to_string()).await;
+    let body = json!({ "message": message("Bearer SECRET222") }).to_string();
+    assert_eq!(service.post("/v1/decide", &body).await.json()["target"], "run");
+    let rules = service.get("/v1/traffic").await.json()["rules"][0].clone();
+    assert_eq!(rules["near_misses"][0]["route"], "leak", "{rules}");
+    assert!(!rules.to_string().contains("SECRET"), "{rules}");
 }
 
 #[tokio::test]

@@ -87,8 +87,8 @@ pub struct FieldItem {
     pub limits: Option<Limits>,
     /// The only allowed value of the field: `const VALUE`; `None` without this clause.
     pub exactly: Option<Expr>,
-    /// The text of the violation, and the text that says how to correct it, for a value that
-    /// violates a rule of the field, such as its type or limits.
+    /// The texts for a value that violates a rule of the field, such as its type or limits: the
+    /// violation, and how to correct it.
     pub notice: Notice,
 }
 

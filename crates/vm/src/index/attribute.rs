@@ -66,8 +66,8 @@ pub struct ListElements {
 }
 
 impl ClassPredicate {
-    /// Returns the predicate with the index `pred` as a `ClassPredicate`, and its text mode. `None` if
-    /// the predicate's result depends on more than the equivalence class of its value.
+    /// Returns the predicate with the index `pred` as a `ClassPredicate`, and its text mode. `None`
+    /// if the predicate's result depends on more than the equivalence class of its value.
     pub fn from_pred(chunk: &Chunk, pred: u32) -> Option<(ClassPredicate, TextMode)> {
         let pred = chunk.preds.get(pred as usize)?;
         let constant = |id: u32| chunk.consts.get(id as usize).map(|constant| constant.value());
@@ -148,8 +148,7 @@ const UNNAMED_TEXT_CLASS: ClassId = 4;
 pub struct ValueClasses {
     texts: TextIds,
     numbers: Vec<RuleNumber>,
-    /// The constant numbers of the predicates, as floats. `None` if floats cannot represent all of
-    /// them exactly.
+    /// The constant numbers of the predicates as floats; `None` if a float cannot represent each.
     floats: Option<FloatBuckets>,
 }
 
@@ -196,8 +195,7 @@ impl FloatBuckets {
     }
 
     /// Returns the bucket of a number. A greater number never gets a lower bucket, even with
-    /// rounding. So the values in lower buckets are smaller, and the values in higher buckets are
-    /// greater.
+    /// rounding. So the values in lower buckets are smaller, and in higher buckets greater.
     #[inline(always)]
     fn bucket_of(&self, float: f64) -> usize {
         let position = (float - self.first) * self.scale;

@@ -93,8 +93,8 @@ pub struct IndexAtoms<'c> {
     pub attributes: Vec<IndexedAttribute>,
     subject_ids: HashMap<Operand, u32>,
     attribute_ids: HashMap<(Operand, TextMode), u32>,
-    /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there is
-    /// none, or if the operand must not be evaluated early.
+    /// For each predicate, the equivalent [`ClassPredicate`] with its attribute id. `None` if there
+    /// is none, or if the operand must not be evaluated early.
     simple_tests: Vec<Option<(ClassPredicate, u32)>>,
     sets: HashMap<Box<[IndexAtom]>, SetId, foldhash::fast::FixedState>,
     /// For each set of atoms (facts), the estimated probability that a message has one of them.
@@ -242,8 +242,8 @@ impl<'c> IndexAtoms<'c> {
         self.chunk.slots.get(slot.index()).map_or("", |slot| &slot.name)
     }
 
-    /// Returns the [`ClassPredicate`] that is equivalent to predicate number `pred`, with its attribute
-    /// id, if there is one. Its result follows from the equivalence class of one value.
+    /// Returns the [`ClassPredicate`] that is equivalent to predicate number `pred`, with its
+    /// attribute id, if there is one. Its result follows from the equivalence class of one value.
     pub fn simple_test(&self, pred: u32) -> Option<&(ClassPredicate, u32)> {
         self.simple_tests.get(pred as usize)?.as_ref()
     }

@@ -96,13 +96,13 @@ const SINGLE_FORM_FLAG: u32 = 2;
 /// routes below rank `NEAR_RANK_FACTOR * n` are looked up next, and then the routes after them.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const NEAR_RANK_FACTOR: u32 = 8;
-/// Score ([`LookupBuffers::first_routes_score`]) from which a table's first routes are tried before any
-/// lookup.
+/// Score ([`LookupBuffers::first_routes_score`]) from which a table's first routes are tried before
+/// any lookup.
 /// Measured in benches/notes/access-paths.md, "First routes".
 const HOT_SCORE: u8 = 8;
-/// Maximum of the score [`LookupBuffers::first_routes_score`]. From the maximum, three decisions that match
-/// other routes lower the score below [`HOT_SCORE`]. Measured in benches/notes/access-paths.md,
-/// "First routes".
+/// Maximum of the score [`LookupBuffers::first_routes_score`]. From the maximum, three decisions
+/// that match other routes lower the score below [`HOT_SCORE`]. Measured in
+/// benches/notes/access-paths.md, "First routes".
 const MAX_HOT_SCORE: u8 = 12;
 
 impl LookupBuffers {

@@ -58,6 +58,16 @@ impl Past {
         Past::new(Arc::new(Timeline::from_elements(elements)), 0, None)
     }
 
+    /// Returns the same view of a copy of the messages. Without it, a store copies all messages of
+    /// the key when it next records one, because this view still needs them. Not part of the stable
+    /// API.
+    #[doc(hidden)]
+    pub fn to_owned_view(&self) -> Past {
+        let timeline =
+            Timeline::from_elements(self.elements().to_vec()).with_hash_key(self.timeline.hash_key());
+        Past::new(Arc::new(timeline), 0, None).with_gap(self.gap)
+    }
+
     /// Returns the recorded messages that the decision can read, oldest first.
     pub fn elements(&self) -> &[Json] {
         self.timeline.elements().get(self.start..).unwrap_or(&[])
