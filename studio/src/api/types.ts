@@ -141,7 +141,7 @@ name: string,
  */
 kind: EntryKind,
 /**
- * Doc comment of the entry.
+ * Doc comment of this entry point of the rules (such as a router).
  */
 docs: string,
 /**
