@@ -138,12 +138,11 @@ test('a long replay tells its progress, is cancelled, and a decision log keeps w
     'many.jsonl': manyMessages(800_000),
   });
   await show(page, 'Replay');
-  // The replay may end within a second, so the test waits for both before it starts the replay.
-  await Promise.all([
-    page.getByRole('progressbar').first().waitFor(),
-    page.getByRole('button', { name: 'Cancel' }).click(),
-    page.locator('.replay-setup button.primary').click(),
-  ]);
+  // The replay may end within a second, so the test waits for its progress before it starts the replay. Cancelling removes
+  // the progress bar, so it comes after.
+  const progress = page.getByRole('progressbar').first().waitFor();
+  const cancelled = progress.then(() => page.getByRole('button', { name: 'Cancel' }).click());
+  await Promise.all([cancelled, page.locator('.replay-setup button.primary').click()]);
   await page.locator('.going', { hasText: 'Cancelled' }).waitFor();
   const log = [1, 2, 3].map((second) =>
     JSON.stringify({
