@@ -306,8 +306,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(self.report(unexpected_token(span, message, help)))
     }
 
-    /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without a
-    /// path, and for `count distinct tags`, which is no length.
+    /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without
+    /// a path, and for `count distinct tags`, which is no length.
     fn counted_list(&self) -> Option<&str> {
         let rest = &self.pieces[self.position..];
         let is_filler = |piece: &&ExprElement| {
