@@ -62,6 +62,8 @@ fn mistakes_of_new_authors_are_found() {
     one(r#"lower(text) == "ABC""#, &[r#"W0212 `lower(text) == "ABC"`"#]);
     one("n > 3 and n > 5", &["W0209 `n > 3`"]);
     one("n > 3 or n > 5", &["W0209 `n > 5`"]);
+    // A blank in a text is no reason for this finding.
+    one(r#"n > 5 and (role == "admin " or role is present)"#, &[r#"W0209 `role == "admin "`"#]);
     one(r#"text contains "refund" and text contains "fun""#, &[r#"W0209 `text contains "fun"`"#]);
     one(r#"text contains "a" and not (text contains any ["a", "b"])"#, &[r#"W0210 `text contains "a"`"#]);
     one(r#"text matches "^a+$" and text contains "b""#, &[r#"W0210 `text matches "^a+$"`"#]);

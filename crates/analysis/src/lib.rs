@@ -182,6 +182,10 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
         Code::BlankAround,
     ];
     let no_effect_codes = [Code::NeverMatches, Code::AlwaysMatches, Code::PartDecidesNothing];
+    // A text with a blank can only be the reason why a comparison never holds.
+    let is_cause = |code: Code| {
+        cause_codes.contains(&code) && (code != Code::BlankAround || diagnostic.code == Code::NeverMatches)
+    };
     let Some(finding_span) = diagnostic.span() else {
         broken_invariant!("a finding has a span");
         return false;
@@ -196,9 +200,7 @@ fn is_already_reported(diagnostic: &Diagnostic, warnings: &[&Diagnostic]) -> boo
                 && finding_span.start <= span.start
                 && span.end <= finding_span.end;
             (warning.code == diagnostic.code && span == finding_span)
-                || (is_inside
-                    && no_effect_codes.contains(&diagnostic.code)
-                    && cause_codes.contains(&warning.code))
+                || (is_inside && no_effect_codes.contains(&diagnostic.code) && is_cause(warning.code))
         })
     })
 }

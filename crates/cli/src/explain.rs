@@ -35,7 +35,8 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         }
         Some(text) => {
             let Some(code) = parse_code(text) else {
-                let Some(lines) = word_lines(text) else {
+                // A word is also found in another case.
+                let Some(lines) = word_lines(text).or_else(|| word_lines(&text.to_lowercase())) else {
                     return Err(CliError::usage(unknown_code_message(text)));
                 };
                 lines.iter().try_for_each(|line| out.write_message(line))?;
@@ -101,6 +102,7 @@ fn nearest_word(text: &str) -> Option<&'static str> {
 fn unknown_code_message(text: &str) -> Message {
     let is_code = text.chars().skip(1).any(|c| c.is_ascii_digit());
     if let Some(word) = nearest_word(text).filter(|_| !is_code) {
+        let word = if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() };
         return message!("there is no code or word `{text}`; did you mean `rulec explain {word}`?");
     }
     let requested_code = text.trim().to_ascii_uppercase();

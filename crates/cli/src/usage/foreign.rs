@@ -99,11 +99,14 @@ pub(super) fn needless_option(
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let command = path.join(" ");
     let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
+    // Options such as `--lang zh` may precede the command.
+    let verb_end =
+        path.last().and_then(|name| texts.iter().position(|text| text == name)).map_or(0, |at| at + 1);
     let usage = || {
-        let given = texts.iter().skip(path.len()).filter(|text| **text != written);
+        let given = texts.iter().skip(verb_end).filter(|text| **text != written);
         let given =
             given.map(|text| text.strip_prefix(written).map_or(*text, |value| value.trim_start_matches('=')));
-        format!("rulec {command} {}", given.collect::<Vec<_>>().join(" "))
+        format!("rulec {command} {}", given.map(shell_word).collect::<Vec<_>>().join(" "))
     };
     Some(match name.as_str() {
         "in-place" | "inplace" | "write" | "overwrite" | "i" | "w" | "fix"
@@ -123,9 +126,10 @@ pub(super) fn needless_option(
             let json =
                 |text: &&&str| text.trim_start_matches(written).trim_start_matches('=').starts_with('{');
             let message = texts.iter().find(json)?.trim_start_matches(written).trim_start_matches('=');
-            let rules = texts.iter().skip(path.len()).find(|text| !text.starts_with(['-', '{']))?;
+            let rules = texts.iter().skip(verb_end).find(|text| !text.starts_with(['-', '{']))?;
+            let (message, rules) = (shell_word(message), shell_word(rules));
             message!(
-                "messages are read from a file or standard input: `echo '{message}' | rulec {command} {rules}`"
+                "messages are read from a file or standard input: `echo {message} | rulec {command} {rules}`"
             )
         }
         "code" | "word" | "c" if path == ["explain"] => {
@@ -140,6 +144,24 @@ pub(super) fn needless_option(
     })
 }
 
+/// Returns an argument as a word of a shell, in single quotes if it has other characters than names
+/// of files have.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// True for a text that can only be an argument, and no misspelt command: a file, a JSON value or a
+/// diagnostic code.
+pub(super) fn looks_like_argument(text: &str) -> bool {
+    let is_code =
+        text.strip_prefix(['E', 'W', 'e', 'w']).unwrap_or(text).bytes().all(|byte| byte.is_ascii_digit());
+    text.contains(['.', '/', '\\', '{', '*']) || is_code && text.len() > 1
+}
+
 /// True for a command whose messages come from standard input if no file is named.
 fn takes_messages(verb: &Command) -> bool {
     verb.get_positionals()
@@ -150,8 +172,9 @@ fn takes_messages(verb: &Command) -> bool {
 /// a.rules check`. `texts` are the arguments after the program's name. `None` without a command.
 pub(super) fn command_after_arguments(root: &Command, texts: &[&str]) -> Option<Message> {
     let at = texts.iter().position(|text| root.find_subcommand(text).is_some()).filter(|at| *at > 0)?;
-    let mut ordered = vec![texts[at]];
-    ordered.extend(texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| *text));
+    let mut ordered = vec![texts[at].to_owned()];
+    ordered
+        .extend(texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| shell_word(text)));
     Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 

@@ -17,6 +17,9 @@ fn options_and_commands_of_other_programs_have_a_remedy() {
     check(&["watch", "a.rules"], 2, "'test --watch'");
     check(&["lint", "a.rules"], 2, "'check'");
     check(&["--lang", "zh", "watch", "a.rules"], 2, "test --watch");
+    check(&["watch", "test"], 2, "'test --watch'");
+    check(&["lint", "test"], 2, "'check'");
+    check(&["chekc", "test"], 2, "'check'");
 }
 
 #[test]
@@ -45,7 +48,15 @@ fn the_order_of_a_run_is_corrected() {
     check(&["explain", "--code", "E0203"], 2, "the code follows without an option: `rulec explain E0203`");
     let json = "{\"text\":\"a\"}";
     check(&["run", "a.rules", "--input", json], 2, "`echo '{\"text\":\"a\"}' | rulec run a.rules`");
+    check(
+        &["run", "a.rules", "--input", "{\"text\":\"don't\"}"],
+        2,
+        r#"`echo '{"text":"don'\''t"}' | rulec run"#,
+    );
+    check(&["--lang", "en", "run", "a.rules", "--input", json], 2, "| rulec run a.rules`");
+    check(&["my file.rules", "check"], 2, "`rulec check 'my file.rules'`");
     check(&["explain", "otherwse"], 2, "did you mean `rulec explain otherwise`?");
+    check(&["explain", "ismissing"], 2, "did you mean `rulec explain \"is missing\"`?");
 }
 
 #[test]
@@ -53,6 +64,8 @@ fn words_are_explained_as_codes_are() {
     let explained = |word: &str| Folder::new().rulec(&["explain", word]).expect(0).out;
     assert!(explained("contains").starts_with("`contains` is an operator: "), "{}", explained("contains"));
     assert!(explained("len").starts_with("`len(x"), "{}", explained("len"));
+    assert!(explained("And").starts_with("`and` is an operator: "), "{}", explained("And"));
+    assert!(explained("When").starts_with("`when` is a word of the language: "), "{}", explained("When"));
     // The words of the language have the explanations that an editor shows.
     for word in ["route", "within", "otherwise", "loopback", "private"] {
         let text = explained(word);

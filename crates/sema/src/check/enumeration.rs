@@ -140,6 +140,8 @@ impl<'a> Checker<'a> {
                 let diagnostic = Diagnostic::new(Code::NotInEnumeration, span, message);
                 let padded = texts().find(|value| *value != text && value.trim() == text);
                 if let Some(padded) = padded {
+                    let (padded, text) =
+                        (rulec_base::text::to_one_line(padded), rulec_base::text::to_one_line(text));
                     let help = message!(
                         "the declared value \"{padded}\" has white space at an end: write \"{text}\" in the \
                         declaration"

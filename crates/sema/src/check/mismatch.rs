@@ -256,10 +256,17 @@ fn operand_pair_help(row: &OpInfo, left: &Expr, right: &Expr) -> Option<Message>
     });
     let number_and_time = both_kinds.overlaps(KindSet::NUMBER)
         && (both_kinds == KindSet::DATETIME.union(both_kinds.intersect(KindSet::NUMBER)) || has_date);
-    let text_of_call = [left, right]
-        .into_iter()
-        .any(|operand| operand.ty.kinds == KindSet::STRING && matches!(operand.kind, ExprKind::Call(..)));
-    if number_and_text && text_of_call && !has_constant(&Ty::STRING) {
+    let text_of_call = [left, right].into_iter().any(|operand| {
+        let is_prepared_text =
+            |function| matches!(function, Function::Trim | Function::Lower | Function::Upper);
+        operand.ty.kinds == KindSet::STRING
+            && matches!(operand.kind, ExprKind::Call(function, _) if !is_prepared_text(function))
+    });
+    if number_and_text && is_call_of(Function::Time) {
+        Some(message!("`time` gives a text with two digits for each part: write `time(x) >= \"09:30\"`"))
+    } else if number_and_text && is_call_of(Function::Date) {
+        Some(message!("`date` gives a text with the year first: write `date(x) >= \"2026-01-31\"`"))
+    } else if number_and_text && text_of_call && !has_constant(&Ty::STRING) {
         Some(message!("write `number(…)` around the text, as in `number(url_query(url, \"page\")) > 10`"))
     } else if number_and_time {
         Some(message!(

@@ -2,24 +2,33 @@
 //! a field without the record around it, a message with a name, or an index of a text.
 
 use super::Checker;
-use crate::hir::Expr;
+use crate::hir::{Cond, CondKind, Expr, Operand};
 use rulec_base::diag::{Code, Diagnostic, Message};
-use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_base::{message, text};
+use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType};
 use rulec_lang::value::compare;
+use rulec_syntax::write::quote_name;
 use std::cmp::Ordering;
 
 /// Maximum depth of a record that is searched for a field.
 const MAX_DEPTH: usize = 3;
 
+/// Words by which other languages name the whole message.
+const MESSAGE_WORDS: &[&str] = &[
+    "msg", "message", "event", "evt", "req", "request", "input", "data", "body", "params", "args", "this",
+    "self",
+];
+
 /// Returns the help for an unknown name, and the path that replaces the name if only the name must
 /// change. `names` is the whole path, and its first name is unknown. `None` without a known field.
 pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Message, Option<String>)> {
-    if let [_, field] = names {
-        return record
-            .get(field)
-            .map(|_| (message!("a message has no name: write `{field}` for this field"), None));
+    if let [first, field] = names {
+        let is_message = MESSAGE_WORDS.contains(&first.to_lowercase().as_str());
+        let field = record.get(field).filter(|_| is_message)?;
+        let written = quote_name(&field.name);
+        return Some((message!("a message has no name: write `{written}` for this field"), None));
     }
     let path = path_to_field(record, names)?;
     Some((message!("the message has this field in a record: write `{path}`"), Some(path)))
@@ -39,48 +48,69 @@ fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
 fn collect_paths(record: &RecordType, name: &str, prefix: &str, depth: usize, paths: &mut Vec<String>) {
     for field in &record.fields {
         let Some(inner) = field.ty.fields().filter(|_| depth > 0) else { continue };
-        let path = format!("{prefix}{}", field.name);
+        let path = format!("{prefix}{}", quote_name(&field.name));
         if inner.get(name).is_some() {
-            paths.push(format!("{path}.{name}"));
+            paths.push(format!("{path}.{}", quote_name(name)));
         }
         collect_paths(inner, name, &format!("{path}."), depth - 1, paths);
     }
 }
 
+/// Adds the operands of every `matches` that a condition tests directly or in `and`, `or` and
+/// `unless`. A negated match has no groups, and a match in a quantifier reads a bound name.
+fn collect_matches<'c>(condition: &'c Cond, matches: &mut Vec<(&'c Expr, &'c Expr)>) {
+    match &condition.kind {
+        CondKind::And(parts) | CondKind::Or(parts) => {
+            parts.iter().for_each(|part| collect_matches(part, matches));
+        }
+        CondKind::Predicate(test) => {
+            // Without its modifiers the expression might match another text.
+            let is_plain = !test.negated && !test.mode.text.fold && test.mode.quantity.is_none();
+            if let Operand::Value(pattern) = &test.right
+                && test.op == Some(Op::Matches)
+                && is_plain
+            {
+                matches.push((&test.left, pattern));
+            }
+        }
+        _ => {}
+    }
+}
+
 impl Checker<'_> {
-    /// Warns about a text such as `"$1"` in a statement with a regular expression: other languages
-    /// replace it by a group of the match. Returns true if the text was reported.
-    pub(super) fn warn_group_reference(&mut self, text: &str, span: Span) -> bool {
+    /// Warns about a text such as `"$1"` as an argument of a handler, if `condition` has a match.
+    /// Other languages replace the text by a group of the match.
+    pub(super) fn warn_group_reference(&mut self, text: &str, span: Span, condition: &Cond) {
         let digits = text.strip_prefix(['$', '\\']).filter(|digits| digits.len() == 1);
         let group = digits.and_then(|digits| digits.parse::<u32>().ok()).filter(|group| *group > 0);
-        let Some((group, call)) = group.and_then(|group| Some((group, self.capture_of_match(span)?))) else {
-            return false;
+        let Some((group, call)) =
+            group.and_then(|group| Some((group, self.capture_of_match(condition, group)?)))
+        else {
+            return;
         };
         let written = if group == 1 { format!("{call})") } else { format!("{call}, {group})") };
         let message = message!("\"{text}\" is not replaced by a group of the regular expression");
         let diagnostic = Diagnostic::new(Code::TemplateText, span, message);
         let help = message!("write `{written} ?? \"\"`");
         self.diagnostics.push(diagnostic.help(help).likely_fix(span, format!("{written} ?? \"\"")));
-        true
     }
 
-    /// Returns the start of the call of `capture` for the match in the statement around a span:
-    /// `capture(text, r"#(\d+)"`. `None` without a match with a group.
-    fn capture_of_match(&self, span: Span) -> Option<String> {
-        let statement = self.statements().find(|statement| {
-            let place = statement.span;
-            place.file == span.file && (place.start..place.end).contains(&span.start)
-        })?;
-        let source = self.loaded.sources.slice(statement.span);
-        let (before, after) = source.split_once(" matches ")?;
-        let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-        let left = &before[before.trim_end_matches(is_path).len()..];
-        let pattern = after.trim_start();
-        let open = pattern.find('"')?;
-        let end = open + 1 + pattern[open + 1..].find('"')? + 1;
-        let pattern = &pattern[..end];
-        let has_group = pattern.replace("(?", "").contains('(');
-        (open <= 1 && has_group && !left.is_empty()).then(|| format!("capture({left}, {pattern}"))
+    /// Returns the start of the call of `capture` for the only match of a condition that has this
+    /// group: `capture(text, r"#(\d+)"`. `None` without such a match, or with several.
+    fn capture_of_match(&self, condition: &Cond, group: u32) -> Option<String> {
+        let mut matches = Vec::new();
+        collect_matches(condition, &mut matches);
+        let mut calls = matches.into_iter().filter_map(|(left, pattern)| {
+            let hir = text::parse_cached(pattern.as_const()?.value().as_str()?, false).ok()?;
+            let has_group = text::capture_groups(&hir).iter().any(|found| found.number == group);
+            let slice = |span: Span| self.loaded.sources.slice(span);
+            let (left, pattern) = (slice(left.span), slice(pattern.span));
+            let is_literal =
+                pattern.starts_with('"') || pattern.starts_with('r') && pattern.ends_with(['"', '#']);
+            (has_group && is_literal).then(|| format!("capture({left}, {pattern}"))
+        });
+        let call = calls.next()?;
+        calls.next().is_none().then_some(call)
     }
 
     /// Warns about a range of allowed numbers that contains no number, as in `in 1024..=1`.

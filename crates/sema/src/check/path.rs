@@ -170,12 +170,6 @@ impl<'a> Checker<'a> {
             diagnostic.help(help).likely_fix(name_span, written)
         } else if let Some(root) = root_with_field(record, names) {
             diagnostic.did_you_mean(name_span, Some(root))
-        } else if let Some((help, path)) = nested::meant_field(record, names) {
-            let diagnostic = diagnostic.help(help);
-            match path {
-                Some(path) => diagnostic.likely_fix(name_span, path),
-                None => diagnostic,
-            }
         } else if self.payload.fields.iter().any(|field| **field == *name) {
             let written = format!("payload.{name}");
             let help = message!("it is a field of an included group: write `{written}`");
@@ -183,6 +177,12 @@ impl<'a> Checker<'a> {
         } else if let Some(element) = self.scope.binding_with_field(name) {
             let written = format!("{element}.{name}");
             diagnostic.did_you_mean(name_span, Some(&written))
+        } else if let Some((help, path)) = nested::meant_field(record, names) {
+            let diagnostic = diagnostic.help(help);
+            match path {
+                Some(path) => diagnostic.likely_fix(name_span, path),
+                None => diagnostic,
+            }
         } else if let Some((help, word)) = foreign_constant_help(name) {
             let is_certain = is_capital_bool(name);
             diagnostic.help(help).did_you_mean(name_span, word).certain_if(is_certain)

@@ -146,9 +146,6 @@ impl<'a> Checker<'a> {
     /// Warns about a text with `${…}` or `{{…}}`. Such a text looks like a template, but nothing in
     /// it is replaced.
     pub(super) fn warn_template(&mut self, text: &str, span: Span) {
-        if self.warn_group_reference(text, span) {
-            return;
-        }
         let openings = ["${", "{{", "#{", "%{", "<%=", "{"];
         let Some(opening) = openings.into_iter().find(|opening| text.contains(opening)) else { return };
         // A route that is compiled alone has no source text.

@@ -367,6 +367,11 @@ impl<'a> Checker<'a> {
         if let Some(failed) = self.report_bare_enumeration(name, value, params) {
             return failed;
         }
+        if let (ast::ExprKind::Literal(ast::Literal::String(text)), Some(condition)) =
+            (&value.kind, condition)
+        {
+            self.warn_group_reference(text, value.span, condition);
+        }
         let value = self.check_value(value)?;
         let Some((params, declared)) = params else {
             let value = self.add_value(value);

@@ -398,7 +398,11 @@ impl<'a> Checker<'a> {
         let similar = self.nearest(&name.node, names);
         if let Some(help) = self.handler_as_route(&name.node).filter(|_| kind == TableKind::Routes) {
             let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message).help(help);
-            return self.report(diagnostic.likely_fix(name.span, format!("-> {}", name.node)));
+            // The name of a table before the handler must be removed, too.
+            return self.report(match table {
+                None => diagnostic.likely_fix(name.span, format!("-> {}", name.node)),
+                Some(_) => diagnostic,
+            });
         }
         let diagnostic = Diagnostic::new(Code::UnknownExpectation, name.span, message)
             .suggest_or_help(name.span, similar, help);

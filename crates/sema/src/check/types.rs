@@ -99,8 +99,8 @@ impl<'a> Checker<'a> {
                     let message = message!("`{name}` is not a type");
                     let diagnostic = Diagnostic::new(Code::UnknownType, type_expr.span, message);
                     let help = message!(
-                        "for a field write `bool`; a setting of a schema, such as `additionalProperties`, is \
-                        removed: fields that are not declared are ignored"
+                        "for a field write `bool`; remove a setting of a schema, such as `additionalProperties`: \
+                        fields that are not declared are ignored"
                     );
                     return self.report(diagnostic.help(help).likely_fix(type_expr.span, "bool"));
                 }

@@ -251,7 +251,7 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
         }
         ("get" | "getitem" | "at" | "nth", _) if !args.is_empty() => format!("{base}[{args}]"),
         ("containskey" | "haskey" | "has_key" | "hasownproperty", _) => format!("{base} has_key {args}"),
-        ("find" | "search_for" | "position", _) if args.starts_with('"') => {
+        ("find" | "search_for" | "position", _) if is_one_text(args) => {
             format!("index_of({base}, {args})")
         }
         ("some" | "any" | "exists" | "filter" | "find" | "anymatch", _) => format!("any x in {base}: …"),
@@ -273,6 +273,31 @@ pub(super) fn method_replacement(base: &str, name: &str, args: &str) -> Option<S
             None => format!("{}({base}, {args})", function_name()?),
         },
     })
+}
+
+/// True for a constant text without further arguments.
+fn is_one_text(args: &str) -> bool {
+    let inner = args.strip_prefix('"').and_then(|args| args.strip_suffix('"'));
+    inner.is_some_and(|inner| !inner.contains('"'))
+}
+
+/// Returns the operator for a position that other languages compare with `-1` or `0`, such as
+/// `not contains` for `text.find("a") == -1`. The number is the length of that comparison. `after`
+/// is the text after the call. `None` for another comparison.
+pub(super) fn search_by_position(after: &str) -> Option<(&'static str, usize)> {
+    let sign_start = after.len() - after.trim_start().len();
+    let rest = &after[sign_start..];
+    let sign = &rest[..rest.len() - rest.trim_start_matches(['=', '!', '<', '>']).len()];
+    let number = rest[sign.len()..].trim_start();
+    let digits = number.strip_prefix('-').map_or(number, str::trim_start);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let is_whole = !digits[count..].starts_with(|c: char| c.is_alphanumeric() || c == '.');
+    let operator = match (sign, &digits[..count], number.starts_with('-')) {
+        ("==" | "===", "1", true) | ("<", "0", false) => "not contains",
+        ("!=" | "!==" | ">", "1", true) | (">=", "0", false) => "contains",
+        _ => return None,
+    };
+    is_whole.then_some((operator, after.len() - digits.len() + count))
 }
 
 /// True for a method by which other languages read a time from a text: `time.parse(at)`. `base` is

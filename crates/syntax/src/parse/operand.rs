@@ -294,16 +294,36 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             "first" | "last" | "latest" if next_is_number => message!(
                 "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
             ),
-            "count" if self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Word) => {
-                let list = self.peek().map_or("x", |piece| self.piece_text(piece));
-                message!(
+            "count" => match self.counted_list() {
+                Some(list) => message!(
                     "write `len({list})` for the number of all elements, or `(count x in {list}: CONDITION)` for some"
-                )
-            }
+                ),
+                None => foreign::prefix_help(word)?,
+            },
             _ => foreign::prefix_help(word)?,
         };
         let message = message!("`{word}` cannot be written before a value");
         Some(self.report(unexpected_token(span, message, help)))
+    }
+
+    /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without
+    /// a path, and for `count distinct tags`, which is no length.
+    fn counted_list(&self) -> Option<&str> {
+        let rest = &self.pieces[self.position..];
+        let is_filler = |piece: &&ExprElement| {
+            piece.kind == ExprPieceKind::Word && matches!(self.piece_text(**piece), "of" | "all" | "the")
+        };
+        let first = rest.iter().take_while(is_filler).count();
+        let is_suffix =
+            |piece: &&ExprElement| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
+        let name = rest.get(first).filter(|piece| {
+            let text = self.piece_text(**piece);
+            piece.kind == ExprPieceKind::Word
+                && !matches!(text, "distinct" | "unique")
+                && !operators::is_reserved_word(text)
+        })?;
+        let last = first + rest[first + 1..].iter().take_while(is_suffix).count();
+        Some(self.cx.text[name.span.to(rest[last].span).range()].trim())
     }
 
     /// Returns the diagnostic for a method call in the syntax of other languages, such as
@@ -333,6 +353,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
+            // A text without the searched part has no position, so the comparison is replaced, too.
+            Some(written) if written.starts_with("index_of(") => {
+                let (base, after) =
+                    (text(start.start, member.span.start), &self.cx.text[group.span.end as usize..]);
+                match foreign::search_by_position(after) {
+                    Some((operator, length)) => {
+                        let written = format!("{base} {operator} {args}");
+                        let whole = Span { end: group.span.end + length as u32, ..call_span };
+                        diagnostic.help(message!("write `{written}`")).likely_fix(whole, written)
+                    }
+                    None => diagnostic.help(message!("write `{written}`")).likely_fix(call_span, written),
+                }
+            }
             Some(written) => diagnostic.help(message!("write `{written}`")).fix(call_span, written),
             None if foreign::reads_time(name, text(start.start, member.span.start)) => {
                 diagnostic.help(message!(

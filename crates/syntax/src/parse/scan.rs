@@ -48,17 +48,29 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                 if self.stray_count <= MAX_STRAYS {
                     let is_heading =
                         !slice.is_ascii() && unknown::is_heading(self.text, token.start as usize);
-                    diagnostics.push(match is_heading {
+                    let diagnostic = match is_heading {
                         true => heading_error(span, self.text),
                         false => stray_character_error(span, slice, self.text),
-                    });
+                    };
+                    // A regular expression between slashes has several stray characters.
+                    if diagnostics.last().is_none_or(|last| last.span() != diagnostic.span()) {
+                        diagnostics.push(diagnostic);
+                    }
                 }
             }
             UnclosedString | UnclosedRaw => {
                 check_bidi(token, file, slice, Code::BidiInString, diagnostics);
                 diagnostics.push(unclosed_string_error(token, span, slice, self.text));
             }
-            SingleQuoted | SmartQuoted => diagnostics.push(wrong_quotes_error(span, slice, self.text)),
+            SingleQuoted | SmartQuoted => {
+                // The apostrophes of two negations on a line look like the quotes of a text.
+                let apostrophe = slice.chars().next().filter(|c| matches!(c, '\'' | '’'));
+                let negation = apostrophe.and_then(|c| {
+                    let apostrophe = Span { end: span.start + c.len_utf8() as u32, ..span };
+                    contractions::negation_error(self.text, apostrophe)
+                });
+                diagnostics.push(negation.unwrap_or_else(|| wrong_quotes_error(span, slice, self.text)));
+            }
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };
                 diagnostics.push(foreign::foreign_syntax_error(
@@ -204,19 +216,15 @@ fn stray_character_error(span: Span, slice: &str, text: &str) -> Diagnostic {
             .help(message!("write `{ascii}`"))
             .fix(span, ascii);
     }
-    if c == '\''
-        && let Some((span, written)) = contractions::meant_test(text, span)
-    {
-        let message = message!("`{}` is not an operator", &text[span.range()]);
-        let help = message!("write `{written}`");
-        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
-    }
-    if c == '\\'
-        && let Some((span, written)) = contractions::regex_between_slashes(text, span)
-    {
-        let message = message!("a regular expression is not written between slashes");
-        let help = message!("write `{written}`");
-        return Diagnostic::new(Code::StrayCharacter, span, message).help(help).fix(span, written);
+    let meant = match c {
+        '\'' | '’' => {
+            contractions::negation_error(text, Span { end: span.start + c.len_utf8() as u32, ..span })
+        }
+        '\\' => contractions::slashes_error(text, span),
+        _ => None,
+    };
+    if let Some(diagnostic) = meant {
+        return diagnostic;
     }
     if let Some(ascii) = ascii_for(c) {
         let message = message!("`{c}` is not the character `{ascii}`");

@@ -228,10 +228,15 @@ impl<'a> Splitter<'a> {
     }
 
     /// True for the word `history` after a word such as `count` on the same line, as in
-    /// `when count history > 3`. No statement begins there, and the error is about `count`.
+    /// `when count history > 3`. No statement begins there, and the error is about `count`. A
+    /// statement of a history has `by` or `keep` after its first word.
     fn is_counted(&self, index: usize) -> bool {
         index > 0
             && self.sigs[index].indent().is_none()
+            && self
+                .sigs
+                .get(index + 1)
+                .is_none_or(|_| !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
             && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
     }
 

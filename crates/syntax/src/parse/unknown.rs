@@ -33,10 +33,13 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
             "write `route NAME when CONDITION -> HANDLER`, and `default -> HANDLER` for the rest"
         ));
     }
-    if let Some(help) = statement_in_other_words(&lower, line) {
+    let line_is_prose = is_prose(line);
+    if let Some(help) = statement_in_other_words(&lower, line).filter(|_| !line_is_prose) {
         return diagnostic.help(help);
     }
-    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete" | "with") {
+    if matches!(lower.as_str(), "select" | "from" | "insert" | "update" | "delete")
+        || lower == "with" && !line_is_prose
+    {
         return diagnostic
             .help(message!("there are no queries: write a rule, `route NAME when CONDITION -> HANDLER`"));
     }
@@ -56,7 +59,7 @@ pub(super) fn unknown_statement_error(file: FileId, text: &str, token: Token) ->
         return Diagnostic::new(Code::UnknownStatement, span, message).help(help);
     }
     let is_near = is_single_slip(&lower, terminals::statement_words());
-    if is_prose(line) && !is_near && !line.contains("->") {
+    if line_is_prose && !is_near && !line.contains("->") {
         return diagnostic
             .help(message!("a comment begins with `#`: write `# {line}`", line = shortened(line)));
     }
@@ -145,13 +148,23 @@ fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
             message!("an import takes all declarations of a file: write `import {file}`")
         }
         "with" => {
-            let name = words.next()?;
-            let rest = line.split_once(" as ").or_else(|| line.split_once(" AS "))?.1.trim();
-            let value = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest);
-            message!("a definition is written with `let`: write `let {name} = {value}`")
+            let (before, rest) = line.split_once(" as ").or_else(|| line.split_once(" AS "))?;
+            let name = words.next().filter(|name| is_name(name))?;
+            let rest = rest.trim();
+            let value = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest).trim();
+            let is_query = value
+                .split(|c: char| !c.is_alphanumeric())
+                .any(|word| matches!(word.to_lowercase().as_str(), "select" | "as"));
+            let is_whole = !value.is_empty() && !is_query && has_balanced_brackets(value);
+            return (is_whole && before.split_whitespace().count() == 2)
+                .then(|| message!("a definition is written with `let`: write `let {name} = {value}`"));
         }
-        "interface" | "class" | "message" => {
-            message!("the fields of a message are declared by `input {{ text: string }}`")
+        "interface" | "class" | "message" if line.contains('{') => {
+            let name = words.next()?.trim_end_matches('{').to_lowercase();
+            let is_message =
+                lower == "message" || matches!(name.as_str(), "message" | "input" | "event" | "request");
+            return is_message
+                .then(|| message!("the fields of a message are declared by `input {{ text: string }}`"));
         }
         _ => {
             let word = terminals::statement_words().find(|word| lower.strip_suffix('s') == Some(*word))?;
@@ -161,6 +174,29 @@ fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
             });
         }
     })
+}
+
+/// True for a word that can be the name of a definition.
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && word.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && terminals::find_word(word).is_none()
+}
+
+/// True if each closing bracket of a text follows its opening bracket, and none stays open.
+fn has_balanced_brackets(text: &str) -> bool {
+    let mut depth = 0_i32;
+    for c in text.chars() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 {
+            return false;
+        }
+    }
+    depth == 0
 }
 
 /// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for

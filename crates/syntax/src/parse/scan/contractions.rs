@@ -2,8 +2,10 @@
 //! negation such as `doesn't contain`, or a regular expression between slashes.
 
 use super::super::foreign;
+use rulec_base::diag::{Code, Diagnostic, Message};
+use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_lang::operators::Op;
+use rulec_lang::operators::{Negation, Op};
 
 /// Verbs of English to which `n't` is joined.
 const VERBS: &[&str] = &[
@@ -11,23 +13,49 @@ const VERBS: &[&str] = &[
     "shouldn", "wouldn", "mustn",
 ];
 
-/// Returns the span of a negation such as `doesn't contain`, and the operator that means the same.
-/// `apostrophe` is the span of the apostrophe. `None` for other words.
-pub(super) fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, String)> {
+/// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
+/// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
+pub(super) fn negation_error(text: &str, apostrophe: Span) -> Option<Diagnostic> {
+    let (span, meant) = meant_test(text, apostrophe)?;
+    let message = message!("`{}` is not an operator", &text[span.range()]);
+    let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
+    Some(match meant {
+        Meant::Operator(written) => diagnostic.help(message!("write `{written}`")).fix(span, written),
+        Meant::Choice(help) => diagnostic.help(help),
+    })
+}
+
+/// What an author means by a negation.
+enum Meant {
+    /// An operator or a test that replaces the words.
+    Operator(String),
+    /// One of several tests, which the help text names.
+    Choice(Message),
+}
+
+/// Returns the span of a negation, and what it means. `None` for other words.
+fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
     let before = &text[..apostrophe.start as usize];
     let start = before.trim_end_matches(char::is_alphabetic).len();
-    if !VERBS.contains(&before[start..].to_lowercase().as_str()) {
+    let verb = before[start..].to_lowercase();
+    if !VERBS.contains(&verb.as_str()) {
         return None;
     }
-    let line = text[apostrophe.start as usize + 1..].lines().next()?;
+    let (is_be, is_have) = (
+        matches!(verb.as_str(), "isn" | "aren" | "wasn" | "weren"),
+        matches!(verb.as_str(), "hasn" | "haven" | "hadn"),
+    );
+    let line = text[apostrophe.end as usize..].lines().next()?;
     let line = line.strip_prefix('t')?;
     // The words after the verb, each with the offset of its end in the line.
     let words: Vec<(String, usize)> = line
         .split_whitespace()
-        .take(3)
+        .take(6)
         .map(|word| (word.to_lowercase(), word.as_ptr() as usize - line.as_ptr() as usize + word.len()))
         .collect();
     let word = |index: usize| words.get(index).map_or("", |(word, _)| word.as_str());
+    let is_constant = word(0).starts_with(|c: char| c == '"' || c.is_ascii_digit());
+    let or_equal = if word(2) == "or" && word(3) == "equal" { 2 + usize::from(word(4) == "to") } else { 0 };
     let (meant, count): (String, usize) = match (word(0), word(1)) {
         (
             "exist" | "exists" | "set" | "defined" | "present" | "given" | "there" | "provided" | "known",
@@ -35,40 +63,76 @@ pub(super) fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, String)>
         ) => ("is missing".to_owned(), 1),
         ("have", "value") => ("is missing".to_owned(), 2),
         ("missing" | "absent" | "null" | "none" | "undefined" | "nil", _) => ("is present".to_owned(), 1),
-        ("empty" | "blank", _) => ("!= \"\"".to_owned(), 1),
+        ("empty" | "blank", _) if is_be => ("".to_owned(), 1),
         ("start" | "begin", "with") => ("not starts_with".to_owned(), 2),
         ("end", "with") => ("not ends_with".to_owned(), 2),
         ("equal" | "equals", "to") => ("!=".to_owned(), 2),
-        ("equal" | "equals", _) => ("!=".to_owned(), 1),
+        ("equal" | "equals" | "==" | "eq", _) => ("!=".to_owned(), 1),
+        ("greater" | "more", "than") if or_equal > 0 => ("<".to_owned(), 2 + or_equal),
+        ("less" | "fewer", "than") if or_equal > 0 => (">".to_owned(), 2 + or_equal),
         ("greater" | "more", "than") => ("<=".to_owned(), 2),
         ("less" | "fewer", "than") => (">=".to_owned(), 2),
-        (value, _) if value.starts_with(|c: char| c == '"' || c.is_ascii_digit()) => ("!=".to_owned(), 0),
+        _ if is_constant && is_be => ("!=".to_owned(), 0),
+        _ if is_constant && is_have => ("not contains".to_owned(), 0),
         (verb, _) => {
-            let operator =
-                foreign::infix_operator(verb).or_else(|| foreign::infix_operator(&format!("{verb}s")));
-            let spelling =
-                operator.or_else(|| Op::from_spelling(verb).is_some_and(|op| op == Op::In).then_some("in"));
-            (format!("not {}", spelling?), 1)
+            let operator = foreign::infix_operator(verb)
+                .or_else(|| foreign::infix_operator(&format!("{verb}s")))
+                .or_else(|| (verb == "in").then_some("in"))?;
+            match Op::from_spelling(operator)?.info().negation {
+                Negation::Op(opposite) => (opposite.info().spelling.to_owned(), 1),
+                Negation::NotBefore => (format!("not {operator}"), 1),
+                _ => return None,
+            }
         }
     };
     let length = count.checked_sub(1).map_or(0, |last| words[last].1);
-    let end = apostrophe.start + 2 + length as u32;
-    Some((Span { start: start as u32, end, ..apostrophe }, meant))
+    let end = apostrophe.end + 1 + length as u32;
+    let span = Span { start: start as u32, end, ..apostrophe };
+    let meant = match word(0) {
+        "empty" | "blank" => Meant::Choice(help_for_empty(&before[..start], word(0))),
+        _ => Meant::Operator(meant),
+    };
+    Some((span, meant))
 }
 
-/// Returns the span of a regular expression between slashes, as in `/order (\d+)/`, and the
-/// expression in quotes. `backslash` is the span of a backslash inside it. `None` without slashes.
-pub(super) fn regex_between_slashes(text: &str, backslash: Span) -> Option<(Span, String)> {
+/// Returns the help for `isn't empty` or `isn't blank`. `word` is the last of these words, and
+/// `before` is the source text before the first. The test depends on the type of the value.
+fn help_for_empty(before: &str, word: &str) -> Message {
+    let before = before.trim_end();
+    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let value = match &before[before.trim_end_matches(is_path).len()..] {
+        path if path.starts_with(char::is_alphabetic) => path,
+        _ => "x",
+    };
+    if word == "blank" {
+        return message!("write `{written}`", written = format!("trim({value}) != \"\""));
+    }
+    let (missing, sign, length) = ("is present", "!=", "> 0");
+    message!(
+        "for a field that may be missing write `{value} {missing}`, for a text \
+        `{value} {sign} \"\"`, for a list `len({value}) {length}`"
+    )
+}
+
+/// Returns the diagnostic for a regular expression between slashes, as in `/order (\d+)/`.
+/// `backslash` is the span of a backslash inside it. `None` without slashes.
+///
+/// Only after `matches`, and as the pattern of `capture`, is a text a regular expression.
+pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let at = backslash.start as usize;
     let line_start = text[..at].rfind('\n').map_or(0, |end| end + 1);
-    let open = line_start + text[line_start..at].rfind('/')?;
+    let open = line_start + opening_slash(&text[line_start..at])?;
     let before = text[line_start..open].trim_end();
+    let word_start = before.rfind(char::is_whitespace).map_or(0, |end| end + 1);
+    let operator = match &before[word_start..] {
+        "=~" | "~" => Some("matches"),
+        "=" | "!=" => Some("=="),
+        word => foreign::infix_operator(word),
+    };
     // A slash after a value divides it.
-    let is_start = before.ends_with(['(', ',', '=', '[', '~', '>'])
-        || before
-            .rsplit(char::is_whitespace)
-            .next()
-            .is_some_and(|word| foreign::infix_operator(word).is_some());
+    if operator.is_none() && !before.ends_with(['(', ',', '=', '[', '~', '>']) {
+        return None;
+    }
     let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
     let mut escaped = false;
     let close = text[at..line_end].char_indices().find(|(_, c)| {
@@ -78,11 +142,54 @@ pub(super) fn regex_between_slashes(text: &str, backslash: Span) -> Option<(Span
     })?;
     let close = at + close.0;
     let inner = text[open + 1..close].replace("\\/", "/");
-    let flags = text[close + 1..].chars().take_while(char::is_ascii_alphabetic).count();
-    if !is_start || inner.contains('"') {
-        return None;
+    let after = &text[close + 1..];
+    let flags = &after[..after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len()];
+    let span = Span { start: open as u32, end: (close + 1 + flags.len()) as u32, ..backslash };
+    let message = message!("a regular expression is not written between slashes");
+    let diagnostic = Diagnostic::new(Code::StrayCharacter, span, message);
+    // `g` finds all matches, which no operator needs; `u` means Unicode, which is the rule here.
+    let is_known = |c: char| matches!(c, 'i' | 'm' | 's' | 'g' | 'u');
+    if inner.contains('"') || !flags.chars().all(is_known) {
+        return Some(diagnostic.help(REGEX_HELP));
     }
-    let mark = if text[close + 1..close + 1 + flags].contains('i') { "(?i)" } else { "" };
-    let span = Span { start: open as u32, end: (close + 1 + flags) as u32, ..backslash };
-    Some((span, format!("r\"{mark}{inner}\"")))
+    let kept: String = flags.chars().filter(|c| !matches!(c, 'g' | 'u')).collect();
+    let mark = if kept.is_empty() { String::new() } else { format!("(?{kept})") };
+    let written = format!("r\"{mark}{inner}\"");
+    let is_pattern = operator == Some("matches") || is_argument_of_capture(before);
+    if is_pattern {
+        return Some(diagnostic.help(message!("write `{written}`")).fix(span, written));
+    }
+    let meant = match (operator, &before[word_start..]) {
+        (_, "!=") => "not matches",
+        (Some("==" | "contains" | "like"), _) => "matches",
+        _ => return Some(diagnostic.help(REGEX_HELP)),
+    };
+    let (written, whole) = (format!("{meant} {written}"), Span { start: word_start as u32, ..span });
+    Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
+}
+
+/// The help for a regular expression in a place that accepts none.
+const REGEX_HELP: Message = message!("write a regular expression as a text: `x matches r\"…\"`");
+
+/// Returns the offset of the last slash in a part of a line that no backslash precedes.
+fn opening_slash(line: &str) -> Option<usize> {
+    line.rmatch_indices('/').map(|(at, _)| at).find(|at| !line[..*at].ends_with('\\'))
+}
+
+/// True if a comma ends the first argument of `capture` at the end of `before`.
+fn is_argument_of_capture(before: &str) -> bool {
+    let Some(arguments) = before.strip_suffix(',') else { return false };
+    let mut depth = 0;
+    let open = arguments.char_indices().rev().find(|(_, c)| {
+        depth += match c {
+            ')' | ']' => 1,
+            '(' | '[' => -1,
+            ',' if depth == 0 => return true,
+            _ => 0,
+        };
+        depth < 0
+    });
+    open.is_some_and(|(at, _)| {
+        arguments[at..].starts_with('(') && arguments[..at].trim_end().ends_with("capture")
+    })
 }

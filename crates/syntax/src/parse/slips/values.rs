@@ -53,8 +53,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a value in the syntax of another language. The parser is directly
     /// after a complete operand. `None` if no such mistake is recognized.
     pub(super) fn slip_of_values(&self) -> Option<Diagnostic> {
-        self.duration_in_parts()
-            .or_else(|| self.digits_in_groups())
+        self.digits_in_groups()
             .or_else(|| self.shell_comparison())
             .or_else(|| self.presence_in_words())
             .or_else(|| self.text_without_quotes())
@@ -95,21 +94,6 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the source text of the expression's elements from `first` up to `end`, exclusive.
     fn pieces_text(&self, first: usize, end: usize) -> &str {
         self.span_text(self.piece_span(first).to(self.piece_span(end - 1)))
-    }
-
-    /// Returns the diagnostic for a duration of two parts, as in `1h 30m`. `None` without such a
-    /// mistake.
-    fn duration_in_parts(&self) -> Option<Diagnostic> {
-        let first = self.position.checked_sub(1)?;
-        let is_number = |index| self.kind_at(index) == Some(ExprPieceKind::Number);
-        if !is_number(first) || !is_number(self.position) {
-            return None;
-        }
-        let last = (self.position..self.pieces.len()).take_while(|index| is_number(*index)).last()?;
-        let parts: Vec<&str> = (first..=last).map(|index| self.text_at(index)).collect();
-        let sum = literal::sum_of_durations(&parts)?;
-        let span = self.piece_span(first).to(self.piece_span(last));
-        Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
     }
 
     /// Returns the diagnostic for a duration of several parts with spaces, as in `2 min 30 sec` or

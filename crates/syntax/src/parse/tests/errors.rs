@@ -353,12 +353,55 @@ fn negations_of_english_are_tests_or_operators() {
     check("text doesn't match r\"a\"", "not matches");
     check("text isn't in [\"a\"]", "not in");
     check("count isn't greater than 3", "<=");
+    check("count isn't greater than or equal to 3", "<");
+    check("count isn't less than or equal 3", ">");
+    check("count isn't == 3", "!=");
+    check("count doesn't eq 3", "!=");
+    check("tags hasn't \"a\"", "not contains");
+    check("phone isn’t \"a\"", "!=");
+    let has_no_fix = |condition: &str, help: &str| {
+        let text = format!("route a when {condition} -> h");
+        let diagnostic = parse(Threads::All, FILE, &text).diagnostics.swap_remove(0);
+        assert!(diagnostic.fixes.is_empty(), "{diagnostic:?}");
+        assert!(first_help(&text).contains(help), "{}", first_help(&text));
+    };
+    has_no_fix("ctx.tags isn't empty", "for a list `len(ctx.tags) > 0`");
+    has_no_fix("text isn't blank", "write `trim(text) != \"\"`");
+    has_no_fix("text doesn't \"a\"", "`not` comes before the operator");
+    has_no_fix("text isn't and n > 3", "`not` comes before the operator");
+    // The apostrophes of two negations are no quotes of a text.
+    let help = first_help("route a when x isn't \"a\" and y isn't \"b\" -> h");
+    assert_eq!(help, "write `!=`");
 }
 
 #[test]
 fn a_regular_expression_between_slashes_is_quoted() {
     check_repair("route a when text matches /order (\\d+)/i -> h", "`r\"(?i)order (\\d+)\"`");
     check_repair("let a = capture(text, /order (\\d+)/)", "`r\"order (\\d+)\"`");
+    check_repair("route a when text matches /(\\d+) (\\w+)/gm -> h", "`r\"(?m)(\\d+) (\\w+)\"`");
+    check_repair("route a when text matches /a\\/b\\d/ -> h", "`r\"a/b\\d\"`");
+    // Other operators read a text literally.
+    check_repair("route a when text contains /\\d+/ -> h", "write `matches r\"\\d+\"`");
+    check_repair("route a when text not like /\\d/ -> h", "write `matches r\"\\d\"`");
+    check_repair("route a when text == /\\d/ -> h", "write `matches r\"\\d\"`");
+    check_repair("route a when text != /\\d/ -> h", "write `not matches r\"\\d\"`");
+    for condition in ["replace(text, /\\s+/g, \"\") == \"ab\"", "text in [/\\d/]", "text matches /\\d/y"] {
+        let text = format!("route a when {condition} -> h");
+        let diagnostics = parse(Threads::All, FILE, &text).diagnostics;
+        assert!(diagnostics[0].fixes.is_empty(), "{:?}", diagnostics[0]);
+        assert!(first_help(&text).contains("`x matches r\"…\"`"), "{}", first_help(&text));
+    }
+}
+
+#[test]
+fn a_position_that_is_compared_is_a_search() {
+    let check = |condition: &str, written: &str| {
+        check_repair(&format!("route a when {condition} -> h"), &format!("write `{written}`"));
+    };
+    check("text.find(\"a\") == -1", "text not contains \"a\"");
+    check("text.indexOf(\"a\") < 0", "text not contains \"a\"");
+    check("ctx.text.indexOf(\"a\") >= 0", "ctx.text contains \"a\"");
+    check("text.find(\"a\") == 3", "index_of(text, \"a\")");
 }
 
 #[test]
@@ -384,6 +427,17 @@ fn a_part_of_a_text_is_read_by_a_function() {
     check("text[:-1]", "substring(text, 0, len(text) - 1)");
 }
 
+/// Regression test: the bounds were negated and subtracted without a check.
+#[test]
+fn a_part_of_a_text_with_extreme_bounds_is_an_error() {
+    for part in
+        ["text[:-9223372036854775808]", "text[-9223372036854775808:-1]", "text[0:9223372036854775807]"]
+    {
+        let text = format!("route a when {part} == \"l\" -> h");
+        assert!(!parse(Threads::All, FILE, &text).diagnostics.is_empty());
+    }
+}
+
 /// Regression test: the word `history` began a statement, so that one mistake had two errors.
 #[test]
 fn a_count_of_the_history_is_one_error() {
@@ -391,6 +445,20 @@ fn a_count_of_the_history_is_one_error() {
     check(text, "E0101", "count");
     assert!(first_help(text).starts_with("write `len(history)`"), "{}", first_help(text));
     parse_clean("route a when len(history) > 3 -> h history by user keep 1h at most 3");
+    parse_clean("let big = n > count history by user keep 1h at most 3");
+}
+
+#[test]
+fn a_count_names_the_whole_path() {
+    let check = |count: &str, written: &str| {
+        let help = first_help(&format!("route a when {count} > 3 -> h"));
+        assert!(help.contains(written), "{count}: {help}");
+    };
+    check("count user.tags", "`len(user.tags)`");
+    check("count of tags", "`len(tags)`");
+    check("count items[0].tags", "`len(items[0].tags)`");
+    let help = first_help("route a when count distinct tags > 3 -> h");
+    assert!(!help.contains("distinct"), "{help}");
 }
 
 #[test]
@@ -403,4 +471,11 @@ fn statements_of_other_languages_are_written_in_full() {
     help("interface Message { text: string }", "`input { text: string }`");
     help("flows {\n  greet exact [\"a\"]\n}", "each `flow` is a statement of its own");
     help("select a from b", "there are no queries");
+    help("with a as (x > 1), b as (y > 2)", "there are no queries");
+    help("with recursive t as (select a)", "there are no queries");
+    help("with t as (\n  x > 1\n)", "there are no queries");
+    help("With this file we route as needed", "a comment begins with `#`");
+    help("Message routing for the shop", "a comment begins with `#`");
+    help("class Address { street: string }", "did you mean `type`?");
+    help("class Event { text: string }", "`input { text: string }`");
 }

@@ -58,9 +58,11 @@ impl ParseFailure<'_, '_> {
         let written = match high {
             None => format!("substring({base}, {from})"),
             Some(high) if high > from && (from >= 0) == (high >= 0) => {
-                format!("substring({base}, {from}, {})", high - from)
+                format!("substring({base}, {from}, {})", high.checked_sub(from)?)
             }
-            Some(high) if high < 0 && from == 0 => format!("substring({base}, 0, len({base}) - {})", -high),
+            Some(high) if high < 0 && from == 0 => {
+                format!("substring({base}, 0, len({base}) - {})", high.checked_neg()?)
+            }
             Some(_) => return None,
         };
         let span = self.span_of_tokens(start..(close + 1).min(self.cx.tokens.end));
