@@ -2,6 +2,7 @@
 //! path.
 
 use super::Untranslatable;
+use super::unreadable;
 use super::write::{is_name, quote_string};
 use rulec::Message;
 use rulec_base::message;
@@ -59,6 +60,9 @@ impl<'j> JsonNode<'j> {
     /// Returns the value as an object; `wanted` describes the object in an error, such as "a
     /// route".
     pub(super) fn as_object(&self, wanted: &Message) -> ReadResult<ObjectReader<'j>> {
+        if unreadable::is_unreadable(self.value) {
+            return self.refuse(message!("the value is no JSON"));
+        }
         let map = self.expect_kind(self.value.as_object(), &message!("{wanted}, an object"))?;
         Ok(ObjectReader { node: self.clone(), map, read_keys: RefCell::default() })
     }
