@@ -185,7 +185,9 @@ fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<
 
 /// True if the texts differ at most in their white space and comments between the tokens.
 fn has_same_tokens(one: &str, other: &str) -> bool {
-    let tokens =
-        |text| tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(|token| token.text(text));
     tokens(one).eq(tokens(other))
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }
