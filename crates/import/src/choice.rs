@@ -209,8 +209,8 @@ fn read_choice(
 }
 
 /// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules. They are
-/// the name under another key than `name`, a description that differs from the text `docs` written
-/// for it (such as in its line breaks), and fields of a wrong type.
+/// the name under another key than `name`, and fields of a wrong type. Also a description that
+/// differs from the text `docs` written for it, such as in its line breaks.
 fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &str) {
     let names: Vec<(&str, JsonNode<'_>)> =
         NAME_KEYS.iter().filter_map(|key| Some((*key, object.get_with_null(key)?))).collect();

@@ -2,9 +2,9 @@
 //! it is returned, so that an import never gives rules that do not compile.
 
 use super::kept;
-use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult, has_unreadable};
 use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
-use super::unreadable::{Unreadable, has_unreadable};
+use super::unreadable::Unreadable;
 use super::write::{quote_for_comment, write_comment};
 use super::{ImportError, Imported, Untranslatable};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};

@@ -4,9 +4,8 @@
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::kept;
-use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::located::{JsonNode, ObjectReader, ReadResult, is_unreadable};
 use super::report::ItemKind;
-use super::unreadable::is_unreadable;
 use super::write::{
     NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
 };

@@ -2,7 +2,7 @@
 //! keeps them in comments of the rules file: `# json: {"id": "c-7"}`. An export reads the comments
 //! and writes the parts back.
 
-use super::unreadable::has_unreadable;
+use super::located::has_unreadable;
 use super::write::{KEPT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
 use serde_json::{Map, Value as Json};
@@ -16,8 +16,8 @@ pub(super) fn comment(members: &Map<String, Json>) -> Option<String> {
     (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
 }
 
-/// Like [`comment`], but for members of the whole document. A word tells them from the members of
-/// the first statement, which may follow without an empty line.
+/// Like [`comment`], but for members of the whole document. A word distinguishes them from the
+/// members of the first statement, which may follow without an empty line.
 pub(super) fn document_comment(members: &Map<String, Json>) -> Option<String> {
     Some(comment(members)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
 }

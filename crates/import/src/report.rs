@@ -126,7 +126,7 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the line, the column and the byte range of each item. `text` is the document's text, and
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text.
     /// `locate` returns the byte range of the value at each path.
     pub(super) fn locate(
         &mut self,

@@ -3,9 +3,8 @@
 //! starts.
 
 use super::document::RulesDocument;
-use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::located::{JsonNode, ObjectReader, ReadResult, has_unreadable};
 use super::report::ItemKind;
-use super::unreadable::has_unreadable;
 use super::write::{format_value, quote_for_comment, quote_string};
 use rulec_base::message;
 use rulec_sema::hir::{PromptTemplate, TemplatePart, template_parts};

@@ -2,21 +2,18 @@
 //! JSON writers of Python and JavaScript write. Such a value makes its item unusable, but not the
 //! document.
 
-use super::located::{self, PathStep};
+use super::located::{self, PathStep, UNREADABLE_KEY};
 use super::{ImportError, Untranslatable};
 use rulec::Message;
 use rulec_base::json::{self, JsonError, JsonErrorKind};
 use rulec_base::message;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Maximum number of unreadable values of a document, because each value is looked for among all
 /// items.
 const MAX_VALUES: usize = 1_000;
-/// Key of the object that replaces an unreadable value. The key is no character, so that no
-/// document has it by accident.
-const MARK: &str = "\u{FFFF}";
 
 /// A document whose unreadable values were replaced.
 pub(super) struct Repaired {
@@ -74,7 +71,7 @@ pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, Impor
     let mut unreadable = Vec::new();
     for ((range, is_key, reason), mut steps) in found.into_iter().zip(paths_at(&text, &starts)) {
         if let Some(value) = value_at(&mut value, &steps) {
-            *value = json!({ MARK: &original[range.clone()] });
+            *value = json!({ UNREADABLE_KEY: &original[range.clone()] });
         }
         if is_key {
             steps.pop();
@@ -82,24 +79,6 @@ pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, Impor
         unreadable.push(Unreadable { steps, range: (!is_key).then_some(range), reason });
     }
     Ok(Repaired { text, value, unreadable })
-}
-
-/// True for the object that replaces an unreadable value.
-pub(super) fn is_unreadable(value: &Json) -> bool {
-    value.as_object().is_some_and(is_mark)
-}
-
-fn is_mark(members: &Map<String, Json>) -> bool {
-    members.contains_key(MARK)
-}
-
-/// True if the value is unreadable, or a part of it is.
-pub(super) fn has_unreadable(value: &Json) -> bool {
-    match value {
-        Json::Array(items) => items.iter().any(has_unreadable),
-        Json::Object(members) => is_mark(members) || members.values().any(has_unreadable),
-        _ => false,
-    }
 }
 
 /// Returns the byte range of the value at each path. `text` is the repaired text. The range of an
@@ -254,7 +233,7 @@ fn is_before_colon(bytes: &[u8], end: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::located::format_path;
+    use crate::located::{format_path, has_unreadable, is_unreadable};
 
     fn repaired(text: &str) -> Result<Repaired, ImportError> {
         repair(text, json::parse(text).expect_err("it is no JSON"))

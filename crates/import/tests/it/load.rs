@@ -195,7 +195,7 @@ fn an_item_with_a_value_that_is_no_json_is_skipped() {
     let loaded = Rules::from_routes(text).expect("it is loaded");
     assert_eq!(loaded.rules.decide(&json!({"text": "x"})).chosen(), Some("b"));
 
-    // A part that is skipped anyway is reported once. The range of a value is the range in the text.
+    // A part that is skipped anyway is reported once. Its range is the range in the text.
     let text = "{\"routes\": [], \"default\": \"é\\ud800\"}";
     let loaded = Rules::from_routes(text).expect("it is loaded");
     let ranges: Vec<&str> =

@@ -366,6 +366,9 @@ fn decorate(system: System, random: &mut Random, document: &mut Json) {
                     }
                     add_unknown(random, condition);
                     add_unknown(random, &mut condition["left"]);
+                    if random.chance(3) {
+                        condition["left"]["name"] = json!("a title");
+                    }
                     add_unknown(random, &mut condition["right"]);
                 });
                 let bad = json!({"id": "odd", "operate": "LIKE", "left": {"step_id": "s"}});
