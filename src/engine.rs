@@ -276,6 +276,12 @@ impl Rules {
         &self.rule_set().warnings
     }
 
+    /// Returns the warnings of the compiler that `allow` comments suppress, for tools.
+    #[doc(hidden)]
+    pub fn suppressed_warnings(&self) -> &[Diagnostic] {
+        self.rule_set().allows.suppressed()
+    }
+
     /// Returns the source texts that the spans of warnings and explanations refer to.
     pub fn sources(&self) -> &SourceMap {
         &self.rule_set().sources

@@ -39,6 +39,18 @@ def test_a_bad_item_is_skipped_and_reported() -> None:
         Rules.from_flows({})
 
 
+def test_a_value_that_is_no_json_is_skipped_without_a_line() -> None:
+    bad = {"flow_id": "bad", "type": "keyword", "trigger_patterns": ["x"], "weight": float("nan")}
+    good = {"flow_id": "good", "type": "keyword", "trigger_patterns": ["y"]}
+    report = Rules.from_flows([bad, good]).report
+    skipped = [item for item in report if item.outcome == "skipped"]
+    assert [(item.name, item.line) for item in skipped] == [("bad", None)]
+    with pytest.raises(RulecError, match="nan, which JSON has no form for"):
+        Rules.from_flows([bad, good], strict=True)
+    with pytest.raises(RulecError, match="a key of type `int`"):
+        Rules.from_flows([bad, {1: "x"}])
+
+
 def test_routes_and_choices() -> None:
     text = {"type": "TextCondition", "contains": ["file"]}
     routes = [

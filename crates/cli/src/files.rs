@@ -171,12 +171,25 @@ pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
     }
 }
 
-/// Adds bytes to the end of a file. If the program is killed while it writes, a part of the bytes
-/// may be missing.
-pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<(), CliError> {
-    let open = std::fs::OpenOptions::new().append(true).open(path);
-    let written = open.and_then(|mut file| file.write_all(bytes));
-    written.map_err(|error| unwritable_error(path, &error))
+/// Adds bytes to the end of a file, and waits until the disk has them. If the program is killed
+/// while it writes, a part of the bytes may be missing. Returns false if the file is gone.
+pub fn append_to_file(path: &Path, bytes: &[u8]) -> Result<bool, CliError> {
+    let append = || {
+        let mut file = std::fs::OpenOptions::new().append(true).open(path)?;
+        file.write_all(bytes)?;
+        match file.sync_data() {
+            // A pipe has no data on a disk.
+            Err(_) if !path.is_file() => Ok(()),
+            synced => synced,
+        }
+    };
+    match append() {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        // The path is a pipe whose reader has closed it early, which is not an error.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(true),
+        Err(error) => Err(unwritable_error(path, &error)),
+    }
 }
 
 /// Writes a text to a file, or to standard output if no file is named. Without `force`, an existing

@@ -159,12 +159,13 @@ fn read_choice(
     };
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
-    let (mut body, mut parts) = (String::new(), Vec::new());
+    let (mut body, mut parts, mut line) = (String::new(), Vec::new(), 1);
     for node in &branches {
         let read = |document: &mut RulesDocument| read_branch(node, &mut ids, &mut findings, document);
         let lines = document.read_item(ItemKind::Branch, node, &["branch_id"], read)?;
         if let Some((item, lines)) = lines {
-            parts.push((1 + body.matches('\n').count(), item));
+            parts.push((line, item));
+            line += lines.matches('\n').count();
             body.push_str(&lines);
         }
     }

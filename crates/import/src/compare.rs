@@ -216,9 +216,8 @@ fn read_step(
     uses_capitals: bool,
     findings: &mut ConditionFindings,
 ) -> Result<Option<(String, ValueType)>, SkipReason> {
-    let (id, type_node, output, name) =
-        (side.get("step_id"), side.get("type"), side.get("value"), side.get("name"));
-    let output = output.or(name);
+    let (id, type_node) = (side.get("step_id"), side.get("type"));
+    let output = side.get("value").or_else(|| side.get("name"));
     findings.record_unread(side, Some(key));
     let Some(id) = id else { return Ok(None) };
     let id = id.as_text()?;

@@ -2,8 +2,9 @@
 //! it is returned, so that an import never gives rules that do not compile.
 
 use super::kept;
-use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult, has_unreadable};
 use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
+use super::unreadable::Unreadable;
 use super::write::{quote_for_comment, write_comment};
 use super::{ImportError, Imported, Untranslatable};
 use rulec::{Code, CompileError, Compiler, Diagnostic, Message, Rules, bundled};
@@ -125,8 +126,9 @@ impl RulesDocument {
 
     /// Skips the items that contain values which are no JSON. `unreadable` contains the path of
     /// each value, and the reason. A value outside of all items is only reported, as a field.
-    pub(super) fn refuse_unreadable(&mut self, unreadable: &[(Vec<PathStep>, Message)]) {
-        for (steps, reason) in unreadable {
+    pub(super) fn refuse_unreadable(&mut self, unreadable: &[Unreadable]) {
+        let is_context = self.context.is_some();
+        for Unreadable { steps, reason, .. } in unreadable {
             if self.refused.keys().any(|item| steps.starts_with(item)) {
                 self.report.set_reason(steps, reason);
                 continue;
@@ -134,7 +136,12 @@ impl RulesDocument {
             // Without the value, a condition may be left out of its branch, which then holds too
             // often. So its branch is skipped.
             let is_part = |item: &ReportItem| {
-                item.outcome == Outcome::Skipped && matches!(item.kind, ItemKind::Pattern | ItemKind::Node)
+                item.outcome == Outcome::Skipped
+                    && match item.kind {
+                        ItemKind::Pattern | ItemKind::Node => true,
+                        ItemKind::Field | ItemKind::Default => !is_context,
+                        _ => false,
+                    }
             };
             if self.report.item_around(steps, is_part).is_some() {
                 self.report.set_reason(steps, reason);
@@ -184,6 +191,9 @@ impl RulesDocument {
     pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
         let mut unread = Map::new();
         for (key, node) in object.unread_members() {
+            if has_unreadable(node.value) {
+                continue;
+            }
             self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             unread.insert(key.to_owned(), node.value.clone());
         }
@@ -226,7 +236,7 @@ impl RulesDocument {
     /// suppresses.
     fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
         let header: Vec<String> =
-            [self.header.clone()].into_iter().chain(kept::comment(&self.kept)).collect();
+            [self.header.clone()].into_iter().chain(kept::document_comment(&self.kept)).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
         let mut ends = Vec::new();
         for (index, statement) in self.statements.iter().enumerate() {

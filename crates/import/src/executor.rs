@@ -4,7 +4,7 @@
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::kept;
-use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
+use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
 use rulec_base::message;
@@ -23,12 +23,21 @@ pub(super) fn read_statement(
 ) -> ReadResult<Option<ImportedStatement>> {
     let mut statement = None;
     let tools = object.get_list("tools", &message!("tools"));
-    for node in document.read_part(ItemKind::Tool, "", tools)?.unwrap_or_default() {
+    let tools = document.read_part(ItemKind::Tool, "", tools)?.unwrap_or_default();
+    let mut others = document.skipped_elements(&tools);
+    for (position, node) in tools.iter().enumerate() {
         let is_first = statement.is_none();
-        let read = |document: &mut RulesDocument| read_tool(&node, is_first, document);
-        if let Some((item, Some(executor))) = document.read_item(ItemKind::Tool, &node, &["name"], read)? {
-            statement = Some(ImportedStatement { item: Some(item), ..executor });
+        let read = |document: &mut RulesDocument| read_tool(node, is_first, document);
+        match document.read_item(ItemKind::Tool, node, &["name"], read)? {
+            Some((item, Some(executor))) => {
+                statement = Some(ImportedStatement { item: Some(item), ..executor });
+            }
+            Some((_, None)) => drop(others.insert(position.to_string(), node.value.clone())),
+            None => {}
         }
+    }
+    if !others.is_empty() {
+        document.kept.insert("tools".to_owned(), Json::Object(others));
     }
     Ok(statement)
 }
@@ -49,10 +58,6 @@ fn read_tool(
     }
     let name = quote_for_comment(tool_name);
     document.report.note(message!("the tool {name} executes no flow; it is kept as a comment"));
-    let others = document.kept.entry("tools").or_insert_with(|| json!({}));
-    if let (Some(others), Some(PathStep::Index(position))) = (others.as_object_mut(), node.steps.last()) {
-        others.insert(position.to_string(), node.value.clone());
-    }
     Ok(None)
 }
 
@@ -128,6 +133,14 @@ pub(super) fn parameters_schema(description: &str) -> Json {
         "properties": {FLOW_ID_PARAMETER: {"type": "string", "description": description}},
         "required": [FLOW_ID_PARAMETER],
     })
+}
+
+/// Returns the JSON schema of the tool's parameters that an import kept, with this description of
+/// the flow id. `None` if the kept schema has no such parameter.
+pub(super) fn with_description(mut schema: Json, description: &str) -> Option<Json> {
+    let parameter = schema.get_mut("properties")?.get_mut(FLOW_ID_PARAMETER)?.as_object_mut()?;
+    parameter.insert("description".to_owned(), json!(description));
+    Some(schema)
 }
 
 /// Formats a JSON object as a record literal of the rules. A long record has one member per line,

@@ -4,7 +4,7 @@
 
 use super::document::{ImportedStatement, RulesDocument};
 use super::kept;
-use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::located::{JsonNode, ObjectReader, ReadResult, is_unreadable};
 use super::report::ItemKind;
 use super::write::{
     NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
@@ -164,7 +164,10 @@ fn read_patterns(
         if let Some(literal) = document.read_part(ItemKind::Pattern, text, pattern)? {
             literals.push(literal);
         } else {
-            comments.push(format!("Left out: the pattern {}.", quote_for_comment(&node.value.to_string())));
+            comments.push(match is_unreadable(node.value) {
+                true => "Left out: a pattern that is no JSON.".to_owned(),
+                false => format!("Left out: the pattern {}.", quote_for_comment(&node.value.to_string())),
+            });
             skipped.insert(position.to_string(), node.value.clone());
         }
     }

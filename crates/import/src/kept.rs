@@ -2,15 +2,57 @@
 //! keeps them in comments of the rules file: `# json: {"id": "c-7"}`. An export reads the comments
 //! and writes the parts back.
 
+use super::located::has_unreadable;
 use super::write::{KEPT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
 use serde_json::{Map, Value as Json};
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
-/// if there are no members. The comment must not be broken into several lines.
+/// if there are no members. The comment must not be broken into several lines. Parts with a value
+/// that is no JSON are left out: without this value, an item that was skipped could become valid.
 pub(super) fn comment(members: &Map<String, Json>) -> Option<String> {
-    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members.clone()))))
+    let mut members = members.clone();
+    members.retain(|key, value| remove_unreadable(key, value));
+    (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
 }
+
+/// Like [`comment`], but for members of the whole document. A word distinguishes them from the
+/// members of the first statement, which may follow without an empty line.
+pub(super) fn document_comment(members: &Map<String, Json>) -> Option<String> {
+    Some(comment(members)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
+}
+
+/// Removes the parts with a value that is no JSON from the kept member `key`. Returns false if
+/// nothing is left of the member.
+fn remove_unreadable(key: &str, value: &mut Json) -> bool {
+    if !has_unreadable(value) {
+        return true;
+    }
+    let Json::Object(parts) = value else { return false };
+    if LISTS.contains(&key) {
+        // The elements after a removed one move up.
+        let (mut left, mut removed) = (Map::new(), 0);
+        for (position, part) in by_position(std::mem::take(parts)) {
+            match has_unreadable(&part) {
+                true => removed += 1,
+                false => drop(left.insert((position - removed).to_string(), part)),
+            }
+        }
+        *parts = left;
+    } else if PARTIAL_OBJECTS.contains(&key) {
+        parts.retain(|_, part| !has_unreadable(part));
+    } else {
+        return false;
+    }
+    !parts.is_empty()
+}
+
+/// The word before the kept members of the whole document.
+const DOCUMENT_WORD: &str = "document";
+/// The kept members that contain skipped elements of a list, with their positions as keys.
+const LISTS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
+/// The kept members that contain some members of an object.
+const PARTIAL_OBJECTS: [&str; 2] = ["settings", "endpoint"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
 fn compact(value: &Json) -> String {
@@ -36,24 +78,25 @@ pub(super) fn before(sources: &SourceMap, span: Span) -> Map<String, Json> {
         return Map::new();
     }
     let comments = lines.split('\n').rev().take_while(|line| line.trim_start().starts_with('#'));
-    members_of(comments.collect::<Vec<_>>().into_iter().rev())
+    members_of(comments.collect::<Vec<_>>().into_iter().rev(), "")
 }
 
-/// Returns the members that the comment at the start of a file keeps. An empty line ends this
-/// comment.
+/// Returns the members of the whole document that comments before the first statement keep.
 pub(super) fn in_header(sources: &SourceMap) -> Map<String, Json> {
     let text = sources.iter().next().map_or("", |(_, file)| &*file.text);
-    let comments: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
-    let ends = text.lines().nth(comments.len()).is_none_or(|line| line.trim().is_empty());
-    if ends { members_of(comments.into_iter()) } else { Map::new() }
+    let is_comment = |line: &&str| line.starts_with('#') || line.trim().is_empty();
+    members_of(text.lines().take_while(is_comment), DOCUMENT_WORD)
 }
 
-fn members_of<'t>(comments: impl Iterator<Item = &'t str>) -> Map<String, Json> {
+/// Returns the members that comment lines keep. `word` follows the mark of these comments.
+fn members_of<'t>(comments: impl Iterator<Item = &'t str>, word: &str) -> Map<String, Json> {
     let mut members = Map::new();
     for line in comments {
         // A comment with two signs is documentation, whose words come from the document.
-        let json =
-            line.trim_start().strip_prefix('#').and_then(|line| line.trim_start().strip_prefix(KEPT_MARK));
+        let json = line
+            .trim_start()
+            .strip_prefix('#')
+            .and_then(|line| line.trim_start().strip_prefix(KEPT_MARK)?.trim_start().strip_prefix(word));
         if let Some(Ok(Json::Object(more))) = json.map(serde_json::from_str) {
             members.extend(more);
         }

@@ -57,6 +57,7 @@ use serde_json::Value as Json;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::str::FromStr;
+use unreadable::Unreadable;
 
 /// Rules that were loaded from another system's JSON, with a report on the items that were loaded,
 /// changed or skipped.
@@ -267,10 +268,10 @@ impl System {
     /// # Errors
     /// If the text is not JSON for another reason.
     pub fn recognize_text(text: &str) -> Result<Option<System>, ImportError> {
-        let value = json::parse(text).or_else(|error| {
-            let repaired = unreadable::repair(text).ok_or(error)?;
-            json::parse(&repaired.text)
-        })?;
+        let value = match json::parse(text) {
+            Ok(value) => value,
+            Err(error) => unreadable::repair(text, error)?.value,
+        };
         Ok(System::recognize(&value))
     }
 
@@ -295,24 +296,39 @@ impl System {
             Ok(value) => (value, None),
             Err(error) if options.is_strict => return Err(error.into()),
             Err(error) => {
-                let repaired = unreadable::repair(text).ok_or_else(|| error.clone())?;
-                (json::parse(&repaired.text)?, Some(repaired))
+                let mut repaired = unreadable::repair(text, error)?;
+                (std::mem::take(&mut repaired.value), Some(repaired))
             }
         };
-        let original = text;
-        let (text, unreadable) =
-            repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.values));
+        let (readable, unreadable) =
+            repaired.as_ref().map_or((text, &[][..]), |repaired| (&*repaired.text, &*repaired.unreadable));
+        let locate = |paths: &[&[PathStep]]| unreadable::locate(readable, unreadable, paths);
         let mut imported =
             self.import_readable(&value, options, unreadable).map_err(|error| match error {
                 ImportError::Untranslatable(error) => {
-                    let range = located::locate_all(text, &[&error.steps]).pop().flatten();
-                    let position =
-                        range.as_ref().map(|range| LineCounter::new(original).position(range.start));
+                    let range = locate(&[&error.steps]).pop().flatten();
+                    let position = range.as_ref().map(|range| LineCounter::new(text).position(range.start));
                     ImportError::Untranslatable(Untranslatable { position, range, ..error })
                 }
                 other => other,
             })?;
-        imported.report.locate(text, original);
+        imported.report.locate(text, locate);
+        Ok(imported)
+    }
+
+    /// Imports a JSON text that the author has never seen, so that its line numbers would mislead.
+    /// Not part of the stable API.
+    ///
+    /// # Errors
+    /// As for [`System::import`].
+    #[doc(hidden)]
+    pub fn import_without_positions(self, text: &str, options: Options) -> Result<Imported, ImportError> {
+        let (position, range) = (None, None);
+        let mut imported = self.import(text, options).map_err(|error| match error {
+            ImportError::Untranslatable(error) => Untranslatable { position, range, ..error }.into(),
+            other => other,
+        })?;
+        imported.report.remove_positions();
         Ok(imported)
     }
 
@@ -325,13 +341,13 @@ impl System {
         self.import_readable(value, options, &[])
     }
 
-    /// Imports a JSON value in which the values at the paths `unreadable` replace parts that are no
+    /// Imports a JSON value in which marked objects replace the parts `unreadable`, which are no
     /// JSON. Their items are skipped.
     fn import_readable(
         self,
         value: &Json,
         options: Options,
-        unreadable: &[(Vec<PathStep>, Message)],
+        unreadable: &[Unreadable],
     ) -> Result<Imported, ImportError> {
         let mut refused = BTreeMap::new();
         loop {
@@ -352,6 +368,11 @@ impl System {
                     // Without this value, the rules could allow too much.
                     let error = Untranslatable { message, steps, position: None, range: None };
                     return Err(error.into());
+                }
+                if !unreadable.is_empty() && self != System::Context {
+                    document.report.note_document(message!(
+                        "no comment keeps a part with a value that is no JSON, so an export lacks it"
+                    ));
                 }
                 return document.finish();
             }

@@ -11,6 +11,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
+/// Key of the object that replaces an unreadable value. The key is no character, so that no
+/// document has it by accident.
+pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
+
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PathStep {
     Key(String),
@@ -59,6 +63,9 @@ impl<'j> JsonNode<'j> {
     /// Returns the value as an object; `wanted` describes the object in an error, such as "a
     /// route".
     pub(super) fn as_object(&self, wanted: &Message) -> ReadResult<ObjectReader<'j>> {
+        if is_unreadable(self.value) {
+            return self.refuse(message!("the value is no JSON"));
+        }
         let map = self.expect_kind(self.value.as_object(), &message!("{wanted}, an object"))?;
         Ok(ObjectReader { node: self.clone(), map, read_keys: RefCell::default() })
     }
@@ -171,6 +178,24 @@ pub fn kind_with_article(value: &Json) -> Message {
         Json::String(_) => message!("a text"),
         Json::Array(_) => message!("a list"),
         Json::Object(_) => message!("an object"),
+    }
+}
+
+/// True for the object that replaces an unreadable value.
+pub(super) fn is_unreadable(value: &Json) -> bool {
+    value.as_object().is_some_and(is_mark)
+}
+
+fn is_mark(members: &Map<String, Json>) -> bool {
+    members.contains_key(UNREADABLE_KEY)
+}
+
+/// True if the value is unreadable, or a part of it is.
+pub(super) fn has_unreadable(value: &Json) -> bool {
+    match value {
+        Json::Array(items) => items.iter().any(has_unreadable),
+        Json::Object(members) => is_mark(members) || members.values().any(has_unreadable),
+        _ => false,
     }
 }
 

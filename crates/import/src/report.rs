@@ -126,15 +126,25 @@ impl Report {
         self.items.iter().flat_map(ReportItem::messages)
     }
 
-    /// Sets the line, the column and the byte range of each item. `text` is the document's text,
-    /// and `original` the same text with all values that are no JSON.
-    pub(super) fn locate(&mut self, text: &str, original: &str) {
+    /// Sets the line, the column and the byte range of each item. `text` is the document's text.
+    /// `locate` returns the byte range of the value at each path.
+    pub(super) fn locate(
+        &mut self,
+        text: &str,
+        locate: impl FnOnce(&[&[PathStep]]) -> Vec<Option<Range<usize>>>,
+    ) {
         let paths: Vec<&[PathStep]> = self.items.iter().map(|item| &*item.steps).collect();
-        let ranges = located::locate_all(text, &paths);
-        let mut lines = located::LineCounter::new(original);
+        let ranges = locate(&paths);
+        let mut lines = located::LineCounter::new(text);
         for (item, range) in self.items.iter_mut().zip(ranges) {
             item.position = range.as_ref().map(|range| lines.position(range.start));
             item.range = range;
+        }
+    }
+
+    pub(super) fn remove_positions(&mut self) {
+        for item in &mut self.items {
+            (item.position, item.range) = (None, None);
         }
     }
 }

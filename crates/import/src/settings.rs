@@ -3,7 +3,7 @@
 //! starts.
 
 use super::document::RulesDocument;
-use super::located::{JsonNode, ObjectReader, ReadResult};
+use super::located::{JsonNode, ObjectReader, ReadResult, has_unreadable};
 use super::report::ItemKind;
 use super::write::{format_value, quote_for_comment, quote_string};
 use rulec_base::message;
@@ -29,6 +29,7 @@ pub(super) fn read_settings(
     };
     for (key, node) in settings.members() {
         let entry = match key {
+            _ if has_unreadable(node.value) => node.refuse(message!("the value is no JSON")),
             "intent_threshold" | "intent_margin" if has_intents => read_fraction(&node).map(Some),
             "flow_prompt" if has_intents => read_prompt(&node).map(Some),
             _ => {
@@ -54,6 +55,8 @@ pub(super) fn read_settings(
 
 fn read_fraction(node: &JsonNode<'_>) -> ReadResult<String> {
     match node.as_number()?.as_f64() {
+        // The rules have no negative zero.
+        Some(0.0) => Ok("0".to_owned()),
         Some(fraction) if (0.0..=1.0).contains(&fraction) => Ok(format_value(node.value)),
         _ => node.refuse(message!("this setting must be a number from 0 to 1")),
     }

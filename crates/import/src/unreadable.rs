@@ -2,45 +2,106 @@
 //! JSON writers of Python and JavaScript write. Such a value makes its item unusable, but not the
 //! document.
 
-use super::located::PathStep;
+use super::located::{self, PathStep, UNREADABLE_KEY};
+use super::{ImportError, Untranslatable};
 use rulec::Message;
+use rulec_base::json::{self, JsonError, JsonErrorKind};
 use rulec_base::message;
-use serde_json::value::RawValue;
-use std::collections::HashMap;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::ops::Range;
+
+/// Maximum number of unreadable values of a document, because each value is looked for among all
+/// items.
+const MAX_VALUES: usize = 1_000;
 
 /// A document whose unreadable values were replaced.
 pub(super) struct Repaired {
     /// The text with an empty object in place of each unreadable value, and of the same length.
     pub(super) text: String,
-    /// The path of each unreadable value, and the reason why it cannot be read.
-    pub(super) values: Vec<(Vec<PathStep>, Message)>,
+    /// The document. A marked object replaces each unreadable value, and each value whose key is
+    /// unreadable.
+    pub(super) value: Json,
+    pub(super) unreadable: Vec<Unreadable>,
 }
 
-/// Replaces the unreadable values of a document. `None` if the text has no such value, or is no
-/// JSON for another reason.
-pub(super) fn repair(text: &str) -> Option<Repaired> {
-    let found = find(text);
+/// A part of a document that is no JSON.
+pub(super) struct Unreadable {
+    /// The path of the value. For a key, the path of the object that has the key.
+    pub(super) steps: Vec<PathStep>,
+    /// The range of the value in the text, in bytes. `None` for a key.
+    pub(super) range: Option<Range<usize>>,
+    /// The reason why it cannot be read.
+    pub(super) reason: Message,
+}
+
+/// Replaces the unreadable values of a document that is no JSON because of `error`.
+///
+/// # Errors
+/// If the document has no unreadable value, has too many, or is no JSON for another reason.
+pub(super) fn repair(original: &str, error: JsonError) -> Result<Repaired, ImportError> {
+    let found = find(original);
     if found.is_empty() {
-        return None;
+        return Err(error.into());
     }
-    let mut bytes = text.as_bytes().to_vec();
+    if found.len() > MAX_VALUES {
+        let message = message!(
+            "the document has more than {MAX_VALUES} values that are no JSON, such as `NaN`; write it as JSON"
+        );
+        let (steps, position, range) = (Vec::new(), None, None);
+        return Err(Untranslatable { message, steps, position, range }.into());
+    }
+    let mut bytes = original.as_bytes().to_vec();
     for (range, is_key, _) in &found {
-        let value = bytes.get_mut(range.clone())?;
+        let value = &mut bytes[range.clone()];
         if *is_key {
             // A key stays a text: the half pair becomes the replacement character.
             replace_half_pairs(value);
         } else {
             value.fill(b' ');
-            value.get_mut(..2)?.copy_from_slice(b"{}");
+            value[..2].copy_from_slice(b"{}");
         }
     }
-    let text = String::from_utf8(bytes).ok()?;
-    let root = serde_json::from_str::<&RawValue>(&text).ok()?;
-    let values =
-        found.into_iter().map(|(range, _, reason)| (path_at(&text, root.get(), range.start), reason));
-    let values = values.collect();
-    Some(Repaired { text, values })
+    let Ok(text) = String::from_utf8(bytes) else { return Err(error.into()) };
+    let mut value = json::parse(&text).map_err(|other| match other.kind() {
+        JsonErrorKind::Syntax => error,
+        _ => other,
+    })?;
+    let starts: Vec<usize> = found.iter().map(|(range, ..)| range.start).collect();
+    let mut unreadable = Vec::new();
+    for ((range, is_key, reason), mut steps) in found.into_iter().zip(paths_at(&text, &starts)) {
+        if let Some(value) = value_at(&mut value, &steps) {
+            *value = json!({ UNREADABLE_KEY: &original[range.clone()] });
+        }
+        if is_key {
+            steps.pop();
+        }
+        unreadable.push(Unreadable { steps, range: (!is_key).then_some(range), reason });
+    }
+    Ok(Repaired { text, value, unreadable })
+}
+
+/// Returns the byte range of the value at each path. `text` is the repaired text. The range of an
+/// unreadable value is the range in the original text.
+pub(super) fn locate(
+    text: &str,
+    unreadable: &[Unreadable],
+    paths: &[&[PathStep]],
+) -> Vec<Option<Range<usize>>> {
+    let original: BTreeMap<&[PathStep], &Range<usize>> =
+        unreadable.iter().filter_map(|one| Some((&*one.steps, one.range.as_ref()?))).collect();
+    let ranges = located::locate_all(text, paths).into_iter();
+    ranges
+        .zip(paths)
+        .map(|(range, path)| original.get(path).map(|range| (*range).clone()).or(range))
+        .collect()
+}
+
+fn value_at<'v>(root: &'v mut Json, steps: &[PathStep]) -> Option<&'v mut Json> {
+    steps.iter().try_fold(root, |value, step| match step {
+        PathStep::Key(key) => value.get_mut(key),
+        PathStep::Index(index) => value.get_mut(index),
+    })
 }
 
 /// Returns the range of each unreadable value, whether it is a key of an object, and the reason.
@@ -53,7 +114,7 @@ fn find(text: &str) -> Vec<(Range<usize>, bool, Message)> {
             b'"' => {
                 let (end, has_half_pair) = read_string(bytes, at);
                 if has_half_pair {
-                    let is_key = bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':');
+                    let is_key = is_before_colon(bytes, end);
                     let reason =
                         message!("the text contains half of a surrogate pair, which is no character");
                     found.push((at..end, is_key, reason));
@@ -122,46 +183,88 @@ fn replace_half_pairs(string: &mut [u8]) {
     }
 }
 
-/// Returns the path of the value or key at an offset of `text`. `raw` is a part of `text`.
-fn path_at(text: &str, raw: &str, offset: usize) -> Vec<PathStep> {
-    let mut path = Vec::new();
-    let mut raw = raw;
-    loop {
-        let start = |part: &RawValue| part.get().as_ptr().addr() - text.as_ptr().addr();
-        let contains = |part: &RawValue| (start(part)..start(part) + part.get().len()).contains(&offset);
-        let next = if raw.starts_with('[') {
-            let items: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
-            let position = items.iter().position(|item| contains(item));
-            position.map(|position| (PathStep::Index(position), items[position].get()))
-        } else if raw.starts_with('{') {
-            let members: HashMap<String, &RawValue> = serde_json::from_str(raw).unwrap_or_default();
-            let member = members.into_iter().find(|(_, value)| contains(value));
-            member.map(|(key, value)| (PathStep::Key(key), value.get()))
-        } else {
-            None
-        };
-        let Some((step, inner)) = next else { return path };
-        path.push(step);
-        raw = inner;
+/// A list or object around the current position in a text.
+enum Frame {
+    /// The position in a list.
+    Index(usize),
+    /// The range of the key in the text, with its quotes.
+    Key(Range<usize>),
+}
+
+/// Returns the path of the value that starts at each offset of `text`, which is valid JSON. If a
+/// key starts at the offset, returns the path of its value. The offsets are in increasing order.
+fn paths_at(text: &str, offsets: &[usize]) -> Vec<Vec<PathStep>> {
+    let (bytes, mut offsets) = (text.as_bytes(), offsets.iter().copied().peekable());
+    let (mut paths, mut frames, mut at): (_, Vec<Frame>, usize) = (Vec::new(), Vec::new(), 0);
+    while let Some(byte) = bytes.get(at) {
+        let mut end = at + 1;
+        if *byte == b'"' {
+            end = read_string(bytes, at).0;
+            if let (true, Some(Frame::Key(key))) = (is_before_colon(bytes, end), frames.last_mut()) {
+                *key = at..end;
+            }
+        }
+        if offsets.next_if_eq(&at).is_some() {
+            let to_step = |frame: &Frame| match frame {
+                Frame::Index(index) => PathStep::Index(*index),
+                Frame::Key(key) => {
+                    PathStep::Key(serde_json::from_str(&text[key.clone()]).unwrap_or_default())
+                }
+            };
+            paths.push(frames.iter().map(to_step).collect());
+        }
+        match (byte, frames.last_mut()) {
+            (b'[', _) => frames.push(Frame::Index(0)),
+            (b'{', _) => frames.push(Frame::Key(0..0)),
+            (b']' | b'}', _) => drop(frames.pop()),
+            (b',', Some(Frame::Index(index))) => *index += 1,
+            _ => {}
+        }
+        at = end;
     }
+    paths
+}
+
+/// True if the next character of the JSON text after `end` is a colon, which follows a key.
+fn is_before_colon(bytes: &[u8], end: usize) -> bool {
+    bytes[end..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b':')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::located::format_path;
+    use crate::located::{format_path, has_unreadable, is_unreadable};
+
+    fn repaired(text: &str) -> Result<Repaired, ImportError> {
+        repair(text, json::parse(text).expect_err("it is no JSON"))
+    }
 
     #[test]
     fn unreadable_values_are_found_and_replaced() {
         let text =
             r#"{"a": [NaN, "\ud83d\ude00 ok NaN", "x\udc00"], "k\ud800": {"b": -Infinity}, "c": "\\ud800"}"#;
-        let repaired = repair(text).expect("it has such values");
+        let repaired = repaired(text).expect("it has such values");
         assert_eq!(repaired.text.len(), text.len());
-        let paths: Vec<String> = repaired.values.iter().map(|(path, _)| format_path(path)).collect();
+        let paths: Vec<String> = repaired.unreadable.iter().map(|one| format_path(&one.steps)).collect();
         assert_eq!(paths, ["a[0]", "a[2]", "", "[\"k\u{fffd}\"].b"]);
-        let value: serde_json::Value = serde_json::from_str(&repaired.text).expect("it is JSON");
+        let value = repaired.value;
         assert_eq!(value["a"][1], "\u{1f600} ok NaN");
         assert_eq!(value["c"], r"\ud800");
-        assert!(repair(r#"{"a": 1}"#).is_none() && repair("[NaN").is_none() && repair("[Na]").is_none());
+        assert!(is_unreadable(&value["a"][2]) && is_unreadable(&value["k\u{fffd}"]));
+        assert!(has_unreadable(&value) && !is_unreadable(&value) && !has_unreadable(&value["a"][1]));
+    }
+
+    #[test]
+    fn other_errors_of_a_document_are_returned() {
+        for text in ["[NaN", "[Na]", "[1,]"] {
+            assert!(matches!(repaired(text), Err(ImportError::Json(_))), "{text}");
+        }
+        let deep = format!("{}NaN{}", "[".repeat(300_000), "]".repeat(300_000));
+        assert!(matches!(repaired(&deep), Err(ImportError::Json(_))));
+        let many = format!("[{}NaN]", "NaN,".repeat(MAX_VALUES));
+        let error = repaired(&many).map(|_| ()).expect_err("it has too many such values").to_string();
+        assert!(error.contains("more than 1000 values that are no JSON"), "{error}");
+        let most = repaired(&many.replacen("NaN,", "", 1)).expect("it can be read");
+        assert_eq!(format_path(&most.unreadable[MAX_VALUES - 1].steps), "[999]");
     }
 }

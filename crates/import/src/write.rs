@@ -34,21 +34,23 @@ impl NameAllocator {
 
     /// True if [`unique_name`](NameAllocator::unique_name) would return `name` for `preferred` now.
     pub(super) fn would_name(&self, preferred: &str, name: &str) -> bool {
-        let clean = clean_name(preferred);
-        let is_next = || self.clone().unique_text(&clean) == name;
-        if self.used_names.contains(&clean) { is_next() } else { clean == name }
+        self.next_text(&clean_name(preferred)) == name
     }
 
     /// Returns a unique text: `base`, followed by a number if necessary. Used for names that the
     /// rules write in quotation marks, which may contain any character.
     pub(super) fn unique_text(&mut self, base: &str) -> String {
-        let base = base.to_owned();
-        let numbered_names = (2..).map(|number| format!("{base}_{number}"));
-        let unused =
-            std::iter::once(base.clone()).chain(numbered_names).find(|name| !self.used_names.contains(name));
-        let name = unused.unwrap_or(base);
+        let name = self.next_text(base);
         self.used_names.insert(name.clone());
         name
+    }
+
+    /// Returns the text that [`unique_text`](NameAllocator::unique_text) would return for `base`
+    /// now.
+    pub(super) fn next_text(&self, base: &str) -> String {
+        let numbered_names = (2..).map(|number| format!("{base}_{number}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered_names);
+        names.find(|name| !self.used_names.contains(name)).unwrap_or_else(|| base.to_owned())
     }
 }
 

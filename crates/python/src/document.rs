@@ -1,7 +1,7 @@
 //! Loading rules from JSON documents of other systems, with a report on the items of the document.
 
 use super::error::{library_error, unknown_name_error};
-use super::message::tree;
+use super::message::{is_tree_with_unreadable, tree};
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
@@ -95,12 +95,13 @@ pub fn load_document(
     } else {
         match tree(document, "the document") {
             Ok(value) => without_gil(py, || system.import_value(&value, options)),
-            // A value that is no JSON, such as `nan`: the import skips its item.
-            Err(error) => {
+            // The import skips the item of a number such as `nan`.
+            Err(error) if options != options.strict() && is_tree_with_unreadable(document) => {
                 let text = py.import("json")?.call_method1("dumps", (document,)).map_err(|_| error)?;
                 let text: String = text.extract()?;
-                without_gil(py, || system.import(&text, options))
+                without_gil(py, || system.import_without_positions(&text, options))
             }
+            Err(error) => return Err(error),
         }
     };
     imported.map_err(library_error)

@@ -135,14 +135,23 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 
 /// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
-    TreeConverter { what: value_name, path: Vec::new(), places: DecimalPaths::none() }.value(value)
+    let places = DecimalPaths::none();
+    TreeConverter { what: value_name, path: Vec::new(), places, accepts_unreadable: false }.value(value)
+}
+
+/// True if numbers such as `nan` and texts with half a surrogate pair are all that prevents a
+/// conversion of the value to JSON.
+pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
+    let places = DecimalPaths::none();
+    TreeConverter { what: "", path: Vec::new(), places, accepts_unreadable: true }.value(value).is_ok()
 }
 
 /// Converts a message to JSON. Fails if the message is not an object. At the paths `places`, a
 /// `decimal.Decimal` keeps all its digits. Elsewhere it becomes the nearest float.
 pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
-    let converted = TreeConverter { what: "the message", path: Vec::new(), places }.value(value);
-    match converted? {
+    let mut converter =
+        TreeConverter { what: "the message", path: Vec::new(), places, accepts_unreadable: false };
+    match converter.value(value)? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
             let found = type_name(value);
@@ -212,6 +221,9 @@ struct TreeConverter<'w> {
     /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
     /// paths keep all their digits.
     places: &'w DecimalPaths,
+    /// Whether null replaces a number such as `nan` and a text with half a surrogate pair. If
+    /// false, such a value is an error.
+    accepts_unreadable: bool,
 }
 
 impl TreeConverter<'_> {
@@ -222,6 +234,7 @@ impl TreeConverter<'_> {
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => Ok(text.into()),
+                Err(_) if self.accepts_unreadable => Ok(Json::Null),
                 Err(_) => {
                     Err(self.error_at_path("is a text with half a surrogate pair, which UTF-8 cannot hold"))
                 }
@@ -243,6 +256,9 @@ impl TreeConverter<'_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
+            if self.accepts_unreadable && !float.value().is_finite() {
+                return Ok(Json::Null);
+            }
             let not_finite = || {
                 let text = format!(
                     "is {}, which JSON has no form for; give None for a missing value",

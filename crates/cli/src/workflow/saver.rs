@@ -37,7 +37,10 @@ impl<'p> RunSaver<'p> {
             return self.save_whole(run);
         };
         let line = to_line(&run.save_changes(since))?;
-        files::append_to_file(self.path, &line)?;
+        if !files::append_to_file(self.path, &line)? {
+            // The file was removed while the run lasts.
+            return self.save_whole(run);
+        }
         self.changed_bytes += line.len() as u64;
         self.saved = Some(run.save_point());
         Ok(())
@@ -61,18 +64,14 @@ pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
     Ok(line)
 }
 
-/// Reads a saved run. An incomplete last line is ignored: the program was killed while it wrote the
-/// line.
+/// Reads a saved run. A line of changes that is no JSON is the end: the program was killed while it
+/// wrote the line, or the power failed, after which a file may end with zero bytes.
 pub(super) fn read_run(bytes: &[u8]) -> Result<SavedRun, serde_json::Error> {
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Json>();
     let first = values.next().unwrap_or_else(|| serde_json::from_slice(bytes))?;
     let mut run: SavedRun = serde_json::from_value(first)?;
-    for value in values {
-        match value {
-            Ok(changes) => run.apply(serde_json::from_value(changes)?),
-            Err(error) if error.is_eof() => break,
-            Err(error) => return Err(error),
-        }
+    for changes in values.map_while(Result::ok) {
+        run.apply(serde_json::from_value(changes)?).map_err(serde::de::Error::custom)?;
     }
     Ok(run)
 }
@@ -116,12 +115,18 @@ mod tests {
         // The whole run has 401 nodes and more than 10,000 bytes.
         assert!(largest_change < 1_000 && saver.whole_bytes < 64_000, "{largest_change}");
         // A part of a line at the end of the file is ignored, and the run goes on from there.
-        let mut bytes = std::fs::read(&path).expect("it is written");
+        let bytes = std::fs::read(&path).expect("it is written");
+        for end in [&b"{\"since\": {\"exec"[..], b"\0\0\0\0"] {
+            let saved = read_run(&[&*bytes, end].concat()).expect("it can be read");
+            let resumed = workflow.resume(saved).expect("it is the same graph");
+            assert_eq!(resumed.report().executed.len(), 401);
+        }
+        // If the file was removed, the whole run is written.
         std::fs::remove_file(&path).expect("it is removed");
-        bytes.extend(b"{\"since\": {\"exec");
-        let resumed =
-            workflow.resume(read_run(&bytes).expect("it can be read")).expect("it is the same graph");
-        assert_eq!(resumed.report().executed.len(), 401);
+        saver.save(&run).expect("it is saved");
+        let read = read_run(&std::fs::read(&path).expect("it is written")).expect("it can be read");
+        assert_eq!(json!(read), json!(run.save()));
+        std::fs::remove_file(&path).expect("it is removed");
         assert!(read_run(b"").is_err() && read_run(b"{}").is_err());
     }
 }

@@ -137,7 +137,7 @@ const PHONES: [&str; 5] = [
 
 const NUMBERS: [&str; 1] = [concat!(
     number!(),
-    r"(?:e[-+]?[0-9]{1,3})?(?: ?(?<scale>",
+    r"(?:e[-+]?[0-9]{1,3}| ?(?<scale>",
     chinese_scale!(),
     r"))?(?: ?(?<percent>[%％]))?"
 )];

@@ -12,6 +12,7 @@ use crate::write::NameAllocator;
 use rulec::{Code, Diagnostic, Rules, Span};
 use rulec_base::message;
 use rulec_sema::hir::{Cond, CondKind, Outcome, Rule, Table, TableKind};
+use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
@@ -124,14 +125,18 @@ fn branches_without_condition<'r>(
         let before = name_spans.iter().filter(|name| name.file == branch.file && name.start < branch.start);
         before.max_by_key(|name| name.start).copied()
     };
-    let warnings = rules.warnings().iter().filter(|warning| warning.code == Code::BranchNeverChosen);
+    // An import suppresses these warnings.
+    let warnings = rules.warnings().iter().chain(rules.suppressed_warnings());
+    let warnings = warnings.filter(|warning| warning.code == Code::BranchNeverChosen);
     warnings.filter(move |warning| warning.span().and_then(&choice_of) == table.span)
 }
 
 fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), rule.span);
+    // The import kept the whole branch because it had no usable condition. Now it has one.
+    kept.remove("branch");
     let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
-    let id = id.filter(|id| ids.clone().unique_text(id) == *rule.name).unwrap_or(rule.name.to_string());
+    let id = id.filter(|id| ids.next_text(id) == *rule.name).unwrap_or(rule.name.to_string());
     ids.unique_text(&id);
     let mut json = if let Outcome::Branch { default: true } = rule.outcome {
         let logic = kept.remove("logic").unwrap_or_else(|| json!("and"));
@@ -166,9 +171,8 @@ fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<
     if let Some(original) = kept.remove("condition") {
         let read =
             compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());
-        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         if let Ok(Ok((text, _))) = read
-            && words(&text) == words(rules.sources().slice(cond.span))
+            && has_same_tokens(&text, rules.sources().slice(cond.span))
         {
             return Ok(original);
         }
@@ -177,4 +181,13 @@ fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<
     condition["id"] = kept.remove("id").unwrap_or_else(|| default_id(position));
     kept::restore(&mut condition, kept.into());
     Ok(condition)
+}
+
+/// True if the texts differ at most in their white space and comments between the tokens.
+fn has_same_tokens(one: &str, other: &str) -> bool {
+    tokens(one).eq(tokens(other))
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }

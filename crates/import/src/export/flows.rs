@@ -1,7 +1,7 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
 use super::{ItemList, Written, constant, document_name, ignores_case, kept, key, pattern};
-use crate::executor::{EXECUTOR_NAME, parameters_schema};
+use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
 use crate::report::{ItemKind, ReportBuilder};
 use crate::settings::SETTINGS_KEY;
 use crate::write::NameAllocator;
@@ -35,10 +35,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let is_empty =
         |tool: &FlowTool| program.flows.is_empty() && tool.description.is_empty() && tool.endpoint.is_null();
     if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_empty(tool)) {
-        let mut written = write_tool(tool);
-        if let Ok(json) = &mut written {
-            kept::restore(json, kept::before(sources, tool.span).into());
-        }
+        let written = write_tool(tool, kept::before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
     }
     let tools = tools.finish();
@@ -163,7 +160,8 @@ fn compares(test: &Predicate, pattern: &str, literal: bool) -> bool {
     ignores_case(&test.mode) == Some(!literal) && is_searched && (!is_exact || is_trimmed != literal)
 }
 
-fn write_tool(tool: &FlowTool) -> Written<Json> {
+/// Writes the tool that executes flows. `kept` is what an import kept of the tool.
+fn write_tool(tool: &FlowTool, mut kept: Map<String, Json>) -> Written<Json> {
     if &*tool.name != EXECUTOR_NAME {
         return Err(message!("the tool that executes flows must be called `{EXECUTOR_NAME}`"));
     }
@@ -172,10 +170,12 @@ fn write_tool(tool: &FlowTool) -> Written<Json> {
         json["description"] = json!(tool.description);
     }
     if !tool.parameter.is_empty() {
-        json["parameters"] = parameters_schema(&tool.parameter);
+        let schema = kept.remove("parameters").and_then(|kept| with_description(kept, &tool.parameter));
+        json["parameters"] = schema.unwrap_or_else(|| parameters_schema(&tool.parameter));
     }
     if !tool.endpoint.is_null() {
         json["endpoint"] = tool.endpoint.clone();
     }
+    kept::restore(&mut json, kept.into());
     Ok(json)
 }

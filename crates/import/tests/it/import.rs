@@ -444,7 +444,7 @@ fn the_tool_of_the_flows_is_kept() {
         notes.contains("the tool `search` executes no flow") && notes.contains("the parameter `n`"),
         "{notes}"
     );
-    assert!(imported.text.contains("# json: {\"tools\":{\"0\":{"), "{}", imported.text);
+    assert!(imported.text.contains("# json: document {\"tools\":{\"0\":{"), "{}", imported.text);
     // A tool with only a name is valid.
     let bare = import(json!([{"name": "flow_executor"}])).expect("it can be imported").text;
     assert!(bare.contains("flow tool flow_executor { }"), "{bare}");

@@ -195,6 +195,17 @@ fn an_item_with_a_value_that_is_no_json_is_skipped() {
     let loaded = Rules::from_routes(text).expect("it is loaded");
     assert_eq!(loaded.rules.decide(&json!({"text": "x"})).chosen(), Some("b"));
 
+    // A part that is skipped anyway is reported once. Its range is the range in the text.
+    let text = "{\"routes\": [], \"default\": \"é\\ud800\"}";
+    let loaded = Rules::from_routes(text).expect("it is loaded");
+    let ranges: Vec<&str> =
+        loaded.report.skipped().map(|item| &text[item.range.clone().expect("it has one")]).collect();
+    assert_eq!(ranges, ["\"é\\ud800\""]);
+    let text =
+        r#"{"flows": [{"flow_id": "a"}], "settings": {"intent_threshold": NaN, "intent_margin": -0.0}}"#;
+    let loaded = Rules::from_flows(text).expect("it is loaded");
+    assert_eq!(skipped(&loaded), [(ItemKind::Field, "intent_threshold", "/settings/intent_threshold")]);
+
     // A counter that cannot be read would count from 0.
     assert!(Rules::from_payload_context(r#"{"api_calls": NaN}"#).is_err());
     assert!(Rules::from_payload_context(r#"{"limit": NaN}"#).is_err());

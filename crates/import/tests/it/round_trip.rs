@@ -335,7 +335,11 @@ fn decorate(system: System, random: &mut Random, document: &mut Json) {
                 tools[0]["timeout"] = json!(30);
                 tools[0]["endpoint"]["verify"] = json!(false);
                 tools[0]["parameters"]["properties"]["limit"] = json!({"type": "integer"});
-                add_bad(random, tools, json!({"name": "search", "endpoint": null}));
+                tools[0]["parameters"]["properties"]["flow_id"]["type"] = json!("integer");
+                tools[0]["parameters"]["required"] = json!(["flow_id", "limit"]);
+                for bad in [json!({"name": "search", "endpoint": null}), json!({"name": 5}), json!("x")] {
+                    add_bad(random, tools, bad);
+                }
             }
         }
         System::Routes => {
@@ -362,12 +366,17 @@ fn decorate(system: System, random: &mut Random, document: &mut Json) {
                     }
                     add_unknown(random, condition);
                     add_unknown(random, &mut condition["left"]);
+                    if random.chance(3) {
+                        condition["left"]["name"] = json!("a title");
+                    }
                     add_unknown(random, &mut condition["right"]);
                 });
                 let bad = json!({"id": "odd", "operate": "LIKE", "left": {"step_id": "s"}});
                 add_bad(random, &mut branch["conditions"], bad);
             });
             add_bad(random, &mut document["choices"], json!({"branch_id": "bad", "logic": "XOR"}));
+            let empty = json!({"branch_id": "empty", "is_default": false, "conditions": []});
+            add_bad(random, &mut document["choices"], empty);
         }
     }
     add_unknown(random, document);
@@ -430,4 +439,58 @@ fn changed_rules_are_written_as_they_are_now() {
     let exported = System::Choice.export(&Rules::from_text(&changed).expect("it compiles")).document;
     let written = &exported["choices"][0]["conditions"][0];
     assert_eq!(written["right"], json!({"type": "number", "value": 4}));
+}
+
+/// Former bug: a branch without a usable condition was left out without a note. The author's
+/// condition for such a branch counts.
+#[test]
+fn a_branch_without_a_condition_is_written() {
+    let empty = json!({"branch_id": "empty", "is_default": false, "conditions": []});
+    let document = json!({"name": "s", "choices": [{"branch_id": "d"}, empty]});
+    let loaded = System::Choice.import_value(&document, Options::default()).expect("it is loaded");
+    assert!(loaded.text.contains("# rulec: allow W0403"), "{}", loaded.text);
+    assert_eq!(System::Choice.export(&loaded.rules).document["choices"][1], empty);
+    let repaired = loaded.text.replace("branch empty { }", "branch empty { steps.s.n as number > 3 }");
+    let repaired = repaired.replace("# rulec: allow W0403", "#");
+    let exported = System::Choice.export(&Rules::from_text(&repaired).expect("it compiles")).document;
+    let branch = exported["choices"][1].as_object().expect("it is written");
+    assert!(branch["conditions"][0].is_object() && !branch.contains_key("branch"), "{exported}");
+}
+
+/// Former bug: a value that is no JSON was written as `{}`. The next import then read its item, and
+/// the branch held without this condition.
+#[test]
+fn an_item_that_is_no_json_is_not_written() {
+    let side = r#"{"step_id": "s", "type": "number", "value": "n"}"#;
+    let above = |limit: &str| {
+        format!(
+            r#"{{"left": {side}, "operate": "number_greater_than", "right": {{"type": "number", "value": {limit}}}}}"#
+        )
+    };
+    let text = format!(
+        r#"[{{"branch_id": "bad", "is_default": false, "conditions": [{}, {}]}},
+            {{"branch_id": "odd", "logic": "XOR"}}, {{"branch_id": "d"}}]"#,
+        above("0"),
+        above("NaN"),
+    );
+    let loaded = System::Choice.import(&text, Options::default()).expect("it is loaded");
+    let exported = System::Choice.export(&loaded.rules).document;
+    let ids: Vec<&Json> =
+        exported["choices"].as_array().into_iter().flatten().map(|b| &b["branch_id"]).collect();
+    assert_eq!(ids, ["odd", "d"], "{}", loaded.text);
+    assert!(loaded.report.messages().any(|note| note.to_string().contains("an export lacks it")));
+
+    let text = r#"{"flows": [
+        {"flow_id": "a", "type": "keyword", "trigger_patterns": ["a", NaN, " ", "b"]},
+        {"flow_id": "b", "type": "keyword", "trigger_patterns": ["b"], "weight": NaN}],
+        "tools": ["x", {"name": NaN}, 3], "settings": {"flow_prompt": NaN, "colour": 1}, "note\ud800": 1}"#;
+    let loaded = System::Flows.import(text, Options::default()).expect("it is loaded");
+    let exported = System::Flows.export(&loaded.rules).document;
+    let flow = json!({"flow_id": "a", "type": "keyword", "match_type": "contains", "trigger_patterns": ["a", " ", "b"]});
+    let expected = json!({"flows": [flow], "tools": ["x", 3], "settings": {"colour": 1}});
+    assert_eq!(exported, expected, "{}", loaded.text);
+    // The start of the file may have other comments, and no empty line after it.
+    let changed = format!("# A licence.\n\n{}", loaded.text.replacen("\n\n", "\n", 1));
+    let rules = Rules::from_text(&changed).expect("it compiles");
+    assert_eq!(System::Flows.export(&rules).document, expected, "{changed}");
 }

@@ -7,8 +7,8 @@ use super::processor::{ProcessError, Processor};
 use super::router::ConditionalRouter;
 use rulec_base::diag::{Message, join_lines};
 use rulec_base::message;
-use rulec_lang::graph::{self, Finding, FindingKind, Severity, Vertex};
-use std::collections::HashMap;
+use rulec_lang::graph::{self, Finding, FindingKind, Severity, Target, Vertex};
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,8 +235,11 @@ impl WorkflowBuilder {
         let mut vertices: Vec<Vertex> = steps.iter().map(PlanStep::to_vertex).collect();
         graph::set_incoming_edges(&mut vertices, &step_indices);
         let findings = graph::check_graph(&vertices, &step_indices, start);
-        for (step, vertex) in steps.iter_mut().zip(vertices) {
+        let targets: Vec<Vec<usize>> =
+            vertices.iter().map(|vertex| possible_targets(vertex, &step_indices)).collect();
+        for (number, (step, vertex)) in steps.iter_mut().zip(vertices).enumerate() {
             step.incoming = vertex.incoming;
+            step.keeps_merged = step.merge.keeps_previous() && leads_back(&targets, number);
         }
         let passthrough = self.passthrough;
         let (step_limit, byte_limit) = (self.step_limit, self.byte_limit);
@@ -280,8 +283,36 @@ impl WorkflowBuilder {
             processor,
             time_limit: node.time_limit_ms.map(Duration::from_millis),
             incoming: Vec::new(),
+            keeps_merged: false,
         })
     }
+}
+
+/// Returns the numbers of the nodes that may receive an output of this node.
+fn possible_targets(vertex: &Vertex, step_indices: &HashMap<NodeId, usize>) -> Vec<usize> {
+    let routes = vertex.routes.iter().flat_map(|routes| &**routes);
+    if routes.clone().flat_map(|route| &route.targets).any(|target| matches!(target, Target::Listed(_))) {
+        // The output may name any node.
+        return (0..step_indices.len()).collect();
+    }
+    let routed = routes.flat_map(|route| route.possible(&vertex.next));
+    let targets: BTreeSet<NodeId> = vertex.next.iter().cloned().chain(routed).collect();
+    targets.iter().filter_map(|target| step_indices.get(target).copied()).collect()
+}
+
+/// True if a path leads from the node `number` back to it. `targets` are the next nodes of each
+/// node.
+fn leads_back(targets: &[Vec<usize>], number: usize) -> bool {
+    let (mut seen, mut pending) = (vec![false; targets.len()], targets[number].clone());
+    while let Some(next) = pending.pop() {
+        if next == number {
+            return true;
+        }
+        if !std::mem::replace(&mut seen[next], true) {
+            pending.extend(&targets[next]);
+        }
+    }
+    false
 }
 
 /// The reason why a workflow cannot be built.

@@ -53,8 +53,15 @@ pub struct SavePoint {
 
 impl SavedRun {
     /// Adds changes that the same run saved later, in their order.
-    pub fn apply(&mut self, changes: SavedChanges) {
+    ///
+    /// # Errors
+    /// If earlier changes of the run are missing. This save is then unchanged.
+    pub fn apply(&mut self, changes: SavedChanges) -> Result<(), ResumeError> {
         let SavedChanges { since, memory, mut state } = changes;
+        let report = &self.state.report;
+        if since.executed > report.executed.len() || since.deliveries > report.deliveries.len() {
+            return Err(ResumeError::MissingChanges);
+        }
         let Report { mut executed, mut deliveries, .. } = std::mem::take(&mut self.state.report);
         executed.truncate(since.executed);
         executed.append(&mut state.report.executed);
@@ -63,10 +70,11 @@ impl SavedRun {
         (state.report.executed, state.report.deliveries) = (executed, deliveries);
         self.memory = memory;
         self.state = state;
+        Ok(())
     }
 }
 
-/// The reason why a saved workflow run cannot be resumed.
+/// The reason why a saved workflow run cannot be resumed or continued with later changes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.to_message())]
 #[non_exhaustive]
@@ -81,6 +89,8 @@ pub enum ResumeError {
         /// The first difference between the saved graph and the current one.
         difference: Message,
     },
+    /// Changes of the run cannot be added, because earlier changes are missing.
+    MissingChanges,
 }
 
 impl ResumeError {
@@ -92,6 +102,9 @@ impl ResumeError {
                     "the run was saved in the format {found}, and this is format {FORMAT}; start it again",
                     FORMAT = FORMAT_VERSION
                 )
+            }
+            ResumeError::MissingChanges => {
+                message!("earlier changes of the run are missing; apply all its changes in their order")
             }
             ResumeError::OtherGraph { difference } => message!(
                 "the saved run is of another graph: {difference}; start it again, or resume it with its own rules"

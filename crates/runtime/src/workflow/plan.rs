@@ -41,6 +41,9 @@ pub(super) struct PlanStep {
     /// Source nodes of the incoming edges; a node with two edges to this node is listed twice. The
     /// node runs when an input has arrived along each of these edges.
     pub(super) incoming: Vec<NodeId>,
+    /// Whether the run keeps the merged input of the node for the next round: the merge strategy
+    /// needs it, and a path leads from the node back to it.
+    pub(super) keeps_merged: bool,
 }
 
 impl PlanStep {

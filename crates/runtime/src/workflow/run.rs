@@ -279,7 +279,7 @@ impl Run {
         if inputs.len() == 1 {
             return inputs.pop().map(|only| ReadyNode { node: to, input: only.value });
         }
-        let merge = &target?.merge;
+        let PlanStep { merge, keeps_merged, .. } = target?;
         let previous = self.state.merged.get(&to);
         let merged = catch_node_panic(|| match previous {
             Some(previous) => merge.merge_again(&to, inputs, previous),
@@ -287,7 +287,7 @@ impl Run {
         });
         match merged.and_then(|input| plan.check_size(input, "merged input")) {
             Ok(input) => {
-                if merge.keeps_previous() {
+                if *keeps_merged {
                     self.state.merged.insert(to.clone(), input.clone());
                 }
                 Some(ReadyNode { node: to, input })

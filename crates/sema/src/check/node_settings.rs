@@ -63,7 +63,7 @@ impl Checker<'_> {
                 continue;
             };
             if wanted.accepts(value) {
-                self.warn_voters_named_twice(*wanted, &written.span, value);
+                self.warn_refused_voters(*wanted, &written.span, value);
                 continue;
             }
             let span = written.span;
@@ -101,7 +101,7 @@ impl Checker<'_> {
             let message = message!("a node of the kind `{kind}` needs the setting `{name}`");
             let help = message!("write `{kind} {{ {name}: {example} }}`");
             self.emit(Code::WorkflowDoubt, node.kind.span, message, help);
-        } else if *kind == "vote" && !has_unknown && !names_voters(config) {
+        } else if *kind == "vote" && !has_unknown && !config.contains_key("voters") {
             let message =
                 message!("this vote counts every text of its input, also of nodes that do not vote");
             let help =
@@ -110,20 +110,20 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns if a list of names contains a name twice, because each voter votes once.
-    fn warn_voters_named_twice(&mut self, wanted: Wanted, span: &Span, value: &Json) {
-        let names: &[Json] = value.as_array().filter(|_| wanted == Wanted::Names).map_or(&[], |names| names);
+    /// Warns if a list of names is empty or contains a name twice, which a run refuses.
+    fn warn_refused_voters(&mut self, wanted: Wanted, span: &Span, value: &Json) {
+        let Some(names) = value.as_array().filter(|_| wanted == Wanted::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
         if let Some((_, name)) = twice {
-            let message = message!("{name} is named twice, and votes once");
+            let message = message!("{name} is named twice; the run refuses this");
             self.emit(Code::WorkflowDoubt, *span, message, message!("remove one of them"));
+        } else if names.is_empty() {
+            let message = message!("the list of voters is empty; the run refuses this");
+            let help =
+                message!("name the fields or nodes that vote, as in `voters: [\"legal\", \"finance\"]`");
+            self.emit(Code::WorkflowDoubt, *span, message, help);
         }
     }
-}
-
-/// True if the settings of a vote name at least one voter.
-fn names_voters(config: &serde_json::Map<String, Json>) -> bool {
-    config.get("voters").is_some_and(|voters| voters.as_array().is_none_or(|voters| !voters.is_empty()))
 }
 
 /// Returns the share that a number of percent means: `0.6` for `60` and `"60%"`. `None` for other

@@ -147,6 +147,11 @@ fn numbers_are_found_outside_of_other_words() {
         &[("number", "1.2亿", number("120000000")), ("number", "3.5 万", number("35000"))],
     );
     check("-2千万", &[("number", "-2千万", number("-20000000"))]);
+    // A unit is not the start of the next word, and none follows an exponent.
+    check("2026 万圣节快乐", &[("number", "2026", number("2026"))]);
+    check("买3 万宝路", &[("number", "3", number("3"))]);
+    check("买3万宝路", &[("number", "3", number("3"))]);
+    check("1.5e3万", &[("number", "1.5e3", number("1.5e3"))]);
     check("1.234,56 or 1e3", &[("number", "1.234,56", number("1234.56")), ("number", "1e3", number("1e3"))]);
     check("买3个", &[("number", "3", number("3"))]);
     check("up 12.5%", &[("number", "12.5%", json!({"number": "12.5", "percent": "12.5"}))]);

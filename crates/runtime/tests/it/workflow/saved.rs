@@ -142,6 +142,23 @@ async fn a_run_resumed_after_any_node_ends_as_one_that_was_not_interrupted() {
 }
 
 #[tokio::test]
+async fn changes_are_added_only_if_none_is_missing() {
+    let flow = workflow("a > b; b > c").build().unwrap();
+    let mut run = flow.begin(json!({}));
+    let (mut saved, first) = (run.save(), run.save_point());
+    assert!(run.step().await);
+    let (changes, second) = (run.save_changes(first), run.save_point());
+    assert!(run.step().await);
+    let later = run.save_changes(second);
+    let error = saved.clone().apply(later.clone()).unwrap_err().to_string();
+    assert!(error.contains("earlier changes of the run are missing"), "{error}");
+    for changes in [changes, later] {
+        saved.apply(changes).unwrap();
+    }
+    assert_eq!(json!(saved), json!(run.save()));
+}
+
+#[tokio::test]
 async fn a_saved_run_of_another_graph_is_refused_with_the_difference() {
     let build = |text: &str| workflow(text).build().unwrap();
     let saved = stored(&build("a > b").begin(json!({})));
