@@ -45,9 +45,12 @@ def test_a_value_that_is_no_json_is_skipped_without_a_line() -> None:
     report = Rules.from_flows([bad, good]).report
     skipped = [item for item in report if item.outcome == "skipped"]
     assert [(item.name, item.line) for item in skipped] == [("bad", None)]
-    with pytest.raises(RulecError, match="nan, which JSON has no form for"):
+    with pytest.raises(RulecError, match="NaN, which JSON has no form for"):
         Rules.from_flows([bad, good], strict=True)
     with pytest.raises(RulecError, match="a key of type `int`"):
+        Rules.from_flows([good, {1: "x"}])
+    # Only values that are no JSON are skipped, so the key is an error here too.
+    with pytest.raises(RulecError):
         Rules.from_flows([bad, {1: "x"}])
 
 

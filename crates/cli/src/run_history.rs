@@ -182,7 +182,7 @@ impl RunHistory {
         recorded.unwrap_or_else(|error| {
             let has_failed = matches!(error, RecordError::Store(_));
             self.count(Err(error));
-            // After an error of the store the run ends before this line; see [`Worker::has_failed`].
+            // After an error of the store the run ends before this line; see `Worker::has_failed`.
             let past = if has_failed { Past::default() } else { self.past(rules, message) };
             (entry.with_history(&past).decide(message), past)
         })

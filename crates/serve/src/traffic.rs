@@ -194,9 +194,9 @@ impl Traffic {
         self.start.elapsed().as_secs() + 1
     }
 
-    /// Claims the right to keep the next message, before the message is decided. Returns true if the
-    /// latest claim is old enough and the message, of `length` bytes, is small enough. Of several
-    /// threads, one gets the claim.
+    /// Claims the right to keep the next message, before the message is decided. Returns true if
+    /// the latest claim is old enough and the message, of `length` bytes, is small enough. Of
+    /// several threads, one gets the claim.
     pub fn claim_sample(&self, length: usize) -> bool {
         let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1;
         let last = self.last_sample.load(Ordering::Relaxed);

@@ -54,8 +54,8 @@ fn query(args: &Args) -> String {
 }
 
 /// Escapes line breaks in an answer, except the one at its end, so that each answer is one line.
-/// For a terminal, [`Out::write_answers`](crate::term::Out::write_answers) escapes the other control
-/// characters.
+/// For a terminal, [`Out::write_answers`](crate::term::Out::write_answers) escapes the other
+/// control characters.
 fn escape_line_breaks(answer: &str) -> Cow<'_, str> {
     let line = answer.strip_suffix('\n').unwrap_or(answer);
     if !line.contains(['\r', '\n']) {

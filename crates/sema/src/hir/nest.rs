@@ -180,8 +180,8 @@ impl QuantifierDepths {
 }
 
 /// Returns how deep quantifiers are nested in `part`, a node of the HIR, and records them in
-/// `facts`. A use of a `let` counts as its body. `let_depths` contains the depth in the body of each
-/// `let`.
+/// `facts`. A use of a `let` counts as its body. `let_depths` contains the depth in the body of
+/// each `let`.
 fn depth_of_part(facts: &mut QuantifierFacts, let_depths: &[u32], part: Part<'_>) -> u32 {
     let own_depth = match part {
         Part::Let(id) => let_depths.get(id.index()).copied().unwrap_or_default(),
