@@ -121,7 +121,7 @@ pub trait Worker: Send {
     ///
     /// # Errors
     /// If the records cannot be written. The answers of the chunk are then not written either.
-    fn end_chunk(&mut self) -> Result<Option<CliError>, CliError> {
+    fn end_chunk(&mut self) -> ChunkEnd {
         Ok(None)
     }
 
@@ -308,6 +308,9 @@ impl StreamArgs {
     }
 }
 
+/// The result of [`Worker::end_chunk`].
+type ChunkEnd = Result<Option<CliError>, CliError>;
+
 /// The output for a chunk of lines, and the number of lines in the chunk that are not messages.
 pub type AnsweredChunk = (Vec<u8>, usize);
 
@@ -382,7 +385,7 @@ pub fn answer_message(
 fn write_in_order(
     out: &mut Out,
     mut log: Option<&mut LogFile>,
-    results: &OrderedResults<(AnsweredChunk, Vec<u8>, Result<Option<CliError>, CliError>)>,
+    results: &OrderedResults<(AnsweredChunk, Vec<u8>, ChunkEnd)>,
 ) -> Result<usize, CliError> {
     let mut total_rejected = 0;
     let flush = |out: &mut Out, log: &mut Option<&mut LogFile>| {
