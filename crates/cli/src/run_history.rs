@@ -214,12 +214,13 @@ impl RunHistory {
     /// # Errors
     /// If the store cannot keep the messages that were recorded.
     pub fn flush(&self) -> Result<Option<CliError>, CliError> {
-        let to_cli = |error: StoreError| CliError::error(Message::verbatim(error.to_string()));
+        let to_cli = |error: &StoreError| CliError::error(Message::verbatim(error.to_string()));
         #[cfg(feature = "history")]
         if let RunStore::Kept(store) = &self.store {
-            store.flush().map_err(to_cli)?;
+            store.flush().map_err(|error| to_cli(&error))?;
         }
-        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map(to_cli))
+        // The error stays, so that a worker which gets another chunk does not record its lines.
+        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(to_cli))
     }
 
     /// Fails if the store has failed.

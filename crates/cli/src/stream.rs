@@ -319,6 +319,9 @@ pub type AnsweredChunk = (Vec<u8>, usize);
 pub fn answer_chunk(worker: &mut impl Worker, chunk: &LineChunk) -> AnsweredChunk {
     let (mut answers, mut rejected) = (Vec::new(), 0);
     for (number, line) in chunk.lines().filter(|(_, line)| !line.is_some_and(is_blank)) {
+        if worker.has_failed() {
+            break;
+        }
         let earlier_length = answers.len();
         let is_rejected = !answer_message(worker, number, line, &mut answers);
         if worker.has_failed() {
@@ -411,57 +414,4 @@ fn write_in_order(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::term::Color;
-    use std::fmt::Write as _;
-
-    /// A worker that panics in the middle of a result line.
-    struct PanickingWorker;
-
-    impl Worker for PanickingWorker {
-        fn answer(&mut self, number: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
-            let before = out.len();
-            out.extend_from_slice(b"{\"half\":");
-            assert!(!message.starts_with(b"panic"), "line {number} went wrong");
-            out.truncate(before);
-            write_json(out, &number);
-            Ok(())
-        }
-    }
-
-    /// Regression test: a panic on one message also lost the results of all later lines.
-    #[test]
-    fn a_panic_costs_its_own_line_alone() {
-        panic::install_hook();
-        let folder = tempfile::tempdir().expect("a folder");
-        let (input, output) = (folder.path().join("in"), folder.path().join("out"));
-        let (mut lines, mut expected) = (String::new(), Vec::new());
-        for number in 1..=20_000_u32 {
-            let breaks = number % 7 == 3;
-            let _ = writeln!(lines, "{}", if breaks { "panic" } else { "{}" });
-            expected.push(breaks);
-        }
-        std::fs::write(&input, lines).expect("it can be written");
-        for jobs in [1, 2, 7] {
-            let mut out = Out::with_destination(Box::new(File::create(&output).expect("it can be written")));
-            let stream = StreamArgs { input: Some(input.clone()), jobs };
-            let (_, refused) = stream
-                .answer_stream(&Term::new(Color::Never), (&mut out, None), || PanickingWorker)
-                .expect("it goes on");
-            assert_eq!(refused, expected.iter().filter(|breaks| **breaks).count());
-            let answers = std::fs::read_to_string(&output).expect("it can be read");
-            assert_eq!(answers.lines().count(), expected.len());
-            for (at, (answer, breaks)) in answers.lines().zip(&expected).enumerate() {
-                let number = at + 1;
-                if *breaks {
-                    let start = format!("{{\"line\":{number},\"error\":{{\"code\":\"E0610\",");
-                    assert!(answer.starts_with(&start), "{answer}");
-                    assert!(answer.contains(&format!("line {number} went wrong")), "{answer}");
-                } else {
-                    assert_eq!(answer, number.to_string());
-                }
-            }
-        }
-    }
-}
+mod tests;
