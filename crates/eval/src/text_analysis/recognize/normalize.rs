@@ -112,21 +112,30 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     !is_joined
 }
 
-/// The characters after 万 with which it is a word of its own, such as 万一 and 万圣节.
-const AFTER_WORD_WAN: [char; 5] = ['圣', '一', '能', '宝', '达'];
+/// Words that begin with a Chinese unit, such as Halloween. Each has a whole word here: 万一 and 万能
+/// alone also begin in texts such as `3万一个月` and `3万能买吗`, where 万 is a unit.
+const UNIT_WORDS: [&str; 12] = [
+    "万圣节",
+    "万圣夜",
+    "万宝路",
+    "万达广场",
+    "万豪酒店",
+    "万事达卡",
+    "万事如意",
+    "万能钥匙",
+    "万年历",
+    "万花筒",
+    "千万富翁",
+    "亿万富翁",
+];
 
 /// Removes a Chinese unit from the end of a match if it is the start of the next word, as in
-/// `2026 万圣节`. `is_spaced_refused` says that a unit after a space must not be followed by a
-/// Chinese letter.
-fn cut_next_word(text: &str, one: &mut EntityMatch, is_spaced_refused: bool) {
-    let scale = one.fields.get("scale").and_then(Json::as_str).filter(|scale| !scale.is_ascii());
+/// `2026 万圣节`.
+fn cut_next_word(text: &str, one: &mut EntityMatch) {
+    let scale = one.fields.get("scale").and_then(Json::as_str);
     let Some(number) = scale.and_then(|scale| text[one.range.clone()].strip_suffix(scale)) else { return };
-    let is_next_word = after(text, one).chars().next().is_some_and(|next| {
-        let is_refused = is_spaced_refused && number.ends_with(' ');
-        is_refused && !next.is_ascii() && next.is_alphabetic()
-            || scale == Some("万") && AFTER_WORD_WAN.contains(&next)
-    });
-    if is_next_word {
+    let end = one.range.start + number.len();
+    if UNIT_WORDS.iter().any(|word| text[end..].starts_with(word)) {
         one.range.end = one.range.start + number.trim_end().len();
         one.fields.remove("scale");
     }
@@ -136,8 +145,6 @@ fn cut_next_word(text: &str, one: &mut EntityMatch, is_spaced_refused: bool) {
 /// counts as US dollars, and `¥` as yuan. Returns false if the match belongs to a longer word or
 /// number.
 pub fn money(text: &str, one: &mut EntityMatch) -> bool {
-    // The name of the currency may follow the unit: `￥3 万元`.
-    cut_next_word(text, one, false);
     let fields = &mut one.fields;
     let (Some(amount), Some(currency)) = (take_text(fields, "amount"), take_text(fields, "currency")) else {
         return false;
@@ -227,7 +234,7 @@ pub fn phone(text: &str, one: &mut EntityMatch) -> bool {
 /// percentage, also sets `percent`. A unit such as 亿 multiplies the number. Returns false if the
 /// match is a part of a longer word or number.
 pub fn number(text: &str, one: &mut EntityMatch) -> bool {
-    cut_next_word(text, one, true);
+    cut_next_word(text, one);
     if !is_separate(text, one) {
         return false;
     }

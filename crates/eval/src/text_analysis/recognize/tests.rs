@@ -35,6 +35,10 @@ fn links_are_found() {
         ],
     );
     assert!(recognize_all("http://[::1::2]/x", |_| true).iter().all(|(name, _)| *name != "url"));
+    // A link that contains another URL stays whole. Only a parenthesis that the URL opens is its end.
+    check("http://example.com/http://[::1]/", &[("url", "http://example.com/http://[::1]/", json!({}))]);
+    check("http://u@[::1]/a(b)", &[("url", "http://u@[::1]/a(b)", json!({}))]);
+    check("(see http://[::1]/a(b)).", &[("url", "http://[::1]/a(b)", json!({}))]);
     check("打开http://[fe80::1]/路径", &[("url", "http://[fe80::1]/", json!({}))]);
 }
 
@@ -109,6 +113,11 @@ fn amounts_of_money_are_found() {
         ("€1.234", "€1.234", "1.234", "EUR"),
         ("融资1.2亿元", "1.2亿元", "120000000", "CNY"),
         ("3百万美元", "3百万美元", "3000000", "USD"),
+        ("预算￥3万一年", "￥3万", "30000", "CNY"),
+        ("¥5万一台", "¥5万", "50000", "CNY"),
+        ("￥3万能买吗", "￥3万", "30000", "CNY"),
+        ("$5万一套", "$5万", "50000", "USD"),
+        ("奖金￥3 万元", "￥3 万", "30000", "CNY"),
     ] {
         check(text, &[("money", part, json!({"amount": amount, "currency": currency}))]);
     }
@@ -151,6 +160,18 @@ fn numbers_are_found_outside_of_other_words() {
     check("2026 万圣节快乐", &[("number", "2026", number("2026"))]);
     check("买3 万宝路", &[("number", "3", number("3"))]);
     check("买3万宝路", &[("number", "3", number("3"))]);
+    for (text, part, value) in [
+        ("工资3万一个月", "3万", "30000"),
+        ("5万能行吗", "5万", "50000"),
+        ("用户 3.5 万人", "3.5 万", "35000"),
+        ("浏览 10 万次", "10 万", "100000"),
+        ("1.2 亿用户", "1.2 亿", "120000000"),
+        ("3 万圣诞树", "3 万", "30000"),
+        ("2026万年历", "2026", "2026"),
+        ("2 千万富翁", "2", "2"),
+    ] {
+        check(text, &[("number", part, number(value))]);
+    }
     check("1.5e3万", &[("number", "1.5e3", number("1.5e3"))]);
     check("1.234,56 or 1e3", &[("number", "1.234,56", number("1234.56")), ("number", "1e3", number("1e3"))]);
     check("买3个", &[("number", "3", number("3"))]);
