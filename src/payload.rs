@@ -59,7 +59,7 @@ use rulec_lang::schema::{InputViolation, find_nested_violation};
 use rulec_lang::ty::RecordType;
 use rulec_sema::hir::{Effect, Payload, Program};
 use run::{FoundViolation, Pass};
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::sync::{Arc, OnceLock};
 use unchecked::MissingInputs;
 
@@ -208,6 +208,18 @@ impl Judge {
     pub fn input(self, name: &str, value: Json) -> Result<Judge, JudgeError> {
         self.declared_input(name)?;
         self.set_checked_input(name, value)
+    }
+
+    /// Sets the values of the inputs that the rules declare from the fields of a message. Ignores
+    /// the other fields. If the rules declare no inputs, sets all fields.
+    ///
+    /// # Errors
+    /// If a value is not of the declared type.
+    pub fn message(self, message: &Map<String, Json>) -> Result<Judge, JudgeError> {
+        let input = self.rules.program().input.as_ref();
+        let is_read = |name: &str| input.is_none_or(|input| input.get(name).is_some());
+        let fields: Vec<_> = message.iter().filter(|(name, _)| is_read(name)).collect();
+        fields.into_iter().try_fold(self, |judge, (name, value)| judge.input(name, value.clone()))
     }
 
     /// Sets the recorded messages that the rules read as `history`; see

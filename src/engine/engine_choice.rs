@@ -54,17 +54,27 @@ impl EngineChoice {
     /// selected and the JIT may still compile the rule set. The next call then selects again.
     #[inline(always)]
     pub fn backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
-        let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
-        match *cached_backend {
+        let cached_backend = if is_tree { self.tree_backend } else { self.slots_backend };
+        match cached_backend {
             Some(backend) => backend,
-            None => {
-                let backend = rules.backend(self.tier, self.indexing, self.table, is_tree);
-                if backend != Backend::Vm || !rules.may_get_machine_code(self.tier, is_tree) {
-                    *cached_backend = Some(backend);
-                }
-                backend
-            }
+            None => self.select_backend(rules, is_tree),
         }
+    }
+
+    #[inline(never)]
+    fn select_backend(&mut self, rules: &RuleSet, is_tree: bool) -> Backend {
+        let select = || rules.backend(self.tier, self.indexing, self.table, is_tree);
+        let mut backend = select();
+        if backend == Backend::Vm {
+            if rules.may_get_machine_code(self.tier, is_tree) {
+                return backend;
+            }
+            // The JIT may have finished since the first selection.
+            backend = select();
+        }
+        let cached_backend = if is_tree { &mut self.tree_backend } else { &mut self.slots_backend };
+        *cached_backend = Some(backend);
+        backend
     }
 
     /// Returns the plan that reads messages into slots (one value for each field that the rules

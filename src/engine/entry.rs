@@ -126,9 +126,9 @@ impl<'r> Entry<'r> {
         decision.ok_or_else(|| StoreError::without_work().into())
     }
 
-    /// Decides and records like [`Entry::decide_and_record`]. Also returns the history that the
-    /// decision has read, so that an explanation reads the same. Recording then copies the messages
-    /// of the key. Not part of the stable API.
+    /// Decides and records like [`Entry::decide_and_record`]. Also returns a copy of the history
+    /// that the decision has read, so that an explanation reads the same. `None` if it has more
+    /// than `max_kept` messages. Not part of the stable API.
     ///
     /// # Errors
     /// The errors of [`Rules::record`](crate::Rules::record).
@@ -137,15 +137,16 @@ impl<'r> Entry<'r> {
         &self,
         store: &dyn Store,
         message: &Json,
-    ) -> Result<(Decision, Past), RecordError> {
-        let mut read = Past::default();
+        max_kept: usize,
+    ) -> Result<(Decision, Option<Past>), RecordError> {
+        let mut kept = None;
         let decide = |past: Past| {
             let decision = self.with_history(&past).decide(message);
-            read = past;
+            kept = (past.elements().len() <= max_kept).then(|| past.to_owned_view());
             Some(decision)
         };
         let decision = self.rules.set.decide_and_insert(store, message, decide)?;
-        Ok((decision.ok_or_else(StoreError::without_work)?, read))
+        Ok((decision.ok_or_else(StoreError::without_work)?, kept))
     }
 
     /// Returns the names of all handlers that this entry can select, also through jumps.

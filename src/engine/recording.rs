@@ -67,7 +67,7 @@ impl Rules {
     pub fn observe_and_keep(&self, store: &dyn Store, message: &Json) -> Result<Past, RecordError> {
         let mut read = Past::default();
         let keep = |past: Past| {
-            read = past;
+            read = past.to_owned_view();
             None
         };
         self.rule_set().decide_and_insert(store, message, keep)?;

@@ -26,6 +26,9 @@ fn a_record_of_other_rules_is_resolved_anew() {
 
 /// Decides before, during and after compilation. The decisions never change, and a session that
 /// started with the VM switches to machine code.
+///
+/// Former bug: if the compilation ended while a session selected its engine, the session kept the
+/// VM.
 #[cfg(feature = "jit")]
 #[test]
 fn rules_that_become_hot_are_compiled_and_answer_as_before() {

@@ -25,6 +25,7 @@ mod syntax_error;
 use crate::decimal::Decimal;
 use std::fmt;
 
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::map::Entry;
 use serde_json::{Deserializer, Map, Number, Value};
@@ -70,6 +71,22 @@ pub fn parse_exact(text: &str, paths: &DecimalPaths) -> Result<Value, JsonError>
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| JsonError::new(text, &error, state.refusal, state.path))
+}
+
+/// Reads one JSON value that this project has written, such as an explanation or a recorded
+/// message. It may be nested deeper than a message: up to `max_depth` lists and objects.
+///
+/// # Errors
+/// If the text is not JSON, or is nested deeper.
+pub fn parse_deep(text: &str, max_depth: usize) -> Result<Value, serde_json::Error> {
+    if error::exceeds_depth(text, max_depth) {
+        let message = format!("lists and objects are nested more than {max_depth} deep");
+        return Err(serde::de::Error::custom(message));
+    }
+    let mut reader = Deserializer::from_str(text);
+    reader.disable_recursion_limit();
+    let value = Value::deserialize(&mut reader)?;
+    reader.end().map(|()| value)
 }
 
 /// Reads one JSON object, such as a message to decide. Any other JSON value is an error.

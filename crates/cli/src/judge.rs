@@ -10,13 +10,14 @@ use super::run_history::RunHistory;
 use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
+use rulec::history::HistoryGap;
 use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, reject_unknown_kind};
 use rulec::{Code, Rules};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
-use serde::Serialize;
+use rulec_report::answer::{AnswerLine, JudgementAnswer};
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,13 +55,6 @@ impl JudgeArgs {
         }
         Ok(if self.strict { judge.strict() } else { judge })
     }
-}
-
-#[derive(Serialize)]
-struct JudgedLine<'a> {
-    line: u64,
-    #[serde(flatten)]
-    judgement: &'a Judgement,
 }
 
 /// The validators for a stream of payloads.
@@ -125,19 +119,10 @@ const PAYLOAD_FIELD: &str = "payload";
 
 /// Splits a line into its payload and its other fields, which a history records as a message.
 /// `None` if the line has no field `payload` with an object.
-pub fn split_payload(line: &Json) -> Option<(Json, Json)> {
+pub fn split_payload(line: &Json) -> Option<(Json, Map<String, Json>)> {
     let mut message = line.as_object()?.clone();
     let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
-    Some((payload, Json::Object(message)))
-}
-
-/// Returns the judge with the values of the inputs that the rules declare.
-pub fn with_message(judge: Judge, rules: &Rules, message: &Json) -> Result<Judge, JudgeError> {
-    let declared = rules.program().input.as_ref();
-    let no_fields = Map::new();
-    let fields = message.as_object().unwrap_or(&no_fields).iter();
-    let inputs = fields.filter(|(name, _)| declared.is_none_or(|input| input.get(name).is_some()));
-    inputs.into_iter().try_fold(judge, |judge, (name, value)| judge.input(name, value.clone()))
+    Some((payload, message))
 }
 
 /// Validates all payloads of a stream. With a history, each line has its payload in the field
@@ -223,14 +208,14 @@ struct JudgingWorker<'j> {
 
 impl JudgingWorker<'_> {
     /// Validates the payload of a line with the history, and records the other fields of the line.
-    /// Returns `None` if the line is only recorded.
+    /// Also returns why the history may lack messages. Returns `None` if the line is only recorded.
     fn judge_and_record(
         &self,
         (rules, history): (&Rules, &RunHistory),
         line: u64,
         message: &Json,
         out: &mut Vec<u8>,
-    ) -> Result<Option<Judgement>, LineFailure> {
+    ) -> Result<Option<(Judgement, Option<HistoryGap>)>, LineFailure> {
         if history.observe(rules, line, message, out) {
             return Ok(None);
         }
@@ -243,14 +228,16 @@ impl JudgingWorker<'_> {
         };
         // The inputs are checked before the message is recorded. A line that is refused is not.
         let judge = match self.judges.find(&payload) {
-            Ok(judge) => Ok(with_message(judge.clone(), rules, &message).map_err(wrong_input)?),
+            Ok(judge) => Ok(judge.clone().message(&message).map_err(wrong_input)?),
             Err(rejection) => Err(rejection),
         };
-        let past = history.observe_and_keep(rules, &message);
-        Ok(Some(match judge {
+        let past = history.observe_and_keep(rules, &Json::Object(message));
+        let gap = past.gap();
+        let judgement = match judge {
             Ok(judge) => judge.with_history(past).judge(&payload),
             Err(rejection) => *rejection,
-        }))
+        };
+        Ok(Some((judgement, gap)))
     }
 }
 
@@ -275,12 +262,13 @@ impl Worker for JudgingWorker<'_> {
     fn answer(&mut self, line: u64, text: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let payload = json::parse_object_bytes(text);
         let payload = Json::Object(payload.map_err(|error| self.judges.masked_error(error))?);
-        let judgement = match self.history {
+        let (judgement, gap) = match self.history {
             None => {
-                self.judges.find(&payload).map_or_else(|rejection| *rejection, |judge| judge.judge(&payload))
+                let judge = self.judges.find(&payload);
+                (judge.map_or_else(|rejection| *rejection, |judge| judge.judge(&payload)), None)
             }
             Some(history) => match self.judge_and_record(history, line, &payload, out)? {
-                Some(judgement) => judgement,
+                Some(judged) => judged,
                 None => return Ok(()),
             },
         };
@@ -292,7 +280,8 @@ impl Worker for JudgingWorker<'_> {
         };
         self.counts[count] += 1;
         self.exceeded += usize::from(!judgement.exceeded().is_empty());
-        write_json(out, &JudgedLine { line, judgement: &judgement });
+        let answer = JudgementAnswer::new(judgement, gap);
+        write_json(out, &AnswerLine { line, answer: &answer });
         Ok(())
     }
 }

@@ -136,14 +136,14 @@ fn print_faults(log: &[PathBuf], verifier: &mut ChainVerifier, out: &mut Out) ->
     Ok(faults)
 }
 
-/// True if a line may be a damaged line of a log with a hash chain. Such a line contains a key that
-/// only lines of such a log have, or is not a complete JSON object.
+/// True if a line may be a damaged line of a log with a hash chain. Such a line has the key of
+/// the hash or of a file header, or is not a complete JSON object.
 fn may_be_damaged_log_line(line: &[u8]) -> bool {
     let contains = |key: &[u8]| line.windows(key.len()).any(|part| part == key);
     !line.starts_with(b"{")
         || !line.trim_ascii_end().ends_with(b"}")
         || contains(b"\"chain\"")
-        || contains(b"\"seq\"")
+        || contains(b"{\"continues\"")
 }
 
 /// Prints the counts of one log. Returns false if a key was given and the log has no signed

@@ -268,6 +268,7 @@ impl DecidingWorker<'_> {
             || *analysis
             || log.is_some()
             || self.history.is_some()
+            || self.matcher.is_some()
             || self.entry.kind() == TableKind::Choice
     }
 
@@ -316,6 +317,30 @@ impl DecidingWorker<'_> {
             }
         })
     }
+
+    /// Answers a message for which the keyword patterns chose no flow: chooses a flow by the meaning
+    /// of the text. `start` is the time at which the decision began.
+    fn answer_by_meaning(
+        &mut self,
+        matcher: &FlowMatcher,
+        line: u64,
+        (message, decision): (&Json, &Decision),
+        start: Instant,
+        out: &mut Vec<u8>,
+    ) -> Result<(), LineFailure> {
+        let mut answer = IntentAnswer::find(matcher, message, decision);
+        if let (Some(model), None) = (self.model, &answer.name) {
+            meaning::ask_model(&mut answer, matcher, model, message)?;
+        }
+        self.summary.count_intent(answer.name.as_deref());
+        answer.add_parts(matcher, message, self.args.answer_options());
+        write_json(out, &AnswerLine { line, answer: &answer });
+        let decided = DecidedMessage::new(decision, message).elapsed(start.elapsed());
+        let explanation = answer.explanation.take();
+        let decided = decided.flow(answer.name.as_deref()).explanation(explanation);
+        self.log_decision(decided, answer.analysis.as_ref());
+        Ok(())
+    }
 }
 
 impl Worker for DecidingWorker<'_> {
@@ -337,24 +362,6 @@ impl Worker for DecidingWorker<'_> {
 
     fn answer(&mut self, line: u64, message: &[u8], out: &mut Vec<u8>) -> Result<(), LineFailure> {
         let (entry, args, start) = (self.entry, self.args, Instant::now());
-        if let Some(matcher) = self.matcher {
-            let decision = entry.decide_line(message)?;
-            if decision.statement().is_none() {
-                let message = self.parse(message)?;
-                let mut answer = IntentAnswer::find(matcher, &message, &decision);
-                if let (Some(model), None) = (self.model, &answer.name) {
-                    meaning::ask_model(&mut answer, matcher, model, &message)?;
-                }
-                self.summary.count_intent(answer.name.as_deref());
-                answer.add_parts(matcher, &message, args.answer_options());
-                write_json(out, &AnswerLine { line, answer: &answer });
-                let decided = DecidedMessage::new(&decision, &message).elapsed(start.elapsed());
-                let explanation = answer.explanation.take();
-                let decided = decided.flow(answer.name.as_deref()).explanation(explanation);
-                self.log_decision(decided, answer.analysis.as_ref());
-                return Ok(());
-            }
-        }
         if !self.needs_message() {
             let decision = self.session.decide_line(message)?;
             self.summary.count_decision(&decision);
@@ -375,6 +382,9 @@ impl Worker for DecidingWorker<'_> {
         };
         if self.has_failed() {
             return Err(LineFailure::Answered);
+        }
+        if let Some(matcher) = self.matcher.filter(|_| decision.statement().is_none()) {
+            return self.answer_by_meaning(matcher, line, (&message, &decision), start, out);
         }
         let entry = if self.history.is_some() { entry.with_history(&past) } else { entry };
         let elapsed = start.elapsed();

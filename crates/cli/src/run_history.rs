@@ -75,6 +75,10 @@ impl Default for RunStore {
     }
 }
 
+fn store_error(error: &StoreError) -> CliError {
+    CliError::error(Message::verbatim(error.to_string()))
+}
+
 /// Checks that the rules keep a history, because `--history` has no effect without one.
 ///
 /// # Errors
@@ -134,9 +138,23 @@ impl RunHistory {
         }
     }
 
-    /// Returns the recorded messages that the decision about a message can read. If the store
-    /// fails, keeps the error for [`RunHistory::flush`].
-    pub fn past(&self, rules: &Rules, message: &Json) -> Past {
+    /// Returns the recorded messages that the decision about a message can read.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn past(&self, rules: &Rules, message: &Json) -> Result<Past, CliError> {
+        rules.past(self.store(), message).map_err(|error| store_error(&error))
+    }
+
+    /// Handles a message that cannot be recorded, and returns the recorded messages that it can
+    /// read. After an error of the store, the run ends before this line (see `Worker::has_failed`),
+    /// so the store is not asked again.
+    fn past_of_unrecorded(&self, rules: &Rules, message: &Json, error: RecordError) -> Past {
+        let has_failed = matches!(error, RecordError::Store(_));
+        self.count(Err(error));
+        if has_failed {
+            return Past::default();
+        }
         rules.past(self.store(), message).unwrap_or_else(|error| {
             self.fail(error);
             Past::default()
@@ -156,13 +174,8 @@ impl RunHistory {
     /// before. A judgement is no decision. No other message of the key is recorded in between, so
     /// two programs that share a history do not both judge with the same messages.
     pub fn observe_and_keep(&self, rules: &Rules, message: &Json) -> Past {
-        match rules.observe_and_keep(self.store(), message) {
-            Ok(past) => past,
-            Err(error) => {
-                self.count(Err(error));
-                self.past(rules, message)
-            }
-        }
+        let recorded = rules.observe_and_keep(self.store(), message);
+        recorded.unwrap_or_else(|error| self.past_of_unrecorded(rules, message, error))
     }
 
     /// Decides a message with the history, and records it. No other message of the key is recorded
@@ -176,16 +189,16 @@ impl RunHistory {
     ) -> (Decision, Past) {
         // Keeping the past copies the messages of the key.
         let recorded = match keeps_past {
-            true => entry.decide_record_and_keep(self.store(), message),
-            false => entry.decide_and_record(self.store(), message).map(|made| (made, Past::default())),
+            true => entry.decide_record_and_keep(self.store(), message, usize::MAX),
+            false => entry.decide_and_record(self.store(), message).map(|made| (made, None)),
         };
-        recorded.unwrap_or_else(|error| {
-            let has_failed = matches!(error, RecordError::Store(_));
-            self.count(Err(error));
-            // After an error of the store the run ends before this line; see `Worker::has_failed`.
-            let past = if has_failed { Past::default() } else { self.past(rules, message) };
-            (entry.with_history(&past).decide(message), past)
-        })
+        match recorded {
+            Ok((decision, past)) => (decision, past.unwrap_or_default()),
+            Err(error) => {
+                let past = self.past_of_unrecorded(rules, message, error);
+                (entry.with_history(&past).decide(message), past)
+            }
+        }
     }
 
     /// Handles the result of recording a message. Returns true if it was recorded. Otherwise counts
@@ -214,21 +227,12 @@ impl RunHistory {
     /// # Errors
     /// If the store cannot keep the messages that were recorded.
     pub fn flush(&self) -> Result<Option<CliError>, CliError> {
-        let to_cli = |error: &StoreError| CliError::error(Message::verbatim(error.to_string()));
         #[cfg(feature = "history")]
         if let RunStore::Kept(store) = &self.store {
-            store.flush().map_err(|error| to_cli(&error))?;
+            store.flush().map_err(|error| store_error(&error))?;
         }
         // The error stays, so that a worker which gets another chunk does not record its lines.
-        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(to_cli))
-    }
-
-    /// Fails if the store has failed.
-    ///
-    /// # Errors
-    /// The first error of the store.
-    pub fn check(&self) -> Result<(), CliError> {
-        self.flush()?.map_or(Ok(()), Err)
+        Ok(self.failure.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(store_error))
     }
 
     /// Prints how many messages could not be recorded.

@@ -85,8 +85,8 @@ pub struct Args {
     /// How often metrics are sent to the collector, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 15_000, requires = "otlp", value_parser = clap::value_parser!(u64).range(100..))]
     pub otlp_interval: u64,
-    /// Keep the recorded messages of rules with a history in this folder, or at the Redis server
-    /// `redis://HOST:PORT/DATABASE`, which several services can share; without it, in memory
+    /// Keep the recorded messages in this folder, with a history for each rule set, or at the Redis
+    /// server `redis://HOST:PORT/DATABASE`, which several services can share; without it, in memory
     #[arg(long, value_name = "DIR", conflicts_with = "mcp")]
     pub history: Option<PathBuf>,
     /// Append each decision with its message to a decision log; `-` writes to standard output

@@ -48,8 +48,6 @@ impl ServerArgs {
     }
 }
 
-#[cfg(all(feature = "http", test))]
-use with::parse_answer;
 #[cfg(feature = "http")]
 pub use with::{Server, language_name};
 
@@ -59,6 +57,7 @@ mod with {
     use crate::language::language;
     use crate::variables::read_secret;
     use rulec::Message;
+    use rulec_base::json::parse_deep;
     use rulec_http::{AllowedHosts, Body, HttpClient, HttpError, HttpFailure, Limits, Request, Secret};
     use serde::Deserialize;
     use serde_json::Value as Json;
@@ -137,20 +136,20 @@ mod with {
         pub fn ask_lines(&self, path: &str, lines: &[u8]) -> Result<String, Failure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/x-ndjson", lines.to_vec());
-            self.send(request.as_text())
+            self.send(request)
         }
 
         /// Sends a JSON text to the path `path` of the service. Returns the answer.
         pub fn ask(&self, path: &str, body: String) -> Result<Json, Failure> {
             let url = format!("{}{path}", self.url);
             let request = Request::post_bytes(url, "application/json", body.into_bytes());
-            let answer = self.send(request.as_text())?;
+            let answer = self.send(request)?;
             self.read_json(&answer)
         }
 
         /// Sends a `GET` request to the path `path` of the service. Returns the JSON answer.
         pub fn get(&self, path: &str) -> Result<Json, Failure> {
-            let answer = self.send(Request::get(format!("{}{path}", self.url)).as_text())?;
+            let answer = self.send(Request::get(format!("{}{path}", self.url)))?;
             self.read_json(&answer)
         }
 
@@ -167,7 +166,7 @@ mod with {
         }
 
         fn read_json(&self, answer: &str) -> Result<Json, Failure> {
-            parse_answer(answer).ok_or_else(|| {
+            parse_deep(answer, MAX_ANSWER_DEPTH).map_err(|_| {
                 Failure::new(message!(
                     "at `{url}` is no service of rulec; give the address that `rulec serve` prints",
                     url = self.url
@@ -177,7 +176,8 @@ mod with {
 
         /// Sends a request. Returns the body of the response.
         fn send(&self, request: Request) -> Result<String, Failure> {
-            let mut request = request.repeatable();
+            // Parsed as JSON by the client, an answer could be nested 128 deep at most.
+            let mut request = request.repeatable().as_text();
             if let Some(token) = &self.token {
                 request = request.bearer(token).map_err(|error| Failure::new(error.to_message()))?;
             }
@@ -234,27 +234,6 @@ mod with {
         }
     }
 
-    /// Parses an answer. `None` if it is not JSON, or is nested deeper than [`MAX_ANSWER_DEPTH`].
-    pub fn parse_answer(text: &str) -> Option<Json> {
-        let (mut depth, mut in_text, mut bytes) = (0_usize, false, text.bytes());
-        while let Some(byte) = bytes.next() {
-            match byte {
-                b'\\' if in_text => drop(bytes.next()),
-                b'"' => in_text = !in_text,
-                b'[' | b'{' if !in_text => depth += 1,
-                b']' | b'}' if !in_text => depth = depth.saturating_sub(1),
-                _ => {}
-            }
-            if depth > MAX_ANSWER_DEPTH {
-                return None;
-            }
-        }
-        let mut parser = serde_json::Deserializer::from_str(text);
-        parser.disable_recursion_limit();
-        let parsed = Json::deserialize(&mut parser).ok()?;
-        parser.end().ok().map(|()| parsed)
-    }
-
     /// Returns the name of the language in which the service should write. `None` for English, the
     /// default of the service.
     pub fn language_name() -> Option<&'static str> {
@@ -265,18 +244,6 @@ mod with {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Cause: the HTTP client parses JSON to a depth of 128.
-    #[cfg(feature = "http")]
-    #[test]
-    fn a_deep_answer_is_read_and_a_deeper_one_refused() {
-        // The parser calls itself for each level.
-        let read =
-            |depth: usize| parse_answer(&format!("{}{}", "[".repeat(depth), "]".repeat(depth))).is_some();
-        assert!(read(129) && read(640) && !read(641) && !read(1_000_000));
-        assert!(parse_answer(&format!("\"\\\"{}\"", "[".repeat(2_000))).is_some());
-        assert!(parse_answer("[1] 2").is_none() && parse_answer("").is_none());
-    }
 
     #[test]
     fn only_the_ending_of_a_file_is_removed_from_a_name() {

@@ -78,8 +78,8 @@ pub enum LineFailure {
     /// A language model or a service has not answered. `code`, `message` and `help` describe the
     /// error for the user.
     NoAnswer { code: Code, message: Message, help: Message },
-    /// The line failed. The worker has already written the error line to the output.
-    #[cfg_attr(not(feature = "http"), allow(dead_code, reason = "only a service writes such lines"))]
+    /// The line failed. The worker has already written the error line to the output, or the stream
+    /// ends before this line.
     Answered,
 }
 

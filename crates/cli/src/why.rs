@@ -15,7 +15,7 @@ use clap::ArgGroup;
 use rulec::choice::Question;
 use rulec::history::{HistoryGap, Past};
 use rulec::payload::{Judge, Unchecked};
-use rulec::{Explanation, InputViolation, Rules};
+use rulec::{Explanation, InputViolation};
 use rulec::{Message, RenderOptions};
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
@@ -140,10 +140,10 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
         .as_deref()
         .map(|place| RunHistory::open_existing((rules, &args.rules.path), place))
         .transpose()?;
-    let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message));
+    let past_of = |message: &Json| history.as_ref().map(|history| history.past(rules, message)).transpose();
     if let Some(kind) = judge::selected_kind(rules, args.decision.as_deref(), args.entry.as_deref()) {
         let judge = args.judge.build_judge(rules, kind, context)?;
-        return print_payload_report(args, (judge, rules), past_of, term, out);
+        return print_payload_report(args, judge, past_of, term, out);
     }
     let entry = select_entry(rules, args.entry.as_deref())?;
     let message =
@@ -153,8 +153,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
             "the rules read a history, which is empty here; `--history DIR` reads what `rulec run --history DIR` recorded"
         ));
     }
-    let past = past_of(&message);
-    history.as_ref().map_or(Ok(()), RunHistory::check)?;
+    let past = past_of(&message)?;
     let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
     let matcher = meaning::intent_matcher(rules, entry, false, term);
     let explanation = matcher.and_then(|matcher| matcher.explain(&message, args.show_private));
@@ -230,19 +229,25 @@ fn print_report(args: &Args, report: &Report<'_>, term: &Term, out: &mut Out) ->
 /// in both cases.
 fn print_payload_report(
     args: &Args,
-    (judge, rules): (Judge, &Rules),
-    past_of: impl Fn(&Json) -> Option<Past>,
+    judge: Judge,
+    past_of: impl Fn(&Json) -> Result<Option<Past>, CliError>,
     term: &Term,
     out: &mut Out,
 ) -> Result<Status, CliError> {
     let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
     // With a history, the values of inputs may be next to the payload, as for `rulec run`.
     let split = args.history.as_ref().and_then(|_| judge::split_payload(&payload));
-    let (payload, message) = split.unwrap_or_else(|| (payload.clone(), payload));
-    let judge = match past_of(&message) {
-        Some(past) if message != payload => judge::with_message(judge, rules, &message)
-            .map_err(|error| CliError::error(error.to_message()))?
-            .with_history(past),
+    let (payload, past, judge) = match split {
+        Some((payload, message)) => {
+            let judge = judge.message(&message).map_err(|error| CliError::error(error.to_message()))?;
+            (payload, past_of(&Json::Object(message))?, judge)
+        }
+        None => {
+            let past = past_of(&payload)?;
+            (payload, past, judge)
+        }
+    };
+    let judge = match past {
         Some(past) => judge.with_history(past),
         None => judge,
     };

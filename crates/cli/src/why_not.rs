@@ -57,8 +57,7 @@ pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> 
     let history = args.history.as_deref();
     let history =
         history.map(|place| RunHistory::open_existing((rules, &args.rules.path), place)).transpose()?;
-    let past = history.as_ref().map(|history| history.past(rules, &message));
-    history.as_ref().map_or(Ok(()), RunHistory::check)?;
+    let past = history.as_ref().map(|history| history.past(rules, &message)).transpose()?;
     let entry = past.as_ref().map_or(entry, |past| entry.with_history(past));
     let result = entry.why_not(&args.route, &message).map_err(|error| CliError::usage(error.to_message()))?;
     let result = if args.show_private { result } else { result.masked() };

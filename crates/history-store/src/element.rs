@@ -1,32 +1,38 @@
 //! Converts recorded messages to the texts that a store keeps, and back.
 
 use rulec::history::{Events, HashKey, StoreError};
+use rulec_base::json::{MAX_DEPTH, parse_deep};
 use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
 use rulec_lang::value::parse_datetime;
 use serde_json::Value as Json;
 
-/// A message in the history of a key.
+/// Maximum nesting depth of a recorded message, which is that of a message and some levels that
+/// recording may add.
+const MAX_ELEMENT_DEPTH: usize = MAX_DEPTH + 8;
+
+/// A recorded message, as a store keeps it under a history key such as a user id.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
-    /// The key. A text key begins with a quotation mark, so that the text "1" differs from the
-    /// number 1.
+    /// The history key, as JSON. A text key thus begins with a quotation mark, and the text "1"
+    /// differs from the number 1.
     pub key: String,
-    /// A JSON object with the kept fields of the message, its time, and the decision about it.
+    /// A JSON object with the message fields that are recorded, the time, and the decision.
     pub element: Json,
 }
 
-/// The result of checking a database.
+/// The result of checking a store: the numbers of history keys and messages, and the damage that
+/// was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// The number of keys with messages.
+    /// The number of history keys (such as user ids) that have at least one message.
     pub keys: usize,
-    /// The number of messages.
+    /// The number of messages of all keys.
     pub messages: usize,
-    /// The errors that were found, as English text.
+    /// Descriptions of the damage that was found, in English.
     pub problems: Vec<String>,
 }
 
-/// A time: seconds since 1970 (UTC), and nanoseconds.
+/// A point in time: seconds since 1970 (UTC), and the nanoseconds within that second.
 pub(crate) type Moment = (i64, u32);
 
 /// Returns the JSON text that a store keeps of a message. Reading numbers the messages again, so
@@ -60,7 +66,7 @@ pub(crate) fn read_events<'t>(
 }
 
 pub(crate) fn parse_element(text: &str) -> Result<Json, StoreError> {
-    match serde_json::from_str(text) {
+    match parse_deep(text, MAX_ELEMENT_DEPTH) {
         Ok(element @ Json::Object(_)) => Ok(element),
         Ok(_) => Err(StoreError("a kept message is no object".to_owned())),
         Err(error) => Err(StoreError(format!("a kept message is no JSON: {error}"))),

@@ -16,7 +16,7 @@ pub use address::SharedAddress;
 
 use crate::element::{self, Kept, Report, parse_element, read_events, stored_text, time_of};
 use crate::hash_key;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use redis::{Client, Script, ScriptInvocation};
 use rulec::history::{Changes, EventCache, Events, HashKey, Store, StoreError};
 use rulec_lang::history::AT_FIELD;
@@ -45,6 +45,8 @@ const PLACE_CHARS: usize = 25;
 const LISTED_KEYS: usize = 1_000;
 /// The characters of a name that a key at the server contains as they are.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
+/// The characters of a name that an address contains as `%XX`.
+const ENCODED_IN_ADDRESS: &AsciiSet = &CONTROLS.add(b' ').add(b'#').add(b'%').add(b'@');
 
 /// A store that keeps the recorded messages of each key at a Redis server. Several processes can
 /// share it. Calls wait for the server, for some seconds at most.
@@ -112,10 +114,14 @@ impl SharedStore {
         match &names[..] {
             [] => Err(StoreError(format!("{place}: the server has no history"))),
             [name] => SharedStore::connect(&address.clone().with_name(name), false),
-            names => Err(StoreError(format!(
-                "{place}: the server has several histories; write one of their names after `#`: {}",
-                names.join(", ")
-            ))),
+            names => {
+                let names =
+                    names.iter().map(|name| utf8_percent_encode(name, ENCODED_IN_ADDRESS).to_string());
+                Err(StoreError(format!(
+                    "{place}: the server has several histories; write one of their names after `#`: {}",
+                    names.collect::<Vec<_>>().join(", ")
+                )))
+            }
         }
     }
 

@@ -19,7 +19,7 @@ const MAX_SAMPLES: usize = 32;
 /// Maximum number of bytes of a message that is kept to be explained.
 const MAX_SAMPLE_BYTES: usize = 8 << 10;
 /// Maximum number of earlier messages that are kept with a message, for rules with a history.
-const MAX_SAMPLE_PAST: usize = 1_000;
+pub(crate) const MAX_SAMPLE_PAST: usize = 1_000;
 /// Maximum number of bytes of these earlier messages together, as JSON.
 const MAX_SAMPLE_PAST_BYTES: usize = 64 << 10;
 /// Minimum time between two kept messages.

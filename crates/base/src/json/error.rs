@@ -359,6 +359,12 @@ fn format_key(key: &str) -> String {
     out
 }
 
+/// True if the part of the text that is valid JSON has more than `max_depth` nested lists and
+/// objects.
+pub(super) fn exceeds_depth(text: &str, max_depth: usize) -> bool {
+    find_offset(text, |depth, _| depth > max_depth) < text.len()
+}
+
 /// Returns the offset of the first byte for which `is_target` returns true. `is_target` receives
 /// the number of open brackets and the number of keys up to this byte. The text must be valid JSON
 /// up to this byte; `serde_json` has already checked that part before it reports an error.

@@ -214,3 +214,13 @@ fn long_keys_are_cut_in_messages() {
     assert!(error.to_string().len() < 400, "{error}");
     assert_eq!(error.offset(), 2 * key.len() + 10);
 }
+
+/// Cause: `serde_json` reads 127 levels by default, so a recorded message of 128 levels and a deep
+/// explanation could not be read again.
+#[test]
+fn deep_values_are_read_and_deeper_ones_refused() {
+    let read = |depth: usize| parse_deep(&nest_json(depth, "[", "]"), 640).is_ok();
+    assert!(read(128) && read(640) && !read(641) && !read(1_000_000));
+    assert!(parse_deep(&format!("\"\\\"{}\"", "[".repeat(2_000)), 640).is_ok());
+    assert!(parse_deep("[1] 2", 640).is_err() && parse_deep("", 640).is_err());
+}

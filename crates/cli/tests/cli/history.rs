@@ -111,6 +111,9 @@ fn payloads_are_judged_with_the_earlier_lines() {
     assert!(found[5].as_str().is_some_and(|error| error.contains("now")), "{found:?}");
     let rejected = folder.fed(&args, lines[..3].concat()).expect(0);
     assert!(rejected.out.contains("action.rate"), "{}", rejected.out);
+    let without_key = json!({"now": "2026-01-31T12:00:00Z", "payload": {"name": "x"}}).to_string();
+    let judged = folder.fed(&args, without_key).json();
+    assert_eq!((&judged[0]["outcome"], &judged[0]["history_gap"]), (&json!("accept"), &json!("no_key")));
     let csv = ["run", "a.rules", "--decision", "action", "--history", "--output", "a.csv"];
     assert!(folder.fed(&csv, "").expect(2).err.contains("--history"));
 }

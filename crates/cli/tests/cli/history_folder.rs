@@ -68,6 +68,29 @@ fn a_folder_keeps_the_messages_for_the_next_run() {
     assert!(refused.err.contains("rules"), "{}", refused.err);
 }
 
+/// Cause: a message for which the keyword patterns chose no flow was answered before the history
+/// was asked, so it was neither observed nor recorded.
+#[cfg(feature = "history")]
+#[test]
+fn messages_that_match_no_pattern_are_recorded_too() {
+    let folder = Folder::with(
+        "input { text: string, now: datetime }\nhistory keep 1h\n\
+         flow hello keyword exact [\"hello\"] -> \"greeting\"\n\
+         flow refund intent [\"I want my money back\", \"return my payment\"] -> \"refund\"\n\
+         route often when (count p in history within 1h: true) > 2 -> slow_down\ndefault -> run",
+    );
+    let line = |text: &str, observe: bool| {
+        format!("{}\n", json!({"text": text, "now": "2026-01-31T12:00:00Z", "observe": observe}))
+    };
+    let lines = [line("hello", false), line("give my money back", false), line("hamlet", true)].concat();
+    let ran = folder.fed(&["run", "a.rules", "--entry", "flows", "--history", "past"], lines).expect(0);
+    let answers = ran.json();
+    assert_eq!((&answers[0]["flow"], &answers[1]["flow"]), (&json!("greeting"), &json!("refund")));
+    assert_eq!(answers[2]["observed"], true);
+    let shown = folder.rulec(&["history", "show", "past"]).expect(0);
+    assert_eq!(shown.out.lines().count(), 3, "{}", shown.out);
+}
+
 #[cfg(not(feature = "history"))]
 #[test]
 fn a_program_without_folders_says_how_to_build_one() {

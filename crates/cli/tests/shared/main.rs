@@ -1,11 +1,14 @@
 //! Tests of histories at a Redis server, through the program: `run`, `why`, `why-not`, `history`
 //! and `serve`. The script `crates/history-store/test` installs the server.
 
+#[path = "../../../history-store/tests/shared/server.rs"]
+mod server;
+
 use serde_json::{Value as Json, json};
+use server::Server;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const RULES: &str = "input { tool: string, user: string, now: datetime }
@@ -23,31 +26,21 @@ fn call(user: &str, second: u32) -> String {
     format!("{}\n", json!({"tool": "x", "user": user, "now": format!("2026-01-31T12:00:{second:02}Z")}))
 }
 
-/// A folder with the file `guard.rules`, and a Redis server that ends with it.
+/// A folder with the file `guard.rules`, and a Redis server.
 struct Place {
     folder: TempDir,
-    port: u16,
-    server: Child,
+    server: Server,
 }
 
 impl Place {
     fn new(options: &[&str]) -> Place {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("guard.rules"), RULES).expect("it is written");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
-        let server = launch(&folder, port, options);
-        Place { folder, port, server }
+        Place { folder, server: Server::with(options) }
     }
 
     fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    fn kill_server(&mut self) {
-        self.server.kill().expect("it runs");
-        self.server.wait().expect("it ends");
+        format!("redis://127.0.0.1:{}", self.server.port)
     }
 
     fn command(&self, args: &[&str]) -> Command {
@@ -66,30 +59,6 @@ impl Place {
     fn run(&self, args: &[&str], stdin: &str, status: i32) -> Ran {
         Ran::of(self.command(args), stdin, status)
     }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-fn launch(folder: &TempDir, port: u16, options: &[&str]) -> Child {
-    let server = Command::new("redis-server")
-        .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""])
-        .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
-        .arg(folder.path())
-        .args(options)
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("`redis-server` starts; crates/history-store/test installs it");
-    let end = Instant::now() + Duration::from_secs(30);
-    while TcpStream::connect(("127.0.0.1", port)).is_err() {
-        assert!(Instant::now() < end, "the server does not listen");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    server
 }
 
 struct Ran {
@@ -187,7 +156,7 @@ fn what_is_wrong_is_said_with_a_remedy() {
         run.err
     };
     assert!(refused(&url, 1).contains("needs a password"), "{}", refused(&url, 1));
-    let wrong = refused(&format!("redis://:barley@127.0.0.1:{}", place.port), 1);
+    let wrong = refused(&format!("redis://:barley@127.0.0.1:{}", place.server.port), 1);
     assert!(wrong.contains("refuses the user or the password") && !wrong.contains("barley"), "{wrong}");
     let scheme = refused("http://127.0.0.1/", 2);
     assert!(scheme.contains("is no address of a Redis server"), "{scheme}");
@@ -195,7 +164,7 @@ fn what_is_wrong_is_said_with_a_remedy() {
     let mut command = place.command(&["run", "guard.rules", "--history", &url]);
     command.env("RULEC_HISTORY_PASSWORD", "open sesame");
     assert_eq!(Ran::of(command, &call("ann", 0), 0).targets(), ["pay"]);
-    place.kill_server();
+    place.server.kill();
     let gone = place.run(&["history", "check", &url], "", 1);
     assert!(gone.err.contains("no server answers at this address"), "{}", gone.err);
     let served = place.run(&["serve", "guard.rules", "--listen", "127.0.0.1:0", "--history", &url], "", 2);
@@ -256,7 +225,7 @@ fn services_share_a_history_that_outlives_the_server() {
     }
     assert_eq!(services[1].decide("ann", 3).1["target"], "ask");
     // Without the server, no decision is made, because none can be recorded.
-    place.kill_server();
+    place.server.kill();
     let (status, problem) = services[0].decide("bob", 4);
     assert_eq!(status, 500, "{problem}");
     let detail = problem["detail"].as_str().expect("a detail");
@@ -264,7 +233,7 @@ fn services_share_a_history_that_outlives_the_server() {
         detail.contains("the history cannot be kept") && detail.contains("no server answers"),
         "{detail}"
     );
-    place.server = launch(&place.folder, place.port, &[]);
+    place.server.restart();
     assert_eq!(services[0].decide("ann", 5).1["target"], "ask");
     assert_eq!(services[1].decide("bob", 5).1["target"], "pay");
     let shown = place.run(&["history", "show", &url, "--key", "ann"], "", 0);

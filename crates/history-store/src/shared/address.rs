@@ -1,6 +1,7 @@
 //! The address of a history at a Redis server: the address of the server, and the name of the
 //! history.
 
+use percent_encoding::percent_decode_str;
 use redis::{ConnectionInfo, IntoConnectionInfo};
 use rulec::history::StoreError;
 
@@ -19,18 +20,13 @@ impl std::fmt::Debug for SharedAddress {
 }
 
 impl SharedAddress {
-    /// True if a text is an address and not the path of a folder.
-    pub fn is_address(text: &str) -> bool {
-        text.contains("://")
-    }
-
     /// Parses an address.
     ///
     /// # Errors
     /// If the text is no address, or asks for TLS. The error does not contain the password.
     pub fn parse(text: &str) -> Result<SharedAddress, StoreError> {
         let (url, name) = match text.split_once('#') {
-            Some((url, name)) => (url, Some(name.to_owned()).filter(|name| !name.is_empty())),
+            Some((url, name)) => (url, Some(name).filter(|name| !name.is_empty())),
             None => (text, None),
         };
         let scheme = url.split("://").next().unwrap_or_default();
@@ -41,7 +37,7 @@ impl SharedAddress {
             let form = "write redis://HOST:PORT/DATABASE#NAME or redis+unix:///PATH#NAME";
             Err(StoreError(format!("the address of the history{start} {reason}; {form}")))
         };
-        if name.as_ref().is_some_and(|name| name.contains('@')) {
+        if name.is_some_and(|name| name.contains('@')) {
             return refused(
                 "has an `@` after `#`: in a password, write `#` as `%23`, and in a name `@` as `%40`",
             );
@@ -51,7 +47,10 @@ impl SharedAddress {
         }
         // The error of the parser can contain a part of the password, so it is not shown.
         match url.into_connection_info() {
-            Ok(info) => Ok(SharedAddress { info, name }),
+            Ok(info) => Ok(SharedAddress {
+                info,
+                name: name.map(|name| percent_decode_str(name).decode_utf8_lossy().into_owned()),
+            }),
             Err(_) => refused("is no address of a Redis server"),
         }
     }

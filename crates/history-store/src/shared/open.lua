@@ -3,7 +3,7 @@
 -- ARGV: the name, the format, and a new key of the hashes; without the key, creates nothing.
 -- Returns the format and the key of the hashes, both empty if there is no such history.
 -- An existing history is only read, so that a replica, or a server without free memory, can open it.
-if redis.call('EXISTS', KEYS[1]) == 0 and ARGV[3] ~= '' then
+if redis.call('HLEN', KEYS[1]) == 0 and ARGV[3] ~= '' then
   redis.call('HSET', KEYS[1], 'format', ARGV[2], 'hash_key', ARGV[3])
   redis.call('SADD', KEYS[2], ARGV[1])
 end

@@ -205,3 +205,20 @@ fn compacting_while_messages_are_recorded_removes_no_other_message() {
     let newest: Vec<String> = newest.collect();
     assert_eq!(kept, [newest.clone(), newest].concat());
 }
+
+/// Cause: a message may be nested 128 deep, and the store read messages of 127 levels only.
+#[test]
+fn the_deepest_message_is_read_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let rules = Rules::from_text(
+        "input { data: list<any>, now: datetime }\nhistory keep 1h\n\
+         route many when any p in history: len(p.data) > 2 -> ask\ndefault -> run",
+    )
+    .unwrap_or_else(|error| panic!("{error}"));
+    let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+    let message = format!("{{\"data\": {deep}, \"now\": \"2026-01-31T12:00:00Z\"}}");
+    let message = Json::Object(rules.parse_message(message.as_bytes()).expect("it is a message"));
+    rules.observe(&*open(folder.path()), &message).expect("it is recorded");
+    let again = open(folder.path());
+    assert_eq!(rules.past(&*again, &message).expect("it is read").elements().len(), 1);
+}

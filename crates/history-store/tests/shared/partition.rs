@@ -1,6 +1,6 @@
 //! Two nodes spend one budget, while connections break and the server is killed.
 
-use super::Server;
+use super::server::Server;
 use rulec::Rules;
 use rulec::history::{RecordError, StoreError};
 use rulec_history_store::{SharedAddress, SharedStore};

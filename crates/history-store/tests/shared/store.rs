@@ -1,6 +1,6 @@
 //! Tests of what the shared store keeps, and of what it refuses.
 
-use super::Server;
+use super::server::Server;
 use rulec::Rules;
 use rulec::history::{HistoryGap, MemoryStore, Store, StoreError};
 use rulec_history_store::{SharedAddress, SharedStore};
@@ -168,7 +168,17 @@ fn what_is_wrong_with_a_server_is_reported_with_a_remedy() {
 
     let server = Server::with(&["--databases", "2"]);
     let database = refusal(SharedStore::open(&address(&server.url().replace("/0#", "/7#"))));
-    assert!(database.contains("/7"), "{database}");
+    assert!(database.contains("out of range"), "{database}");
+
+    // The rights that the documentation names are enough.
+    let server = Server::start();
+    let rights = "+eval +evalsha +script|load +scan +@hash +@set +@sortedset";
+    send(&server, &format!("ACL SETUSER app on >barley ~rulec* -@all {rights}"));
+    let store = SharedStore::open(&address(&server.url().replace("//", "//app:barley@")));
+    let store = store.expect("the rights are enough");
+    rules().observe(&store, &message("ann", 1, 0)).expect("it is recorded");
+    assert_eq!(store.check().map(|report| (report.messages, report.problems)), Ok((1, Vec::new())));
+    assert_eq!(store.compact(Some("2026-02-01T00:00:00Z")), Ok(1));
 }
 
 #[test]

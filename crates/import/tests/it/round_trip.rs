@@ -213,9 +213,10 @@ fn assert_round_trip(system: System, seed: u64, document: &Json) {
     assert_eq!(simple(&first.text), simple(&second.text), "seed {seed}: {document}\n{}", exported.document);
 }
 
-#[test]
-fn random_documents_stay_the_same() {
-    let times = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(60);
+/// Calls `check` with random documents of each system: the system, the seed, the source of random
+/// numbers, and the document. `usual` is the number of documents without the variable `RULEC_TIMES`.
+fn for_each_random(usual: u64, mut check: impl FnMut(System, u64, &mut Random, Json)) {
+    let times = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(usual);
     for (system, generate) in [
         (System::Flows, random_flows as fn(&mut Random) -> Json),
         (System::Routes, random_routes),
@@ -223,9 +224,15 @@ fn random_documents_stay_the_same() {
     ] {
         for seed in 1..=times {
             let mut random = Random(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
-            assert_round_trip(system, seed, &generate(&mut random));
+            let document = generate(&mut random);
+            check(system, seed, &mut random, document);
         }
     }
+}
+
+#[test]
+fn random_documents_stay_the_same() {
+    for_each_random(60, |system, seed, _, document| assert_round_trip(system, seed, &document));
 }
 
 #[test]
@@ -384,30 +391,21 @@ fn decorate(system: System, random: &mut Random, document: &mut Json) {
 
 #[test]
 fn what_rules_cannot_express_is_written_again() {
-    let times = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(100);
-    for (system, generate) in [
-        (System::Flows, random_flows as fn(&mut Random) -> Json),
-        (System::Routes, random_routes),
-        (System::Choice, random_choice),
-    ] {
-        for seed in 1..=times {
-            let mut random = Random(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
-            let load =
-                |document: &Json| system.import_value(document, Options::default()).expect("it is loaded");
-            let mut document = system.export(&load(&generate(&mut random)).rules).document;
-            decorate(system, &mut random, &mut document);
-            let loaded = load(&document);
-            let exported = system.export(&loaded.rules);
-            assert_eq!(exported.document, document, "{system:?}, seed {seed}\n{}", loaded.text);
-            // A file on disk keeps the same parts, and the formatter does not move them.
-            let written = rulec_syntax::format::format(&loaded.text).expect("it can be formatted").text;
-            let again = Rules::from_text(&written).expect("it compiles");
-            assert_eq!(system.export(&again).document, document, "{system:?}, seed {seed}\n{written}");
-            for item in exported.report.items() {
-                assert!(document.pointer(&item.pointer).is_some(), "{}", item.pointer);
-            }
+    for_each_random(100, |system, seed, random, document| {
+        let load = |document: &Json| system.import_value(document, Options::default()).expect("it is loaded");
+        let mut document = system.export(&load(&document).rules).document;
+        decorate(system, random, &mut document);
+        let loaded = load(&document);
+        let exported = system.export(&loaded.rules);
+        assert_eq!(exported.document, document, "{system:?}, seed {seed}\n{}", loaded.text);
+        // A file on disk keeps the same parts, and the formatter does not move them.
+        let written = rulec_syntax::format::format(&loaded.text).expect("it can be formatted").text;
+        let again = Rules::from_text(&written).expect("it compiles");
+        assert_eq!(system.export(&again).document, document, "{system:?}, seed {seed}\n{written}");
+        for item in exported.report.items() {
+            assert!(document.pointer(&item.pointer).is_some(), "{}", item.pointer);
         }
-    }
+    });
 }
 
 /// The author's changes count, not what the import kept. A description is never read as kept parts.

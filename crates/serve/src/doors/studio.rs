@@ -108,20 +108,21 @@ async fn answer(
 ) -> Result<Response, Problem> {
     let Some(door) = app.studio() else { return Err(Problem::not_found("the service has no studio")) };
     let path = request.uri().path().strip_prefix(PATH).unwrap_or_default().to_owned();
-    match (path.as_str(), &admitted) {
-        ("/login", _) => return log_in(&app, door, request).await,
-        ("/logout", _) if request.method() == Method::POST => {
+    match path.as_str() {
+        "/login" => return log_in(&app, door, request).await,
+        "/logout" if request.method() == Method::POST => {
             login_of(request.headers()).inspect(|id| door.logins.remove(id));
             return Ok(redirect(&door.cookie("")));
         }
-        (_, None) => return Ok(login_page(StatusCode::UNAUTHORIZED, "")),
+        _ => {}
+    }
+    let Some(Extension(admitted)) = admitted else { return Ok(login_page(StatusCode::UNAUTHORIZED, "")) };
+    match path.as_str() {
         // The page names its files relative to its folder.
-        ("", Some(_)) => {
-            return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/studio/")]).into_response());
-        }
-        ("/api/traffic", Some(Extension(admitted))) if request.method() == Method::GET => {
+        "" => return Ok((StatusCode::SEE_OTHER, [(header::LOCATION, "/studio/")]).into_response()),
+        "/api/traffic" if request.method() == Method::GET => {
             let language = language(request.headers());
-            let traffic = app.blocking(admitted, move |service| service.traffic(language)).await?;
+            let traffic = app.blocking(&admitted, move |service| service.traffic(language)).await?;
             return Ok(json_response(traffic));
         }
         _ => {}
@@ -129,10 +130,7 @@ async fn answer(
     let mut studio = door.studio.clone();
     let response = studio.call(without_prefix(request, &path)?);
     // The work of the studio holds the permit until it ends, even if the request is cancelled.
-    let response = match admitted {
-        Some(Extension(admitted)) => answer_holding(Arc::new(admitted.permit), response).await,
-        None => response.await,
-    };
+    let response = answer_holding(Arc::new(admitted.permit), response).await;
     Ok(response.unwrap_or_else(|never| match never {}))
 }
 

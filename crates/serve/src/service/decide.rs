@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use crate::receipt::Receipt;
 use crate::rules::{RuleSet, Version};
 use crate::trace::TraceId;
+use crate::traffic::MAX_SAMPLE_PAST;
 use bytes::Bytes;
 use rulec::choice::Question;
 use rulec::history::{Past, RecordError};
@@ -259,7 +260,7 @@ impl Decider<'_> {
                     || self.asks_classifier(&decision);
                 match needs_rules {
                     true => (self.write_answer(text, line, is_sample, out), elapsed),
-                    false => (Ok((write_plain(decision, line, out), Past::default())), elapsed),
+                    false => (Ok((write_plain(decision, line, out), Some(Past::default()))), elapsed),
                 }
             }
         };
@@ -270,7 +271,7 @@ impl Decider<'_> {
         })?;
         let Answered { decision, route, .. } = &answered;
         self.set.metrics().count_decision(decision, route.as_deref(), elapsed);
-        if is_sample {
+        if let Some(past) = past.filter(|_| is_sample) {
             self.set.metrics().traffic().sample(decision, route.as_deref(), text, &past);
         }
         let Some(log) = self.log else { return Ok(answered) };
@@ -300,33 +301,38 @@ impl Decider<'_> {
 
     /// Decides with the fully compiled rules, and with the history if the rules read one. So the
     /// explanation and the other parts come from the same rules as the decision. Also returns the
-    /// earlier messages that the decision has read; `is_sample` is true if the caller needs them.
+    /// earlier messages that the decision has read. If `is_sample` is false, or they are too many
+    /// for live traffic, they may be missing.
     fn write_answer(
         &self,
         text: &[u8],
         line: Option<u64>,
         is_sample: bool,
         out: &mut Vec<u8>,
-    ) -> Result<(Answered, Past), Unanswered> {
+    ) -> Result<(Answered, Option<Past>), Unanswered> {
         let rules = self.version.rules()?;
         let store = self.set.store();
         let message = Json::Object(rules.parse_message(text)?);
         let alone = rules.entry(self.entry)?;
-        // Each way reads the history once, so that all parts of the answer come from the same
-        // messages. Only parts need the messages after the decision. Keeping them costs a copy.
-        let keeps_past = self.wants_parts() || is_sample;
-        let (decided, past) = match (self.record, keeps_past) {
-            (true, false) => (Some(alone.decide_and_record(store, &message)?), Past::default()),
-            (true, true) => {
-                let (decision, past) = alone.decide_record_and_keep(store, &message)?;
+        // The history is read once, so that all parts of the answer come from the same messages.
+        // Only parts and live traffic need them after the decision. Keeping them costs a copy.
+        let max_kept = match (self.wants_parts(), is_sample) {
+            (true, _) => Some(usize::MAX),
+            (false, true) => Some(MAX_SAMPLE_PAST),
+            (false, false) => None,
+        };
+        let (decided, past) = match (self.record, max_kept) {
+            (true, None) => (Some(alone.decide_and_record(store, &message)?), None),
+            (true, Some(max_kept)) => {
+                let (decision, past) = alone.decide_record_and_keep(store, &message, max_kept)?;
                 (Some(decision), past)
             }
             (false, _) => {
                 let past = rules.past(store, &message);
-                (None, past.map_err(|error| Problem::broken(error.to_string()))?)
+                (None, Some(past.map_err(|error| Problem::broken(error.to_string()))?))
             }
         };
-        let entry = alone.with_history(&past);
+        let entry = past.as_ref().map_or(alone, |past| alone.with_history(past));
         let decision = decided.unwrap_or_else(|| entry.decide(&message));
         let decision = decision.with_generation(self.version.generation()?);
         let why_not = self.why_not.map(|route| entry.why_not(route, &message)).transpose()?;

@@ -5,26 +5,17 @@ use super::Service;
 use super::request::{check_generation, read_language};
 use crate::limits::Deadline;
 use crate::problem::Problem;
-use rulec::history::{HistoryGap, RecordError};
-use rulec::payload::{Judge, JudgeError, Judgement};
+use rulec::history::RecordError;
+use rulec::payload::{Judge, JudgeError};
 use rulec::run_tests;
 use rulec_base::json::{parse_bytes, parse_object_bytes};
+use rulec_report::answer::JudgementAnswer;
 use rulec_runtime::workflow::processors::{Loop, Vote, echo};
 use rulec_runtime::workflow::{Report, SavedRun, Workflow};
 use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value as Json, json};
 use std::time::Instant;
-
-/// The answer to a [`JudgeRequest`].
-#[derive(Serialize)]
-struct JudgeAnswer {
-    #[serde(flatten)]
-    judgement: Judgement,
-    /// Why the history may have lacked messages that the rules could have read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    history_gap: Option<&'static str>,
-}
 
 /// A request to judge a payload: to check it by the rules of a `payload` statement.
 #[derive(Deserialize)]
@@ -164,27 +155,22 @@ impl Service {
         }
         let payload = parse_object_bytes(request.payload.get().as_bytes());
         let payload = payload.map_err(|error| judge.masked_error(error))?;
-        let mut history_gap = None;
+        let mut gap = None;
         if let Some(message) = request.message {
             let message = rules.parse_message(message.get().as_bytes())?;
-            let declared = rules.program().input.as_ref();
-            for (name, value) in &message {
-                if declared.is_none_or(|input| input.get(name).is_some()) {
-                    judge = judge.input(name, value.clone()).map_err(judge_problem)?;
-                }
-            }
+            judge = judge.message(&message).map_err(judge_problem)?;
             let message = Json::Object(message);
             // Recording and reading in one step, no other judgement reads the same messages.
             let past = match request.record {
                 true => rules.observe_and_keep(set.store(), &message)?,
                 false => rules.past(set.store(), &message).map_err(RecordError::from)?,
             };
-            history_gap = past.gap().map(HistoryGap::as_str);
+            gap = past.gap();
             judge = judge.with_history(past);
         } else if request.record {
             return Err(Problem::invalid("`record` needs the `message` that is recorded"));
         }
-        to_bytes(&JudgeAnswer { judgement: judge.judge(&Json::Object(payload)), history_gap })
+        to_bytes(&JudgementAnswer::new(judge.judge(&Json::Object(payload)), gap))
     }
 
     /// Runs a workflow until it ends, or until shortly before the deadline, so that its state can

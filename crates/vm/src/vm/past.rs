@@ -58,9 +58,9 @@ impl Past {
         Past::new(Arc::new(Timeline::from_elements(elements)), 0, None)
     }
 
-    /// Returns the same view of a copy of the messages. Without it, a store copies all messages of
-    /// the key when it next records one, because this view still needs them. Not part of the stable
-    /// API.
+    /// Returns the same view of a copy of the messages that the decision can read. A store that
+    /// records a message while another view exists copies all messages of the key, and forgets the
+    /// remembered results of conditions. Not part of the stable API.
     #[doc(hidden)]
     pub fn to_owned_view(&self) -> Past {
         let timeline =
