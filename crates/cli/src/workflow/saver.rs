@@ -4,9 +4,10 @@
 use crate::CliError;
 use crate::files;
 use rulec_base::message;
-use rulec_runtime::workflow::{Run, SavePoint, SavedRun};
-use serde::Serialize;
-use serde_json::Value as Json;
+use rulec_runtime::workflow::{Run, SavePoint, SavedChanges, SavedRun};
+use serde::{Deserialize, Serialize};
+use serde_json::Deserializer;
+use serde_json::de::SliceRead;
 use std::path::Path;
 
 /// The whole run is written again when the changes have this many times its bytes. So the file
@@ -14,6 +15,10 @@ use std::path::Path;
 const MAX_GROWTH: u64 = 8;
 /// Minimum number of bytes of changes before the whole run is written again.
 const MIN_GROWTH: u64 = 64 * 1024;
+/// Maximum number of lists and objects inside each other in a file that is read. A run is deeper
+/// than its messages, because nodes may nest their inputs. Much deeper data would exhaust the
+/// stack.
+const MAX_DEPTH: usize = 1_000;
 
 pub(super) struct RunSaver<'p> {
     path: &'p Path,
@@ -64,16 +69,66 @@ pub(super) fn to_line(saved: &impl Serialize) -> Result<Vec<u8>, CliError> {
     Ok(line)
 }
 
-/// Reads a saved run. A line of changes that is no JSON is the end: the program was killed while it
-/// wrote the line, or the power failed, after which a file may end with zero bytes.
+/// Reads a saved run. The last line of changes may be incomplete, and is then left out: the program
+/// was killed while it wrote the line, or the power failed, after which a file may end with zero
+/// bytes.
+///
+/// # Errors
+/// If the run, or a line of changes that ends with a line break, cannot be read.
 pub(super) fn read_run(bytes: &[u8]) -> Result<SavedRun, serde_json::Error> {
-    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Json>();
-    let first = values.next().unwrap_or_else(|| serde_json::from_slice(bytes))?;
-    let mut run: SavedRun = serde_json::from_value(first)?;
-    for changes in values.map_while(Result::ok) {
-        run.apply(serde_json::from_value(changes)?).map_err(serde::de::Error::custom)?;
+    let mut values = deep_reader(bytes)?.into_iter::<SavedRun>();
+    let mut run = values.next().unwrap_or_else(|| serde_json::from_slice(bytes))?;
+    let (whole, lines) = bytes.split_at(values.byte_offset());
+    let first_line = whole.split(|byte| *byte == b'\n').count();
+    for (number, line) in (first_line..).zip(lines.split_inclusive(|byte| *byte == b'\n')) {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match read_changes(line) {
+            Ok(changes) => run.apply(changes).map_err(serde::de::Error::custom)?,
+            Err(error) if line.ends_with(b"\n") => {
+                let reason = message!("the changes in line {number} cannot be read: {error}");
+                return Err(serde::de::Error::custom(reason));
+            }
+            Err(_) => {}
+        }
     }
     Ok(run)
+}
+
+fn read_changes(line: &[u8]) -> Result<SavedChanges, serde_json::Error> {
+    let mut reader = deep_reader(line)?;
+    let changes = SavedChanges::deserialize(&mut reader)?;
+    reader.end().map(|()| changes)
+}
+
+/// Returns a reader of a value that is at most [`MAX_DEPTH`] deep.
+fn deep_reader(bytes: &[u8]) -> Result<Deserializer<SliceRead<'_>>, serde_json::Error> {
+    if depth_of(bytes) > MAX_DEPTH {
+        let reason = message!("lists and objects are nested more than {MAX_DEPTH} deep");
+        return Err(serde::de::Error::custom(reason));
+    }
+    let mut reader = Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    Ok(reader)
+}
+
+/// Returns the largest number of lists and objects inside each other in the first value.
+fn depth_of(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut at) = (0_usize, 0, false, 0);
+    while let Some(byte) = json.get(at) {
+        at += 1;
+        match byte {
+            b'\\' if in_text => at += 1,
+            b'"' => in_text = !in_text,
+            b'[' | b'{' if !in_text => depth += 1,
+            b']' | b'}' if !in_text && depth > 1 => depth -= 1,
+            b']' | b'}' if !in_text => break,
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 #[cfg(test)]
@@ -128,5 +183,62 @@ mod tests {
         assert_eq!(json!(read), json!(run.save()));
         std::fs::remove_file(&path).expect("it is removed");
         assert!(read_run(b"").is_err() && read_run(b"{}").is_err());
+    }
+
+    /// The lines of a file: a run, and the changes of each step. The first node nests its input in
+    /// `depth` lists.
+    fn saved_lines(depth: usize) -> (Workflow, Vec<Vec<u8>>) {
+        let nest = move |_: &Node| {
+            Ok(from_fn(move |input| async move { Ok((0..depth).fold(input, |inner, _| json!([inner]))) }))
+        };
+        let rules = rulec::Rules::from_text("workflow w { node a nest -> b  node b nest -> c  node c nest }");
+        let builder =
+            Workflow::from_rules(&rules.expect("the rules are right"), "w").expect("it is declared");
+        let workflow = builder.kind("nest", nest).build().expect("it can be built");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.expect("a runtime can be built");
+        let mut run = workflow.begin(json!({}));
+        let (mut lines, mut point) = (vec![to_line(&run.save()).expect("it is JSON")], run.save_point());
+        while runtime.block_on(run.step()) {
+            lines.push(to_line(&run.save_changes(point)).expect("it is JSON"));
+            point = run.save_point();
+        }
+        (workflow, lines)
+    }
+
+    /// Former bug: reading stopped at the first line that could not be read, so a resume silently
+    /// repeated the nodes after it.
+    #[test]
+    fn changes_that_cannot_be_read_are_an_error() {
+        let (workflow, mut lines) = saved_lines(1);
+        let executed = |lines: &[Vec<u8>]| {
+            let saved = read_run(&lines.concat())?;
+            Ok(workflow.resume(saved).expect("it is the same graph").report().executed.len())
+        };
+        let executed =
+            |lines: &[Vec<u8>]| executed(lines).map_err(|error: serde_json::Error| error.to_string());
+        assert_eq!(executed(&lines), Ok(3));
+        // The program may have been killed before it wrote the line break.
+        lines[3].pop();
+        assert_eq!(executed(&lines), Ok(3));
+        lines[3].pop();
+        assert_eq!(executed(&lines), Ok(2));
+        lines[3] = vec![0; 4];
+        assert_eq!(executed(&lines), Ok(2));
+        lines[2].insert(5, b'?');
+        let error = executed(&lines).expect_err("a line in the middle is damaged");
+        assert!(error.starts_with("the changes in line 3 cannot be read: "), "{error}");
+    }
+
+    #[test]
+    fn a_run_may_be_deeper_than_a_message() {
+        let (workflow, lines) = saved_lines(300);
+        let saved = read_run(&lines.concat()).expect("it can be read");
+        assert_eq!(workflow.resume(saved).expect("it is the same graph").report().executed.len(), 3);
+        let (_, lines) = saved_lines(400);
+        let error = read_run(&lines.concat()).expect_err("it is too deep").to_string();
+        assert!(error.contains("nested more than 1000 deep"), "{error}");
+        let text = br#"["\"[[[\\", [{}]] [[[[["#;
+        assert_eq!(depth_of(text), 3);
     }
 }
