@@ -9,7 +9,7 @@ use tempfile::{Builder, NamedTempFile};
 /// same folder. [`Replacement::finish`] moves the temporary file to the path. Until then readers
 /// see the old file, so a full disk or a killed program loses nothing. The new file has the
 /// permissions of the old file, and a symbolic link stays a link. A path that is not a regular
-/// file, such as `/dev/stdout`, is written directly.
+/// file, such as `/dev/stdout`, is written directly, and so is a link to a missing file.
 pub struct Replacement {
     path: PathBuf,
     target: WriteTarget,
@@ -29,7 +29,18 @@ impl Replacement {
     /// # Errors
     /// If the file cannot be written.
     pub fn start_replace(path: &Path) -> io::Result<Replacement> {
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let is_link = |path: &Path| path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        let path = match path.canonicalize() {
+            Ok(path) => path,
+            Err(_) if is_link(path) => {
+                // A link such as `/dev/stdout` may lead to an open file that was removed. A rename
+                // would replace the link itself.
+                let file = File::options().write(true).create(true).truncate(true).open(path)?;
+                let (path, target) = (path.to_path_buf(), WriteTarget::ExistingFile(file));
+                return Ok(Replacement { path, target, is_new: false });
+            }
+            Err(_) => path.to_path_buf(),
+        };
         if path.exists() && !path.is_file() {
             let target = WriteTarget::ExistingFile(File::options().write(true).open(&path)?);
             return Ok(Replacement { path, target, is_new: false });
@@ -117,4 +128,35 @@ pub fn create_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn write_and_finish(mut replacement: Replacement, bytes: &[u8]) -> io::Result<()> {
     replacement.file().write_all(bytes)?;
     replacement.finish()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::symlink;
+
+    /// Former bug: `--save /dev/stdout` replaced the link by a file, because the file to which
+    /// standard output led was no longer in its folder.
+    #[test]
+    fn a_link_whose_file_is_missing_stays_a_link() {
+        let folder = tempfile::tempdir().expect("a folder can be created");
+        let mut removed = tempfile::tempfile_in(&folder).expect("a file can be created");
+        let link = folder.path().join("link");
+        symlink(format!("/proc/self/fd/{}", removed.as_raw_fd()), &link).expect("it is linked");
+        for content in ["a long first text", "second"] {
+            replace_file(&link, content.as_bytes()).expect("it is written");
+            assert!(link.is_symlink());
+            let mut written = String::new();
+            removed.rewind().and_then(|()| removed.read_to_string(&mut written)).expect("it is read");
+            assert_eq!(written, content);
+        }
+        let (dangling, target) = (folder.path().join("dangling"), folder.path().join("target"));
+        symlink(&target, &dangling).expect("it is linked");
+        replace_file(&dangling, b"new").expect("it is written");
+        assert!(dangling.is_symlink());
+        assert_eq!(std::fs::read(&target).expect("the link leads to it"), b"new");
+        assert_eq!(std::fs::read_dir(&folder).expect("it is a folder").count(), 3);
+    }
 }
