@@ -53,16 +53,17 @@ pub struct LatestValues;
 /// A merge strategy: each key of the merged input has the list of its values in all inputs, in
 /// order of arrival. If a value is itself a list, its elements are added.
 ///
-/// The lists of a node inside a loop grow by the values of each round. If inputs contain the list
-/// of the previous round, as from a node that returns all its input, this list is added once.
+/// The lists of a node inside a loop grow by the values of each round. If inputs begin with the
+/// list of the previous round, as from a node that returns all its input, this list is added once.
+/// A new answer with the same values looks like this list, so it adds nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AppendValues;
 
 /// A merge strategy: the input of each node is stored under the node's id. Of several inputs of one
 /// node, the last one is kept.
 ///
-/// In a loop, the inputs of the previous round are left out of the new ones. So the data does not
-/// grow by itself, even if a processor returns all its input.
+/// In a loop, the unchanged inputs of the previous round are left out of the new ones. So the data
+/// does not grow by itself if a processor returns all its input. A changed input counts as new.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByNode;
 
@@ -212,6 +213,22 @@ mod tests {
         let merged = FirstValues.merge(&"j".into(), arrivals(vec![earlier.clone(), earlier]));
         let branch = json!({"x": 1, "y": 2});
         assert_eq!(merged, json!({"branch_0": branch, "branch_1": branch, "x": 1, "y": 2}));
+    }
+
+    #[test]
+    fn what_was_merged_before_is_recognized_if_it_is_unchanged() {
+        let node: NodeId = "j".into();
+        let earlier = json!({"x": ["x"], "y": ["y"]});
+        let append = |a: Value, b: Value| AppendValues.merge_again(&node, arrivals(vec![a, b]), &earlier);
+        assert_eq!(append(earlier.clone(), json!({"x": "z"})), json!({"x": ["x", "z"], "y": ["y"]}));
+        // An answer that equals the earlier list counts as this list.
+        assert_eq!(append(json!({"x": ["x"]}), json!({"x": ["x"]})), json!({"x": ["x"]}));
+        assert_eq!(append(json!({"x": ["z"]}), json!({"x": "x"})), json!({"x": ["z", "x"]}));
+        let earlier = json!({"a": {"n": 1}, "b": {"n": 2}});
+        let by_node = |a: Value| ByNode.merge_again(&node, arrivals(vec![a, json!({"n": 3})]), &earlier);
+        assert_eq!(by_node(earlier.clone()), json!({"a": {}, "b": {"n": 3}}));
+        let changed = json!({"a": {"n": 1}, "b": {"n": 0}});
+        assert_eq!(by_node(changed), json!({"a": {"b": {"n": 0}}, "b": {"n": 3}}));
     }
 
     #[test]
