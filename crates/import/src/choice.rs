@@ -5,7 +5,6 @@
 use super::Untranslatable;
 use super::compare::{self, ConditionFindings, Difference};
 use super::document::{ImportedStatement, RulesDocument};
-use super::kept;
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
@@ -145,7 +144,8 @@ fn read_choice(
         node.as_list(&message!("branches"))?
     } else {
         let object = node.as_object(&message!("a choice"))?;
-        let lists: Vec<JsonNode<'_>> = BRANCH_KEYS.iter().filter_map(|key| object.get(key)).collect();
+        // A second list is not read, so it is kept and reported like any unknown member.
+        let list = BRANCH_KEYS.iter().find_map(|key| object.get(key));
         NAME_KEYS.iter().for_each(|key| drop(object.get(key)));
         document.read_part(ItemKind::Field, "name", object.get_text("name"))?;
         let description = object.get_text("description");
@@ -155,7 +155,7 @@ fn read_choice(
         to_user = document.read_part(ItemKind::Field, "to_user", flag)?.unwrap_or(false);
         kept = document.unread_members(&object, &message!("the document"));
         keep_fields(&mut kept, &object, &docs);
-        lists.first().unwrap_or(node).as_list(&message!("branches"))?
+        list.as_ref().unwrap_or(node).as_list(&message!("branches"))?
     };
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
@@ -173,7 +173,7 @@ fn read_choice(
     if !skipped.is_empty() {
         kept.insert("choices".to_owned(), Json::Object(skipped));
     }
-    comments.extend(kept::comment(&kept));
+    comments.extend(document.kept_comment(&kept));
     let own_name = Some(choice.step.as_str()).filter(|name| !name.is_empty()).unwrap_or(CHOICE_NAME);
     let title = names.unique_name(own_name);
     if title != own_name {
@@ -277,7 +277,7 @@ fn read_branch(
         if is_any {
             kept.insert("logic".to_owned(), json!("or"));
         }
-        kept::comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
+        document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
@@ -294,7 +294,7 @@ fn read_branch(
         // The rules contain no such branch.
         kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
     }
-    kept::comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
+    document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
     let line = match texts.as_slice() {
         [] => Some("{ }".to_owned()),
         [Some(only)] => Some(format!("{{ {only} }}")),
@@ -364,7 +364,7 @@ fn read_conditions(
                 } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {
                     kept.insert("id".to_owned(), id.clone());
                 }
-                if let Some(comment) = kept::comment(&kept) {
+                if let Some(comment) = document.kept_comment(&kept) {
                     lines.push_str(&write_comment("#", &comment, 4));
                     texts.push(None);
                 }

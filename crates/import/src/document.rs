@@ -2,7 +2,7 @@
 //! it is returned, so that an import never gives rules that do not compile.
 
 use super::kept;
-use super::located::{JsonNode, ObjectReader, PathStep, ReadResult, has_unreadable};
+use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::{ItemKind, Outcome, ReportBuilder, ReportItem};
 use super::unreadable::Unreadable;
 use super::write::{quote_for_comment, write_comment};
@@ -47,6 +47,8 @@ pub(super) struct RulesDocument {
     pub(super) is_strict: bool,
     /// Whether the patterns of keyword flows are compared literally: case and white space count.
     pub(super) is_literal: bool,
+    /// Whether marked objects replace values of the document that are no JSON.
+    pub(super) is_repaired: bool,
     /// Items (such as a route) that cannot be translated, by their path. They were found in earlier
     /// readings of the document. After each such reading, the document is read again without them.
     /// The current reading only reports them.
@@ -60,6 +62,17 @@ pub(super) struct RulesDocument {
     /// Original texts of the names and patterns that the importer changed. The key is the new text
     /// in the rules file.
     pub(super) original_names: HashMap<String, String>,
+}
+
+/// The text of a rules file, and where its statements are.
+struct RenderedRules {
+    text: String,
+    /// The number of the last line of each statement.
+    ends: Vec<usize>,
+    /// The first line of each part that comes from one item, and the index of the item in the
+    /// report. `None` for a part that comes from no item. The comments before a statement belong to
+    /// its part.
+    parts: Vec<(usize, Option<usize>)>,
 }
 
 impl RulesDocument {
@@ -191,13 +204,18 @@ impl RulesDocument {
     pub(super) fn unread_members(&mut self, object: &ObjectReader<'_>, of: &Message) -> Map<String, Json> {
         let mut unread = Map::new();
         for (key, node) in object.unread_members() {
-            if has_unreadable(node.value) {
+            if node.has_unreadable() {
                 continue;
             }
             self.report.note(message!("`{key}` of {of} has no meaning here and is kept as a comment"));
             unread.insert(key.to_owned(), node.value.clone());
         }
         unread
+    }
+
+    /// Returns the comment that keeps these members of the document; see [`kept::comment`].
+    pub(super) fn kept_comment(&self, members: &Map<String, Json>) -> Option<String> {
+        kept::comment(members, self.is_repaired)
     }
 
     /// Adds a comment to the start of the file for each member of the document's top-level object
@@ -231,14 +249,15 @@ impl RulesDocument {
         }
     }
 
-    /// Returns the text of the rules file, and the number of the last line of each statement.
-    /// `allows` contains, by statement index, the warning codes that a comment before the statement
-    /// suppresses.
-    fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> (String, Vec<usize>) {
-        let header: Vec<String> =
-            [self.header.clone()].into_iter().chain(kept::document_comment(&self.kept)).collect();
+    /// Returns the text of the rules file, with the lines of its statements. `allows` contains, by
+    /// statement index, the warning codes that a comment before the statement suppresses.
+    fn render(&self, allows: &BTreeMap<usize, BTreeSet<Code>>) -> RenderedRules {
+        let kept = kept::document_comment(&self.kept, self.is_repaired);
+        let header: Vec<String> = [self.header.clone()].into_iter().chain(kept).collect();
         let mut text = write_comment("#", &header.join("\n"), 0);
-        let mut ends = Vec::new();
+        let (mut ends, mut parts) = (Vec::new(), Vec::new());
+        // The number of lines of the text before `counted`.
+        let (mut lines, mut counted, mut part) = (0, 0, 1);
         for (index, statement) in self.statements.iter().enumerate() {
             if !statement.is_adjacent {
                 text.push('\n');
@@ -252,11 +271,18 @@ impl RulesDocument {
             for code in allows.get(&index).into_iter().flatten() {
                 text.push_str(&format!("# rulec: allow {code} {}\n", suppression_reason(*code)));
             }
+            lines += text[counted..].matches('\n').count();
+            parts.push((part, statement.item));
+            parts.extend(statement.parts.iter().map(|(offset, item)| (lines + 1 + offset, Some(*item))));
+            counted = text.len();
             text.push_str(&statement.body);
             text.push('\n');
-            ends.push(text.matches('\n').count());
+            lines += text[counted..].matches('\n').count();
+            counted = text.len();
+            ends.push(lines);
+            part = lines + 1;
         }
-        (text, ends)
+        RenderedRules { text, ends, parts }
     }
 
     /// Compiles the rules file and returns the result of the import. A comment with a reason before
@@ -269,7 +295,7 @@ impl RulesDocument {
         };
         if let Some(context) = self.context {
             let text = bundled::DECISIONS.to_owned();
-            let (rules, report) = (compile(&text)?, self.report.finish(Vec::new()));
+            let (rules, (report, _)) = (compile(&text)?, self.report.finish(Vec::new()));
             return Ok(Imported {
                 parts: Vec::new(),
                 text,
@@ -279,18 +305,19 @@ impl RulesDocument {
                 original_names: HashMap::new(),
             });
         }
-        let (mut text, ends) = self.render(&BTreeMap::new());
-        let mut rules = compile(&text)?;
+        let mut rendered = self.render(&BTreeMap::new());
+        let mut rules = compile(&rendered.text)?;
         let warnings = self.collect_warnings(&rules);
         let mut item_warnings = Vec::new();
         if !warnings.is_empty() {
-            let allows = allowed_codes(&rules, &warnings, &ends);
+            let ends = &rendered.ends;
+            let allows = allowed_codes(&rules, &warnings, ends);
             item_warnings.extend(warnings.iter().filter_map(|warning| {
-                let item = self.statements.get(statement_of(&rules, warning, &ends)?)?.item?;
+                let item = self.statements.get(statement_of(&rules, warning, ends)?)?.item?;
                 Some((item, warning.code, warning.message.clone()))
             }));
-            text = self.render(&allows).0;
-            rules = compile(&text)?;
+            rendered = self.render(&allows);
+            rules = compile(&rendered.text)?;
             // Only a remaining warning of the compiler is an error. The analysis is not repeated,
             // because its findings do not prevent the import.
             if let Some(remaining) = rules.warnings().first() {
@@ -298,37 +325,16 @@ impl RulesDocument {
                 return Err(ImportError::Internal(message));
             }
         }
-        let parts = self.parts_of_text(&text);
-        let report = self.report.finish(item_warnings);
-        let has_document_item = report.items().first().is_some_and(|item| item.kind == ItemKind::Document);
-        let parts = parts
-            .into_iter()
-            .map(|(line, item)| (line, item.map(|item| item + usize::from(has_document_item))));
+        let (report, first_item) = self.report.finish(item_warnings);
+        let parts = rendered.parts.into_iter().map(|(line, item)| (line, item.map(|item| item + first_item)));
         Ok(Imported {
             parts: parts.collect(),
-            text,
+            text: rendered.text,
             report,
             rules,
             context: None,
             original_names: self.original_names,
         })
-    }
-
-    /// Returns the first line of each part of the file that comes from one item, and the index of
-    /// the item in the report. `None` for a part that comes from no item.
-    fn parts_of_text(&self, text: &str) -> Vec<(usize, Option<usize>)> {
-        let (mut parts, mut line, mut rest) = (Vec::new(), 1, text);
-        for statement in &self.statements {
-            // The file consists of the statements in order, with comments between them.
-            let Some(start) = rest.find(&*statement.body) else { continue };
-            parts.push((line, statement.item));
-            let body_line = line + rest[..start].matches('\n').count();
-            parts.extend(statement.parts.iter().map(|(offset, item)| (body_line + offset, Some(*item))));
-            let end = start + statement.body.len();
-            line += rest[..end].matches('\n').count() + 1;
-            rest = rest.get(end + 1..).unwrap_or_default();
-        }
-        parts
     }
 
     /// Returns the warnings of the compiler and of the analysis, which compares the rules with each

@@ -3,7 +3,6 @@
 //! "endpoint"}]}`.
 
 use super::document::{ImportedStatement, RulesDocument};
-use super::kept;
 use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
@@ -115,7 +114,7 @@ fn write_executor_statement(
         entries.push(format!("  endpoint: {{\n{}  }},\n", fields.concat()));
     }
     kept.extend(document.unread_members(tool, &message!("the tool")));
-    let comments = kept::comment(&kept).into_iter().collect();
+    let comments = document.kept_comment(&kept).into_iter().collect();
     let tool_name = quote_name(&NameAllocator::default().unique_name(tool_name));
     let description =
         if description.is_empty() { String::new() } else { format!(" {}", quote_string(description)) };

@@ -56,7 +56,7 @@ impl System {
             System::Flows => flows::write_document(rules, &mut report),
             System::Context => Json::Object(Map::new()),
         };
-        Exported { document, report: report.finish(Vec::new()) }
+        Exported { document, report: report.finish(Vec::new()).0 }
     }
 }
 
@@ -108,10 +108,9 @@ impl ItemList {
 /// and `name` is the name in the rules. If the author has renamed the rule since, the new name
 /// counts.
 fn document_name(kept: Option<Json>, name: &str, names: &mut NameAllocator) -> String {
-    let original = kept.as_ref().and_then(Json::as_str).filter(|kept| names.would_name(kept, name));
-    let original = original.unwrap_or(name).to_owned();
-    names.unique_name(&original);
-    original
+    let kept = kept.as_ref().and_then(Json::as_str).unwrap_or(name);
+    let original = if names.leads_to_name(kept, name) { kept } else { name };
+    original.to_owned()
 }
 
 fn key(name: &str) -> PathStep {

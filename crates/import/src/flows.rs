@@ -3,8 +3,7 @@
 //! of which executes the flows.
 
 use super::document::{ImportedStatement, RulesDocument};
-use super::kept;
-use super::located::{JsonNode, ObjectReader, ReadResult, is_unreadable};
+use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use super::write::{
     NameAllocator, quote_for_comment, quote_name, quote_raw_string, quote_string, write_list,
@@ -12,6 +11,10 @@ use super::write::{
 use super::{Untranslatable, executor, regex, settings};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
+
+/// The comment before the tool that is written because the document has no flow. An export leaves
+/// out a tool with this comment.
+pub(super) const NO_FLOW_COMMENT: &str = "There was no flow.";
 
 pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -> ReadResult<()> {
     document.header = "Keyword and intent flows, imported from their JSON.\n\
@@ -61,8 +64,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     // Without any flow, the statement declares that the rules select flows: none matches.
     let has_flow = document.statements.iter().any(|statement| statement.item.is_some());
     if let (false, None) = (has_flow, &tool) {
-        let (comments, body) =
-            (vec!["There was no flow.".to_owned()], "flow tool flow_executor { }".to_owned());
+        let (comments, body) = (vec![NO_FLOW_COMMENT.to_owned()], "flow tool flow_executor { }".to_owned());
         document.statements.push(ImportedStatement { comments, body, ..ImportedStatement::default() });
     }
     document.statements.extend(tool);
@@ -93,8 +95,7 @@ fn read_flow(
     let id = id.as_text()?;
     let label = title.as_ref().map_or(Ok(id), |title| title.as_text())?;
     let has_title = title.is_some();
-    let label = if label.trim().is_empty() { "flow" } else { label };
-    let flow_name = names.unique_name(label);
+    let flow_name = names.unique_name(label_of(label));
     if flow_name != label {
         document.note_rename(&flow_name, label);
     }
@@ -130,7 +131,7 @@ fn read_flow(
             write_intent(patterns, examples, (&mut comments, &mut kept), document)?
         }
     };
-    comments.extend(kept::comment(&kept));
+    comments.extend(document.kept_comment(&kept));
     let head = match description {
         "" => format!("flow {}", quote_name(&flow_name)),
         description => format!("flow {} {}", quote_name(&flow_name), quote_string(description)),
@@ -143,6 +144,11 @@ fn read_flow(
         format!("{head}\n  {trigger}\n  {arrow}")
     };
     Ok(ImportedStatement { comments, body, ..ImportedStatement::default() })
+}
+
+/// Returns the text from which the name of a flow is made. `name` is its name in the document.
+pub(super) fn label_of(name: &str) -> &str {
+    if name.trim().is_empty() { "flow" } else { name }
 }
 
 /// Reads the patterns of the keyword flow `flow`. `matching` says how they are compared: `exact`,
@@ -164,7 +170,7 @@ fn read_patterns(
         if let Some(literal) = document.read_part(ItemKind::Pattern, text, pattern)? {
             literals.push(literal);
         } else {
-            comments.push(match is_unreadable(node.value) {
+            comments.push(match node.is_unreadable() {
                 true => "Left out: a pattern that is no JSON.".to_owned(),
                 false => format!("Left out: the pattern {}.", quote_for_comment(&node.value.to_string())),
             });

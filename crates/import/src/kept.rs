@@ -2,7 +2,7 @@
 //! keeps them in comments of the rules file: `# json: {"id": "c-7"}`. An export reads the comments
 //! and writes the parts back.
 
-use super::located::has_unreadable;
+use super::located::{has_unreadable, is_unreadable};
 use super::write::{KEPT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
 use serde_json::{Map, Value as Json};
@@ -10,21 +10,25 @@ use serde_json::{Map, Value as Json};
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
 /// if there are no members. The comment must not be broken into several lines. Parts with a value
 /// that is no JSON are left out: without this value, an item that was skipped could become valid.
-pub(super) fn comment(members: &Map<String, Json>) -> Option<String> {
+/// `is_repaired` is true if such values are marked.
+pub(super) fn comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
     let mut members = members.clone();
-    members.retain(|key, value| remove_unreadable(key, value));
+    members.retain(|key, value| !is_repaired || remove_unreadable(key, value));
     (!members.is_empty()).then(|| format!("{KEPT_MARK} {}", compact(&Json::Object(members))))
 }
 
 /// Like [`comment`], but for members of the whole document. A word distinguishes them from the
 /// members of the first statement, which may follow without an empty line.
-pub(super) fn document_comment(members: &Map<String, Json>) -> Option<String> {
-    Some(comment(members)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
+pub(super) fn document_comment(members: &Map<String, Json>, is_repaired: bool) -> Option<String> {
+    Some(comment(members, is_repaired)?.replacen(KEPT_MARK, &format!("{KEPT_MARK} {DOCUMENT_WORD}"), 1))
 }
 
 /// Removes the parts with a value that is no JSON from the kept member `key`. Returns false if
 /// nothing is left of the member.
 fn remove_unreadable(key: &str, value: &mut Json) -> bool {
+    if is_unreadable(value) {
+        return false;
+    }
     if !has_unreadable(value) {
         return true;
     }
@@ -39,7 +43,7 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
             }
         }
         *parts = left;
-    } else if PARTIAL_OBJECTS.contains(&key) {
+    } else if key == SETTINGS_KEY {
         parts.retain(|_, part| !has_unreadable(part));
     } else {
         return false;
@@ -49,10 +53,10 @@ fn remove_unreadable(key: &str, value: &mut Json) -> bool {
 
 /// The word before the kept members of the whole document.
 const DOCUMENT_WORD: &str = "document";
+/// The key of the settings in a document with flows. Only some of them may be kept.
+pub(super) const SETTINGS_KEY: &str = "settings";
 /// The kept members that contain skipped elements of a list, with their positions as keys.
 const LISTS: [&str; 6] = ["routes", "flows", "tools", "choices", "conditions", "trigger_patterns"];
-/// The kept members that contain some members of an object.
-const PARTIAL_OBJECTS: [&str; 2] = ["settings", "endpoint"];
 
 /// Formats a value as JSON on one line. Characters that change how a line is displayed are escaped.
 fn compact(value: &Json) -> String {
@@ -71,14 +75,22 @@ fn compact(value: &Json) -> String {
 /// Returns the members that the comments directly before an element of the rules keep. `span` lies
 /// in the first line of the element. Empty if the line starts with another element.
 pub(super) fn before(sources: &SourceMap, span: Span) -> Map<String, Json> {
+    members_of(comments_before(sources, span).into_iter(), "")
+}
+
+/// Returns the comment lines directly before an element of the rules. `span` lies in the first line
+/// of the element. Empty if the line starts with another element.
+pub(super) fn comments_before(sources: &SourceMap, span: Span) -> Vec<&str> {
     let text = sources.get(span.file).map_or("", |file| &file.text);
-    let Some(before) = text.get(..span.start as usize) else { return Map::new() };
+    let Some(before) = text.get(..span.start as usize) else { return Vec::new() };
     let (lines, start) = before.rsplit_once('\n').unwrap_or(("", before));
     if start.contains(['{', '}', ';', '#']) {
-        return Map::new();
+        return Vec::new();
     }
-    let comments = lines.split('\n').rev().take_while(|line| line.trim_start().starts_with('#'));
-    members_of(comments.collect::<Vec<_>>().into_iter().rev(), "")
+    let lines = lines.split('\n').rev().take_while(|line| line.trim_start().starts_with('#'));
+    let mut comments: Vec<&str> = lines.collect();
+    comments.reverse();
+    comments
 }
 
 /// Returns the members of the whole document that comments before the first statement keep.

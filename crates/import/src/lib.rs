@@ -354,10 +354,12 @@ impl System {
             let mut document = RulesDocument {
                 is_strict: options.is_strict,
                 is_literal: options.is_literal,
+                is_repaired: !unreadable.is_empty(),
                 refused,
                 ..RulesDocument::default()
             };
-            self.read_document(&JsonNode::root(value), &mut document)?;
+            let is_repaired = document.is_repaired;
+            self.read_document(&JsonNode { is_repaired, ..JsonNode::root(value) }, &mut document)?;
             if document.newly_refused.is_empty() {
                 document.refuse_unreadable(unreadable);
             }

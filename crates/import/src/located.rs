@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Key of the object that replaces an unreadable value. The key is no character, so that no
-/// document has it by accident.
+/// Key of the object that replaces an unreadable value. In a document with such values, this key is
+/// itself unreadable.
 pub(super) const UNREADABLE_KEY: &str = "\u{FFFF}";
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,17 +28,30 @@ pub(super) type ReadResult<T> = Result<T, Untranslatable>;
 pub(super) struct JsonNode<'j> {
     pub(super) value: &'j Json,
     pub(super) steps: Vec<PathStep>,
+    /// Whether marked objects replace values of the document that are no JSON. If false, an object
+    /// that looks like a mark is a value of the document.
+    pub(super) is_repaired: bool,
 }
 
 impl<'j> JsonNode<'j> {
     pub(super) fn root(value: &'j Json) -> Self {
-        JsonNode { value, steps: Vec::new() }
+        JsonNode { value, steps: Vec::new(), is_repaired: false }
     }
 
     pub(super) fn child(&self, step: PathStep, value: &'j Json) -> Self {
         let mut steps = self.steps.clone();
         steps.push(step);
-        JsonNode { value, steps }
+        JsonNode { value, steps, is_repaired: self.is_repaired }
+    }
+
+    /// True if the value is no JSON.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.is_repaired && is_unreadable(self.value)
+    }
+
+    /// True if the value is no JSON, or a part of it is none.
+    pub(super) fn has_unreadable(&self) -> bool {
+        self.is_repaired && has_unreadable(self.value)
     }
 
     /// Returns the name of an item: the value of the first of the members `keys` that is a text.
@@ -63,7 +76,7 @@ impl<'j> JsonNode<'j> {
     /// Returns the value as an object; `wanted` describes the object in an error, such as "a
     /// route".
     pub(super) fn as_object(&self, wanted: &Message) -> ReadResult<ObjectReader<'j>> {
-        if is_unreadable(self.value) {
+        if self.is_unreadable() {
             return self.refuse(message!("the value is no JSON"));
         }
         let map = self.expect_kind(self.value.as_object(), &message!("{wanted}, an object"))?;

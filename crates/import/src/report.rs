@@ -321,19 +321,21 @@ impl ReportBuilder {
     }
 
     /// Finishes the report, and adds the `warnings`. Each warning is paired with the index of the
-    /// item that it is about.
-    pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> Report {
+    /// item that it is about. Also returns the index that the first item has in the report: an item
+    /// for the whole document may precede it.
+    pub(super) fn finish(mut self, warnings: Vec<(usize, Code, Message)>) -> (Report, usize) {
         for (index, code, message) in warnings {
             if let Some(item) = self.items.get_mut(index) {
                 item.warnings.push((code, message));
             }
         }
-        if !self.document_notes.is_empty() {
+        let first_item = usize::from(!self.document_notes.is_empty());
+        if first_item > 0 {
             self.current = None;
             let notes = std::mem::take(&mut self.document_notes);
             let index = self.push(ItemKind::Document, "", &[], Outcome::Adapted, notes);
             self.items[..=index].rotate_right(1);
         }
-        Report { items: self.items }
+        (Report { items: self.items }, first_item)
     }
 }

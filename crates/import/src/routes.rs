@@ -4,7 +4,6 @@
 use super::condition::ConditionFacts;
 use super::document::{ImportedStatement, RulesDocument};
 use super::handlers::UsedHandlers;
-use super::kept;
 use super::located::{JsonNode, ReadResult};
 use super::report::ItemKind;
 use super::write::{self, NameAllocator, quote_for_comment, quote_name, quote_string};
@@ -125,7 +124,7 @@ fn read_route(
     if write::doc_text(&docs) != docs {
         kept.insert("description".to_owned(), Json::from(&*docs));
     }
-    comments.extend(kept::comment(&kept));
+    comments.extend(document.kept_comment(&kept));
     let priority = if priority == 0 { String::new() } else { format!(" priority {priority}") };
     Ok(ImportedRoute {
         head: format!("route {}{priority}", quote_name(&new_name)),

@@ -3,15 +3,13 @@
 //! starts.
 
 use super::document::RulesDocument;
-use super::located::{JsonNode, ObjectReader, ReadResult, has_unreadable};
+use super::kept::SETTINGS_KEY;
+use super::located::{JsonNode, ObjectReader, ReadResult};
 use super::report::ItemKind;
 use super::write::{format_value, quote_for_comment, quote_string};
 use rulec_base::message;
 use rulec_sema::hir::{PromptTemplate, TemplatePart, template_parts};
 use serde_json::{Value as Json, json};
-
-/// The key of the settings in a document.
-pub(super) const SETTINGS_KEY: &str = "settings";
 
 /// Returns the entries of a `settings` statement, in rule syntax. They apply to intent flows only,
 /// so without such a flow, and for other settings, the members are only kept.
@@ -29,7 +27,7 @@ pub(super) fn read_settings(
     };
     for (key, node) in settings.members() {
         let entry = match key {
-            _ if has_unreadable(node.value) => node.refuse(message!("the value is no JSON")),
+            _ if node.has_unreadable() => node.refuse(message!("the value is no JSON")),
             "intent_threshold" | "intent_margin" if has_intents => read_fraction(&node).map(Some),
             "flow_prompt" if has_intents => read_prompt(&node).map(Some),
             _ => {

@@ -113,7 +113,9 @@ fn find(text: &str) -> Vec<(Range<usize>, bool, Message)> {
         match byte {
             b'"' => {
                 let (end, has_half_pair) = read_string(bytes, at);
-                if has_half_pair {
+                if is_mark(&text[at..end]) && is_before_colon(bytes, end) {
+                    found.push((at..end, true, message!("the key is U+FFFF, which is no character")));
+                } else if has_half_pair {
                     let is_key = is_before_colon(bytes, end);
                     let reason =
                         message!("the text contains half of a surrogate pair, which is no character");
@@ -135,6 +137,13 @@ fn find(text: &str) -> Vec<(Range<usize>, bool, Message)> {
         }
     }
     found
+}
+
+/// True for the JSON text of the key that marks unreadable values.
+fn is_mark(string: &str) -> bool {
+    const ESCAPED: &str = "\"\\uFFFF\"";
+    string.len() <= ESCAPED.len()
+        && serde_json::from_str::<String>(string).is_ok_and(|key| key == UNREADABLE_KEY)
 }
 
 /// Reads the string that starts at `start`. Returns its end, and whether it has an escaped half of

@@ -4,7 +4,7 @@ pub(super) use rulec_base::text::printable::is_display_control;
 pub(super) use rulec_syntax::write::{
     format_key, format_number, format_path, format_value, is_name, quote_name, quote_raw_string, quote_string,
 };
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The first word of a comment that keeps parts of a JSON document. Such a comment is one line.
 pub(super) const KEPT_MARK: &str = "json:";
@@ -17,13 +17,17 @@ const MAX_LINE_WIDTH: usize = 100;
 #[derive(Clone, Default)]
 pub(super) struct NameAllocator {
     used_names: HashSet<String>,
+    /// The lowest number that may still be free after each text. All lower numbers are taken, so
+    /// that many items of one name take no quadratic time.
+    next_numbers: HashMap<String, usize>,
 }
 
 impl NameAllocator {
     /// Creates an allocator that never returns one of `words`, for example because they are
     /// keywords.
     pub(super) fn reserving(words: &[&str]) -> Self {
-        NameAllocator { used_names: words.iter().map(|word| (*word).to_owned()).collect() }
+        let used_names = words.iter().map(|word| (*word).to_owned()).collect();
+        NameAllocator { used_names, ..NameAllocator::default() }
     }
 
     /// Returns `preferred` or a similar name, which is unique and contains no backquote. The caller
@@ -32,9 +36,19 @@ impl NameAllocator {
         self.unique_text(&clean_name(preferred))
     }
 
-    /// True if [`unique_name`](NameAllocator::unique_name) would return `name` for `preferred` now.
-    pub(super) fn would_name(&self, preferred: &str, name: &str) -> bool {
-        self.next_text(&clean_name(preferred)) == name
+    /// Allocates the name of an item in the order of an import. `name` is the name of the item in
+    /// the rules, and `original` may be its name in the document. Returns whether it is: whether
+    /// an import changes `original` to `name`.
+    pub(super) fn leads_to_name(&mut self, original: &str, name: &str) -> bool {
+        self.leads_to_text(&clean_name(original), &clean_name(name))
+    }
+
+    /// Like [`leads_to_name`](NameAllocator::leads_to_name), for
+    /// [`unique_text`](NameAllocator::unique_text).
+    pub(super) fn leads_to_text(&mut self, original: &str, name: &str) -> bool {
+        let is_original = self.next_text(original) == name;
+        self.unique_text(if is_original { original } else { name });
+        is_original
     }
 
     /// Returns a unique text: `base`, followed by a number if necessary. Used for names that the
@@ -47,10 +61,18 @@ impl NameAllocator {
 
     /// Returns the text that [`unique_text`](NameAllocator::unique_text) would return for `base`
     /// now.
-    pub(super) fn next_text(&self, base: &str) -> String {
-        let numbered_names = (2..).map(|number| format!("{base}_{number}"));
-        let mut names = std::iter::once(base.to_owned()).chain(numbered_names);
-        names.find(|name| !self.used_names.contains(name)).unwrap_or_else(|| base.to_owned())
+    fn next_text(&mut self, base: &str) -> String {
+        if !self.used_names.contains(base) {
+            return base.to_owned();
+        }
+        let number = self.next_numbers.entry(base.to_owned()).or_insert(2);
+        loop {
+            let name = format!("{base}_{number}");
+            if !self.used_names.contains(&name) {
+                return name;
+            }
+            *number += 1;
+        }
     }
 }
 
@@ -164,6 +186,35 @@ mod tests {
             used_names,
             ["a", "a_2", "查订单", "`two words`", "`when`", "default_2", "unnamed", "x__y"]
         );
+    }
+
+    #[test]
+    fn an_original_name_is_found_again() {
+        let mut names = NameAllocator::default();
+        for (original, name, is_original) in [
+            ("a", "a", true),
+            ("a", "a_2", true),
+            ("a", "renamed", false),
+            ("a", "a_3", true),
+            ("a", "a_3", false),
+            ("a", "a_5", false),
+            ("a", "a_4", true),
+            ("a", "a_6", true),
+            ("x`y", "x_y", true),
+        ] {
+            assert_eq!(names.leads_to_name(original, name), is_original, "{original} {name}");
+        }
+    }
+
+    /// Former bug: each name was counted from 2, which took minutes for many equal names.
+    #[test]
+    fn many_equal_names_take_linear_time() {
+        let mut names = NameAllocator::default();
+        for number in 1..=200_000 {
+            let name = if number == 1 { "same".to_owned() } else { format!("same_{number}") };
+            assert!(names.leads_to_name("same", &name));
+        }
+        assert_eq!(names.unique_text("same"), "same_200001");
     }
 
     #[test]

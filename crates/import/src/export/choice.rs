@@ -11,8 +11,12 @@ use crate::report::{ItemKind, ReportBuilder};
 use crate::write::NameAllocator;
 use rulec::{Code, Diagnostic, Rules, Span};
 use rulec_base::message;
+use rulec_base::parallel::Threads;
+use rulec_base::span::FileId;
 use rulec_sema::hir::{Cond, CondKind, Outcome, Rule, Table, TableKind};
+use rulec_syntax::ast::StatementKind;
 use rulec_syntax::lex::tokenize;
+use rulec_syntax::parse::parse;
 use serde_json::{Map, Value as Json, json};
 
 pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json {
@@ -70,12 +74,20 @@ fn write_choice(
                 branches.push(ItemKind::Branch, &rule.name, written, report);
             }
             Branch::Unusable(warning) => {
-                let kept = warning.span().map(|span| kept::before(rules.sources(), span));
-                let written = kept.and_then(|mut kept| kept.remove("branch"));
-                let id = written.as_ref().and_then(|branch| branch["branch_id"].as_str()).unwrap_or_default();
-                let (id, written) = (id.to_owned(), written.ok_or_else(|| warning.message.clone()));
-                ids.unique_text(&id);
-                branches.push(ItemKind::Branch, &id, written, report);
+                let span = warning.span();
+                let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
+                let name = name.unwrap_or_default();
+                let kept = span.map(|span| kept::before(rules.sources(), span));
+                let mut written = kept.and_then(|mut kept| kept.remove("branch"));
+                let id = written.as_ref().and_then(|branch| branch["branch_id"].as_str());
+                if !ids.leads_to_text(id.unwrap_or(&name), &name)
+                    && let Some(Json::Object(branch)) = &mut written
+                {
+                    // The author has renamed the branch since.
+                    branch.insert("branch_id".to_owned(), json!(name));
+                }
+                let written = written.ok_or_else(|| warning.message.clone());
+                branches.push(ItemKind::Branch, &name, written, report);
             }
         }
         report.resume(Some(choice));
@@ -92,9 +104,12 @@ fn take_names(kept: &mut Map<String, Json>, name: &str, names: &mut NameAllocato
     let kept_names: Map<String, Json> = NAME_KEYS.iter().filter_map(|key| kept.remove_entry(*key)).collect();
     let original = NAME_KEYS.iter().find_map(|key| kept_names.get(*key)?.as_str());
     let original = original.filter(|original| !original.is_empty()).unwrap_or(CHOICE_NAME);
-    let is_same = !kept_names.is_empty() && names.would_name(original, name);
-    names.unique_name(if is_same { original } else { name });
-    if is_same { kept_names } else { Map::from_iter([("name".to_owned(), json!(name))]) }
+    let original = if kept_names.is_empty() { name } else { original };
+    if names.leads_to_name(original, name) && !kept_names.is_empty() {
+        kept_names
+    } else {
+        Map::from_iter([("name".to_owned(), json!(name))])
+    }
 }
 
 /// A branch of a choice in the rules.
@@ -131,13 +146,22 @@ fn branches_without_condition<'r>(
     warnings.filter(move |warning| warning.span().and_then(&choice_of) == table.span)
 }
 
+/// Returns the id of a branch, whose text in the rules is `branch`.
+fn id_of_branch(branch: &str) -> Option<String> {
+    let parsed = parse(Threads::One, FileId(0), &format!("choice c {{\n{branch}\n}}"));
+    match parsed.statements.into_iter().next()?.kind {
+        StatementKind::Choice(choice) => Some(choice.branches.into_iter().next()?.id.node.to_string()),
+        _ => None,
+    }
+}
+
 fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), rule.span);
     // The import kept the whole branch because it had no usable condition. Now it has one.
     kept.remove("branch");
     let id = kept.remove("branch_id").and_then(|id| Some(id.as_str()?.to_owned()));
-    let id = id.filter(|id| ids.next_text(id) == *rule.name).unwrap_or(rule.name.to_string());
-    ids.unique_text(&id);
+    let id = id.unwrap_or_else(|| rule.name.to_string());
+    let id = if ids.leads_to_text(&id, &rule.name) { id } else { rule.name.to_string() };
     let mut json = if let Outcome::Branch { default: true } = rule.outcome {
         let logic = kept.remove("logic").unwrap_or_else(|| json!("and"));
         let conditions = kept.remove("conditions").filter(Json::is_array).unwrap_or_else(|| json!([]));

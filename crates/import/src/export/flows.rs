@@ -1,9 +1,10 @@
 //! Writes flows, and the tool that executes them, as JSON of the other system.
 
-use super::{ItemList, Written, constant, document_name, ignores_case, kept, key, pattern};
+use super::{ItemList, Written, constant, ignores_case, kept, key, pattern};
 use crate::executor::{EXECUTOR_NAME, parameters_schema, with_description};
+use crate::flows::{NO_FLOW_COMMENT, label_of};
+use crate::kept::SETTINGS_KEY;
 use crate::report::{ItemKind, ReportBuilder};
-use crate::settings::SETTINGS_KEY;
 use crate::write::NameAllocator;
 use rulec::Rules;
 use rulec_base::message;
@@ -31,10 +32,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     }
     let mut document = json!({ "flows": flows.finish() });
     let mut tools = ItemList::new(vec![key("tools")], kept::take_list(&mut kept, "tools"));
-    // Without any flow, an import writes an empty tool, so that the rules select flows at all.
-    let is_empty =
-        |tool: &FlowTool| program.flows.is_empty() && tool.description.is_empty() && tool.endpoint.is_null();
-    if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_empty(tool)) {
+    if let Some(tool) = program.flow_tool.as_ref().filter(|tool| !is_placeholder(rules, tool)) {
         let written = write_tool(tool, kept::before(sources, tool.span));
         tools.push(ItemKind::Tool, &tool.name, written, report);
     }
@@ -50,6 +48,16 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     document
 }
 
+/// True for the empty tool that an import of no flows writes, so that the rules select flows.
+fn is_placeholder(rules: &Rules, tool: &FlowTool) -> bool {
+    rules.program().flows.is_empty()
+        && tool.description.is_empty()
+        && tool.parameter.is_empty()
+        && tool.endpoint.is_null()
+        && kept::before(rules.sources(), tool.span).is_empty()
+        && kept::comments_before(rules.sources(), tool.span).contains(&&*format!("# {NO_FLOW_COMMENT}"))
+}
+
 /// Writes a flow as JSON. `is_literal` says whether the patterns in the document are compared
 /// literally. It is `None` until the first pattern is written.
 /// `kept` is what an import kept of the flow, and the names of the flows before this flow.
@@ -63,9 +71,10 @@ fn write_flow(
     json.insert("flow_id".to_owned(), json!(flow.id));
     // If a flow has no name of its own, the importer uses its id as the name.
     let kept_name = kept.remove("name");
-    let has_name = kept_name.is_some();
-    let name = document_name(kept_name.or_else(|| Some(json!(flow.id))), &flow.name, names);
-    if has_name || *name != *flow.id {
+    let original = kept_name.as_ref().and_then(Json::as_str).unwrap_or(&flow.id);
+    let is_original = names.leads_to_name(label_of(original), &flow.name);
+    let name = if is_original { original } else { &flow.name };
+    if kept_name.is_some() || *name != *flow.id {
         json.insert("name".to_owned(), json!(name));
     }
     if !flow.description.is_empty() {
