@@ -35,7 +35,7 @@ fn links_are_found() {
         ],
     );
     assert!(recognize_all("http://[::1::2]/x", |_| true).iter().all(|(name, _)| *name != "url"));
-    // A link that contains another URL stays whole. Only a parenthesis that the URL opens is its end.
+    // A link that contains another URL stays whole. Only a parenthesis that the URL opens ends it.
     check("http://example.com/http://[::1]/", &[("url", "http://example.com/http://[::1]/", json!({}))]);
     check("http://u@[::1]/a(b)", &[("url", "http://u@[::1]/a(b)", json!({}))]);
     check("(see http://[::1]/a(b)).", &[("url", "http://[::1]/a(b)", json!({}))]);
