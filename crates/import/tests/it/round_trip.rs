@@ -214,7 +214,8 @@ fn assert_round_trip(system: System, seed: u64, document: &Json) {
 }
 
 /// Calls `check` with random documents of each system: the system, the seed, the source of random
-/// numbers, and the document. `usual` is the number of documents without the variable `RULEC_TIMES`.
+/// numbers, and the document. `usual` is the number of documents without the variable
+/// `RULEC_TIMES`.
 fn for_each_random(usual: u64, mut check: impl FnMut(System, u64, &mut Random, Json)) {
     let times = std::env::var("RULEC_TIMES").ok().and_then(|times| times.parse().ok()).unwrap_or(usual);
     for (system, generate) in [
