@@ -1,16 +1,11 @@
 //! Writes names and literals in the syntax of the language. The importers of other systems' rules
 //! use it, and so does the code that generates `test` blocks from decisions.
 
+pub use super::lex::is_name;
+
 use super::parse::is_reserved;
 use rulec_base::text::printable::{escape_char, has_hidden_chars, hidden_chars};
 use serde_json::Value as Json;
-
-/// True if a text can be written as a name after a dot or before a colon without backquotes.
-pub fn is_name(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
-        && chars.all(unicode_ident::is_xid_continue)
-}
 
 /// Returns a name as a statement declares it, with backquotes if necessary.
 pub fn quote_name(name: &str) -> String {

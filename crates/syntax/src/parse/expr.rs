@@ -50,7 +50,7 @@ pub(super) fn build_range_or_expression(cx: &mut StatementContext<'_>, pair: Pai
 /// code determines the kind of a single token, or of a dot with a name. Any other element is a node
 /// of the parse tree.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum ExprPieceKind {
+pub(super) enum ExprElementKind {
     Word,
     String,
     Number,
@@ -68,7 +68,7 @@ pub(super) enum ExprPieceKind {
 /// Precedence climbing combines these elements into a tree.
 #[derive(Clone, Copy)]
 pub(super) struct ExprElement {
-    pub(super) kind: ExprPieceKind,
+    pub(super) kind: ExprElementKind,
     /// The index into `pairs` if the element is a node of the parse tree. Otherwise the index of
     /// its first token.
     pub(super) index: usize,
@@ -77,11 +77,11 @@ pub(super) struct ExprElement {
 
 pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) cx: &'c mut StatementContext<'cx>,
-    pub(super) pieces: SmallVec<[ExprElement; 8]>,
-    /// The parse tree nodes among the elements in `pieces`. `ExprElement::index` of such an element
-    /// is an index into this vector.
+    pub(super) elements: SmallVec<[ExprElement; 8]>,
+    /// The parse tree nodes among `elements`. `ExprElement::index` of such an element is an index
+    /// into this vector.
     pub(super) pairs: Vec<Pair<'p>>,
-    /// The index in `pieces` of the next element to parse.
+    /// The index in `elements` of the next element to parse.
     pub(super) position: usize,
     /// The byte offset at which the whole expression ends, for errors about a missing operand.
     pub(super) end: u32,
@@ -97,10 +97,10 @@ pub(super) struct PrecedenceClimber<'c, 'cx, 'p> {
 impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) fn from_pair(cx: &'c mut StatementContext<'cx>, pair: Pair<'p>) -> Self {
         let end = cx.span(&pair).end;
-        let pieces = SmallVec::with_capacity(pair.tokens().len());
+        let elements = SmallVec::with_capacity(pair.tokens().len());
         let mut climber = PrecedenceClimber {
             cx,
-            pieces,
+            elements,
             pairs: Vec::new(),
             position: 0,
             end,
@@ -110,18 +110,18 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         };
         for pair in pair.into_inner() {
             let kind = match pair.as_rule() {
-                Rule::group => ExprPieceKind::Group,
-                Rule::brackets => ExprPieceKind::Brackets,
-                Rule::braces => ExprPieceKind::Braces,
-                Rule::cast => ExprPieceKind::Cast,
-                Rule::quantified => ExprPieceKind::Quantified,
-                Rule::conditional => ExprPieceKind::Conditional,
+                Rule::group => ExprElementKind::Group,
+                Rule::brackets => ExprElementKind::Brackets,
+                Rule::braces => ExprElementKind::Braces,
+                Rule::cast => ExprElementKind::Cast,
+                Rule::quantified => ExprElementKind::Quantified,
+                Rule::conditional => ExprElementKind::Conditional,
                 _ => {
-                    climber.push_token_pieces(pair.tokens());
+                    climber.push_token_elements(pair.tokens());
                     continue;
                 }
             };
-            climber.pieces.push(ExprElement {
+            climber.elements.push(ExprElement {
                 kind,
                 index: climber.pairs.len(),
                 span: climber.cx.span(&pair),
@@ -131,50 +131,50 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         climber
     }
 
-    fn push_token_pieces(&mut self, tokens: Range<usize>) {
+    fn push_token_elements(&mut self, tokens: Range<usize>) {
         let mut token = tokens.start;
         while token < tokens.end {
             let (kind, next) = match self.cx.codes[token] {
-                terminals::DOT | terminals::MEMBER_DOT => (ExprPieceKind::Member, token + 2),
-                terminals::STRING => (ExprPieceKind::String, token + 1),
-                terminals::NUMBER => (ExprPieceKind::Number, token + 1),
+                terminals::DOT | terminals::MEMBER_DOT => (ExprElementKind::Member, token + 2),
+                terminals::STRING => (ExprElementKind::String, token + 1),
+                terminals::NUMBER => (ExprElementKind::Number, token + 1),
                 code if terminals::terminal(code).class == TerminalClass::Operator => {
-                    (ExprPieceKind::Operator, token + 1)
+                    (ExprElementKind::Operator, token + 1)
                 }
-                _ => (ExprPieceKind::Word, token + 1),
+                _ => (ExprElementKind::Word, token + 1),
             };
-            self.pieces.push(ExprElement { kind, index: token, span: self.cx.span_of(token..next) });
+            self.elements.push(ExprElement { kind, index: token, span: self.cx.span_of(token..next) });
             token = next;
         }
     }
 
     pub(super) fn peek(&self) -> Option<ExprElement> {
-        self.pieces.get(self.position).copied()
+        self.elements.get(self.position).copied()
     }
 
-    pub(super) fn piece_text(&self, piece: ExprElement) -> &'cx str {
-        &self.cx.text[piece.span.range()]
+    pub(super) fn element_text(&self, element: ExprElement) -> &'cx str {
+        &self.cx.text[element.span.range()]
     }
 
     /// Returns the child nodes of an element that is a node of the parse tree, such as a list.
-    pub(super) fn inner_pairs(&self, piece: ExprElement) -> Pairs<'p> {
-        self.pairs[piece.index].into_inner()
+    pub(super) fn inner_pairs(&self, element: ExprElement) -> Pairs<'p> {
+        self.pairs[element.index].into_inner()
     }
 
     /// Returns the word or symbol that is `ahead` elements after the next element to parse. `None`
     /// if that element is of another kind, or is a name in backquotes.
     pub(super) fn word_ahead(&self, ahead: usize) -> Option<&'cx str> {
-        let piece = *self.pieces.get(self.position + ahead)?;
-        match piece.kind {
-            ExprPieceKind::Word | ExprPieceKind::Operator => {
-                Some(self.piece_text(piece)).filter(|text| !text.starts_with('`'))
+        let element = *self.elements.get(self.position + ahead)?;
+        match element.kind {
+            ExprElementKind::Word | ExprElementKind::Operator => {
+                Some(self.element_text(element)).filter(|text| !text.starts_with('`'))
             }
             _ => None,
         }
     }
 
-    pub(super) fn piece_span(&self, index: usize) -> Span {
-        self.pieces[index].span
+    pub(super) fn element_span(&self, index: usize) -> Span {
+        self.elements[index].span
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
@@ -195,10 +195,10 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     pub(super) fn parse_at_precedence(&mut self, min_precedence: u8) -> Built<ExprNode> {
         let mut left = self.parse_prefixed()?;
         loop {
-            let Some(piece) = self.peek().filter(|piece| !self.is_sum_clause(*piece)) else {
+            let Some(element) = self.peek().filter(|element| !self.is_sum_clause(*element)) else {
                 return Ok(left);
             };
-            if piece.kind == ExprPieceKind::Cast {
+            if element.kind == ExprElementKind::Cast {
                 if Op::As.info().precedence < min_precedence {
                     return Ok(left);
                 }
@@ -228,7 +228,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             // expression, so nothing is reported here.
             let is_reported_later = op == Op::Or && self.is_literal_at(self.position + 1);
             if let Some((_, message)) = foreign_operator(word).filter(|_| !is_reported_later) {
-                let span = self.piece_span(self.position);
+                let span = self.element_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
             }
             left = match op {
@@ -241,10 +241,10 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// True if the expression's element at `index` is a text or number, and no operator follows it.
     fn is_literal_at(&self, index: usize) -> bool {
         let is_literal =
-            |piece: &ExprElement| matches!(piece.kind, ExprPieceKind::String | ExprPieceKind::Number);
-        self.pieces.get(index).is_some_and(is_literal)
-            && self.pieces.get(index + 1).is_none_or(|next| {
-                let next = self.piece_text(*next);
+            |element: &ExprElement| matches!(element.kind, ExprElementKind::String | ExprElementKind::Number);
+        self.elements.get(index).is_some_and(is_literal)
+            && self.elements.get(index + 1).is_none_or(|next| {
+                let next = self.element_text(*next);
                 matches!(next, "and" | "or")
                     || foreign_operator(next).is_some_and(|(op, _)| matches!(op, Op::And | Op::Or))
             })
@@ -256,7 +256,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         if self.peek().is_none() {
             return Ok(node);
         }
-        let span = self.piece_span(self.position);
+        let span = self.element_span(self.position);
         Err(match self.word_ahead(0) {
             Some(word @ ("ignoring" | "matching")) => {
                 let message = message!("`{word} case` is allowed only after a comparison of texts");
@@ -294,19 +294,19 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             self.position += 1;
         }
         let mut op_span =
-            self.piece_span(self.position - usize::from(negated)).to(self.piece_span(self.position));
+            self.element_span(self.position - usize::from(negated)).to(self.element_span(self.position));
         self.position += 1;
         let mut modifiers = Modifiers::default();
         if is_condition_operator(op) {
             self.last_left = Some(left.expr.span);
-            if self.word_ahead(0) == Some("word") && self.position + 1 < self.pieces.len() {
+            if self.word_ahead(0) == Some("word") && self.position + 1 < self.elements.len() {
                 modifiers.word = true;
-                op_span = op_span.to(self.piece_span(self.position));
+                op_span = op_span.to(self.element_span(self.position));
                 self.position += 1;
             }
             if let Some(quantity) = self.peek_quantity() {
                 modifiers.quantity = Some(quantity);
-                op_span = op_span.to(self.piece_span(self.position));
+                op_span = op_span.to(self.element_span(self.position));
                 self.position += 1;
             }
         }
@@ -362,13 +362,14 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             "none" => Quantity::None,
             _ => return None,
         };
-        let next = self.pieces.get(self.position + 1)?;
+        let next = self.elements.get(self.position + 1)?;
         let has_operand = match next.kind {
-            ExprPieceKind::Braces | ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => {
-                false
-            }
-            ExprPieceKind::Word => {
-                let word = self.piece_text(*next);
+            ExprElementKind::Braces
+            | ExprElementKind::Operator
+            | ExprElementKind::Cast
+            | ExprElementKind::Member => false,
+            ExprElementKind::Word => {
+                let word = self.element_text(*next);
                 word.starts_with('`') || !operators::is_reserved_word(word)
             }
             _ => true,
@@ -384,7 +385,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
         let inclusive = match self.word_ahead(0) {
             Some("..=") => true,
             Some("...") => {
-                let span = self.piece_span(self.position);
+                let span = self.element_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(
                     span,
                     message!("a range is written with `..` or `..=`"),
@@ -405,7 +406,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
     /// Parses `ignoring case` or `matching case` after an operator, and stores the mode in
     /// `modifiers`.
     fn read_case_modifier(&mut self, modifiers: &mut Modifiers) -> Built<Span> {
-        let word_span = self.piece_span(self.position);
+        let word_span = self.element_span(self.position);
         modifiers.case =
             Some(if self.word_ahead(0) == Some("ignoring") { Case::Ignore } else { Case::Match });
         if self.word_ahead(1) != Some("case") {
@@ -415,20 +416,21 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             return Err(self.report(unexpected_token(span, message, help)));
         }
         self.position += 2;
-        Ok(word_span.to(self.piece_span(self.position - 1)))
+        Ok(word_span.to(self.element_span(self.position - 1)))
     }
 
     fn parse_cast(&mut self, operand: ExprNode) -> Built<ExprNode> {
-        let piece = self.pieces[self.position];
+        let element = self.elements[self.position];
         self.position += 1;
-        let span = operand.expr.span.to(piece.span);
-        let ty = types::build_type_expr(self.cx, required_child(&self.pairs[piece.index], Rule::type_expr)?)?;
+        let span = operand.expr.span.to(element.span);
+        let ty =
+            types::build_type_expr(self.cx, required_child(&self.pairs[element.index], Rule::type_expr)?)?;
         self.make_node(ExprKind::As(Box::new(operand.expr), ty), span, operand.height + 1)
     }
 
     /// Parses `is missing` or `is present` after an operand.
     fn parse_presence(&mut self, operand: ExprNode) -> Built<ExprNode> {
-        let is_span = self.piece_span(self.position);
+        let is_span = self.element_span(self.position);
         let (op, words, is_correct) = match (self.word_ahead(1), self.word_ahead(2)) {
             (Some("missing"), _) => (Op::IsMissing, 2, true),
             (Some("present"), _) => (Op::IsPresent, 2, true),
@@ -456,7 +458,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 return Err(self.report(unexpected_token(span, message, help)));
             }
         };
-        let span = is_span.to(self.piece_span(self.position + words - 1));
+        let span = is_span.to(self.element_span(self.position + words - 1));
         if !is_correct {
             let written = &self.cx.text[span.range()];
             let message = message!("`{written}` is not an operator");

@@ -281,10 +281,10 @@ fn is_one_text(args: &str) -> bool {
     inner.is_some_and(|inner| !inner.contains('"'))
 }
 
-/// Returns the operator for a position that other languages compare with `-1` or `0`, such as
-/// `not contains` for `text.find("a") == -1`. The number is the length of that comparison. `after`
-/// is the text after the call. `None` for another comparison.
-pub(super) fn search_by_position(after: &str) -> Option<(&'static str, usize)> {
+/// True if other languages compare a position with `-1` or `0` so that the text is found. The
+/// number is the length of that comparison. `after` is the text after the call. `None` for another
+/// comparison.
+pub(super) fn search_by_position(after: &str) -> Option<(bool, usize)> {
     let sign_start = after.len() - after.trim_start().len();
     let rest = &after[sign_start..];
     let sign = &rest[..rest.len() - rest.trim_start_matches(['=', '!', '<', '>']).len()];
@@ -292,12 +292,12 @@ pub(super) fn search_by_position(after: &str) -> Option<(&'static str, usize)> {
     let digits = number.strip_prefix('-').map_or(number, str::trim_start);
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     let is_whole = !digits[count..].starts_with(|c: char| c.is_alphanumeric() || c == '.');
-    let operator = match (sign, &digits[..count], number.starts_with('-')) {
-        ("==" | "===", "1", true) | ("<", "0", false) => "not contains",
-        ("!=" | "!==" | ">", "1", true) | (">=", "0", false) => "contains",
+    let is_found = match (sign, &digits[..count], number.starts_with('-')) {
+        ("==" | "===", "1", true) | ("<", "0", false) => false,
+        ("!=" | "!==" | ">", "1", true) | (">=", "0", false) => true,
         _ => return None,
     };
-    is_whole.then_some((operator, after.len() - digits.len() + count))
+    is_whole.then_some((is_found, after.len() - digits.len() + count))
 }
 
 /// True for a method by which other languages read a time from a text: `time.parse(at)`. `base` is

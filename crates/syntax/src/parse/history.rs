@@ -73,7 +73,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
                 let message = message!("`{found}` comes too late in the bounds of the history");
                 let help =
                     message!("write the bounds once each, in this order: `within 1h after p before q`");
-                let diagnostic = Diagnostic::new(Code::Unexpected, self.piece_span(self.position), message);
+                let diagnostic = Diagnostic::new(Code::Unexpected, self.element_span(self.position), message);
                 return Err(self.report(diagnostic.help(help)));
             }
             self.position += 1;

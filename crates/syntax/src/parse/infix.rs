@@ -1,7 +1,7 @@
 //! Parses the operator between two operands, and reports a missing or unknown operator.
 
 use super::context::{Built, Failed, unexpected_token};
-use super::expr::{ExprPieceKind, PrecedenceClimber};
+use super::expr::{ExprElementKind, PrecedenceClimber};
 use super::foreign::{self, foreign_operator, is_condition_operator, meant_operator};
 use super::{shapes, terminals, unknown};
 use crate::lex::TokenKind;
@@ -29,17 +29,17 @@ impl PrecedenceClimber<'_, '_, '_> {
             return match op.map(|op| (op, op.info().negation)) {
                 Some((op, Negation::NotBefore)) => Ok((op, true)),
                 Some((op, Negation::Op(opposite))) => {
-                    let span = self.piece_span(self.position).to(self.piece_span(self.position + 1));
+                    let span = self.element_span(self.position).to(self.element_span(self.position + 1));
                     let message = message!("`not {}` is not an operator", op.info().spelling);
                     Err(self.report(foreign::foreign_syntax_error(span, message, opposite.info().spelling)))
                 }
                 _ if next.is_some_and(|next| {
-                    self.pieces[self.position + 1].kind == ExprPieceKind::Word
+                    self.elements[self.position + 1].kind == ExprElementKind::Word
                         && !terminals::is_reserved(next)
                 }) =>
                 {
                     let next = next.unwrap_or_default().to_owned();
-                    let span = self.piece_span(self.position + 1);
+                    let span = self.element_span(self.position + 1);
                     Err(self.report_unknown_operator(&next, span))
                 }
                 _ => Err(self.report_missing_operator(Some(left))),
@@ -48,7 +48,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
-        let span = self.piece_span(self.position);
+        let span = self.element_span(self.position);
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
@@ -60,7 +60,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some(failed) = self.report_slip(Some(left)).or_else(|| self.report_foreign_prefix()) {
             return Err(failed);
         }
-        let is_symbol = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Operator);
+        let is_symbol = self.peek().is_some_and(|element| element.kind == ExprElementKind::Operator);
         let is_foreign = foreign::is_ignore_case(word) || foreign::operator_help(word).is_some();
         if is_symbol || is_foreign || self.is_operator_position() {
             return Err(self.report_unknown_operator(word, span));
@@ -72,21 +72,21 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// within 1h: …`. `word` is the current word, and `left` the value before it. `None` without
     /// such a mistake.
     fn bound_of_other_list(&self, word: &str, left: Span) -> Option<Diagnostic> {
-        let is_value = self.pieces.get(self.position + 1).is_some_and(|next| {
-            matches!(next.kind, ExprPieceKind::Number | ExprPieceKind::Word | ExprPieceKind::String)
+        let is_value = self.elements.get(self.position + 1).is_some_and(|next| {
+            matches!(next.kind, ExprElementKind::Number | ExprElementKind::Word | ExprElementKind::String)
         });
         if !matches!(word, "within" | "after" | "before") || !is_value {
             return None;
         }
         let written = &self.cx.text[left.range()];
-        let has_unit = self.pieces[self.position + 1].kind == ExprPieceKind::Number;
+        let has_unit = self.elements[self.position + 1].kind == ExprElementKind::Number;
         if rulec_base::diag::nearest(&written.to_lowercase(), ["history"]).is_some() {
             let message = message!("`{name}` is not declared", name = written);
             return Some(
                 Diagnostic::new(Code::UnknownName, left, message).did_you_mean(left, Some("history")),
             );
         }
-        let span = self.piece_span(self.position);
+        let span = self.element_span(self.position);
         let message = message!("`{word}` bounds only `history`, the earlier messages");
         let diagnostic = unexpected_token(span, message, message!("write `history {word} …`"));
         let is_name = written.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
@@ -96,7 +96,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a wrong word in place of `where`, such as `with`. The parser is
     /// at this word. `None` without such a mistake.
     fn names_after_other_word(&self) -> Option<Diagnostic> {
-        let start = self.piece_span(self.position).start;
+        let start = self.element_span(self.position).start;
         let index = self.cx.sigs.partition_point(|sig| sig.token.start < start);
         shapes::word_for_where(self.cx, self.cx.tokens.start..index + 1)
     }
@@ -104,11 +104,12 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// True if the author probably meant the word at the current position as an operator: an
     /// operand follows, or the word resembles an operator.
     fn is_operator_position(&self) -> bool {
-        let next_is_operand = self.pieces.get(self.position + 1).is_some_and(|piece| match piece.kind {
-            ExprPieceKind::Operator | ExprPieceKind::Cast | ExprPieceKind::Member => false,
-            ExprPieceKind::Word => !matches!(self.piece_text(*piece), "and" | "or" | "is"),
-            _ => true,
-        });
+        let next_is_operand =
+            self.elements.get(self.position + 1).is_some_and(|element| match element.kind {
+                ExprElementKind::Operator | ExprElementKind::Cast | ExprElementKind::Member => false,
+                ExprElementKind::Word => !matches!(self.element_text(*element), "and" | "or" | "is"),
+                _ => true,
+            });
         next_is_operand || self.word_ahead(0).is_some_and(|word| meant_operator(word).is_some())
     }
 
@@ -124,7 +125,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         if foreign::is_ignore_case(word) {
             let second_word = self.word_ahead(1).filter(|next| foreign::is_ignore_case(next));
-            let span = second_word.map_or(span, |_| span.to(self.piece_span(self.position + 1)));
+            let span = second_word.map_or(span, |_| span.to(self.element_span(self.position + 1)));
             let message = message!("`{}` is not the right spelling", &self.cx.text[span.range()]);
             return self.report(foreign::foreign_syntax_error(span, message, "ignoring case"));
         }
@@ -162,7 +163,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Reports that an operator is missing between two operands. `left` is the span of the first
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
-        let span = self.piece_span(self.position);
+        let span = self.element_span(self.position);
         if let Some(diagnostic) = self.method_call_error() {
             return self.report(diagnostic);
         }
@@ -170,14 +171,16 @@ impl PrecedenceClimber<'_, '_, '_> {
             return failed;
         }
         let (_, found) = self.cx.describe_token_at(span.start);
-        let help = match (self.pieces[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
-            (ExprPieceKind::Group, _) => message!("only a name can be called: `name(argument)`"),
-            (ExprPieceKind::Member, _) => {
+        let help = match (self.elements[self.position].kind, self.cx.innermost_open_bracket(span.start)) {
+            (ExprElementKind::Group, _) => message!("only a name can be called: `name(argument)`"),
+            (ExprElementKind::Member, _) => {
                 message!(
                     "only a name or a field has fields; write an operator between its operands, as in `x contains \"a\"`"
                 )
             }
-            (ExprPieceKind::Braces, _) => message!("conditions in braces come after `all`, `any` or `none`"),
+            (ExprElementKind::Braces, _) => {
+                message!("conditions in braces come after `all`, `any` or `none`")
+            }
             // Here the separator is missing, not an operator.
             (_, Some(TokenKind::OpenBrace)) => message!("separate the conditions of a block with `;`"),
             (_, Some(TokenKind::OpenBracket)) => message!("separate the elements of a list with `,`"),

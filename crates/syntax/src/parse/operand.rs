@@ -4,7 +4,7 @@
 use super::context::{
     Built, Failed, StatementContext, children, first_child, reserved_value_error, unexpected_token, unquote,
 };
-use super::expr::{ExprElement, ExprNode, ExprPieceKind, PrecedenceClimber, build_expr_node};
+use super::expr::{ExprElement, ExprElementKind, ExprNode, PrecedenceClimber, build_expr_node};
 use super::foreign::{self, foreign_operator};
 use super::{Pair, Pairs, Rule};
 use crate::ast::{Arg, BlockKind, Expr, ExprKind, Ident, Literal};
@@ -18,7 +18,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses an operand and the prefix operators before it, such as `not` and `-`.
     pub(super) fn parse_prefixed(&mut self) -> Built<ExprNode> {
         let Some(word) = self.word_ahead(0) else { return self.parse_operand() };
-        let span = self.piece_span(self.position);
+        let span = self.element_span(self.position);
         let op = match word {
             "not" => Op::Not,
             "-" => Op::Neg,
@@ -38,8 +38,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Err(self.report(diagnostic));
         }
         self.position += 1;
-        if op == Op::Neg && self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number) {
-            let number = self.piece_span(self.position);
+        if op == Op::Neg && self.peek().is_some_and(|element| element.kind == ExprElementKind::Number) {
+            let number = self.element_span(self.position);
             self.position += 1;
             let literal = self.cx.read_number(number, true)?;
             return self.make_node(ExprKind::Literal(literal), span.to(number), 1);
@@ -58,18 +58,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses an operand and the fields, indices and arguments after it: `a.b[0]`, `f(x)`.
     fn parse_operand(&mut self) -> Built<ExprNode> {
         let mut node = self.parse_primary()?;
-        while let Some(piece) = self.peek() {
-            let span = node.expr.span.to(piece.span);
+        while let Some(element) = self.peek() {
+            let span = node.expr.span.to(element.span);
             let can_have_members = node.in_parentheses || !matches!(node.expr.kind, ExprKind::Literal(_));
-            match piece.kind {
-                ExprPieceKind::Member if can_have_members => {
-                    let key = self.cx.span_of(piece.index + 1..piece.index + 2);
+            match element.kind {
+                ExprElementKind::Member if can_have_members => {
+                    let key = self.cx.span_of(element.index + 1..element.index + 2);
                     let name = Spanned::new(unquote(&self.cx.text[key.range()]).to_owned(), key);
                     let height = node.height + 1;
                     node = self.make_node(ExprKind::Field(Box::new(node.expr), name), span, height)?;
                 }
-                ExprPieceKind::Brackets if can_have_members => {
-                    let brackets_span = piece.span;
+                ExprElementKind::Brackets if can_have_members => {
+                    let brackets_span = element.span;
                     // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
                     // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
@@ -89,7 +89,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                     if let Some(failed) = self.report_wildcard_index(node.expr.span) {
                         return Err(failed);
                     }
-                    let (mut inner, inner_height) = self.parse_elements(piece)?;
+                    let (mut inner, inner_height) = self.parse_elements(element)?;
                     if inner.len() != 1 {
                         let message = message!("an index must be one value in brackets");
                         let help = message!("write `list[0]` or `dict[\"key\"]`");
@@ -108,15 +108,15 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     fn parse_primary(&mut self) -> Built<ExprNode> {
-        let Some(piece) = self.peek() else { return Err(self.report_missing_operand()) };
-        let span = piece.span;
-        match piece.kind {
-            ExprPieceKind::String => {
+        let Some(element) = self.peek() else { return Err(self.report_missing_operand()) };
+        let span = element.span;
+        match element.kind {
+            ExprElementKind::String => {
                 self.position += 1;
                 let text = self.cx.read_string(span)?;
                 self.make_node(ExprKind::Literal(Literal::String(text)), span, 1)
             }
-            ExprPieceKind::Number => {
+            ExprElementKind::Number => {
                 if let Some(diagnostic) = self.bare_date() {
                     return Err(self.report(diagnostic));
                 }
@@ -124,18 +124,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let literal = self.cx.read_number(span, false)?;
                 self.make_node(ExprKind::Literal(literal), span, 1)
             }
-            ExprPieceKind::Word => self.parse_word(self.piece_text(piece), span),
-            ExprPieceKind::Brackets => {
+            ExprElementKind::Word => self.parse_word(self.element_text(element), span),
+            ExprElementKind::Brackets => {
                 self.position += 1;
-                let (list, height) = self.parse_elements(piece)?;
+                let (list, height) = self.parse_elements(element)?;
                 self.make_node(ExprKind::List(list), span, height + 1)
             }
-            ExprPieceKind::Group => {
+            ExprElementKind::Group => {
                 self.position += 1;
-                let (mut inner, height) = self.parse_elements(piece)?;
-                if inner.len() != 1 || self.inner_pairs(piece).any(|part| part.as_rule() == Rule::argument) {
+                let (mut inner, height) = self.parse_elements(element)?;
+                if inner.len() != 1 || self.inner_pairs(element).any(|part| part.as_rule() == Rule::argument)
+                {
                     let message = message!("parentheses must contain exactly one expression");
-                    let elements = self.piece_text(piece).trim_matches(['(', ')']).trim();
+                    let elements = self.element_text(element).trim_matches(['(', ')']).trim();
                     let is_list = inner.len() > 1 && !elements.contains(['(', '\n', ':']);
                     if is_list {
                         let list = format!("[{elements}]");
@@ -150,18 +151,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                     in_parentheses: true,
                 })
             }
-            ExprPieceKind::Braces => {
+            ExprElementKind::Braces => {
                 self.position += 1;
-                let (entries, height) = self.parse_record(piece)?;
+                let (entries, height) = self.parse_record(element)?;
                 self.make_node(ExprKind::Record(entries), span, height)
             }
-            ExprPieceKind::Quantified => {
+            ExprElementKind::Quantified => {
                 self.position += 1;
-                self.parse_quantified(piece, None)
+                self.parse_quantified(element, None)
             }
-            ExprPieceKind::Conditional => {
+            ExprElementKind::Conditional => {
                 self.position += 1;
-                self.parse_conditional(piece)
+                self.parse_conditional(element)
             }
             _ => Err(self.report_missing_operand()),
         }
@@ -170,9 +171,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     fn parse_word(&mut self, text: &'cx str, span: Span) -> Built<ExprNode> {
         if !text.starts_with('`') {
             let block = self
-                .pieces
+                .elements
                 .get(self.position + 1)
-                .filter(|piece| piece.kind == ExprPieceKind::Braces)
+                .filter(|element| element.kind == ExprElementKind::Braces)
                 .copied();
             let kind = match text {
                 "any" => Some(BlockKind::Any),
@@ -210,7 +211,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return Ok(sum);
         }
         let name = unquote(text).to_owned();
-        if let Some(group) = self.peek().filter(|piece| piece.kind == ExprPieceKind::Group) {
+        if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
             self.position += 1;
             let call_span = span.to(group.span);
             let (args, height) = self.parse_arguments(group)?;
@@ -226,7 +227,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             Some(next) => {
                 Op::from_spelling(next).is_some() || next == "is" || foreign_operator(next).is_some()
             }
-            None => self.position + 1 == self.pieces.len(),
+            None => self.position + 1 == self.elements.len(),
         };
         if is_operator && !next_is_operator {
             return self.report_missing_operand();
@@ -256,15 +257,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         if let Some(diagnostic) = slip {
             return self.report(diagnostic);
         }
-        let previous_span = self.position.checked_sub(1).map(|index| self.piece_span(index));
-        let (span, found) = self.cx.describe_token_at(self.peek().map_or(self.end, |piece| piece.span.start));
+        let previous_span = self.position.checked_sub(1).map(|index| self.element_span(index));
+        let (span, found) =
+            self.cx.describe_token_at(self.peek().map_or(self.end, |element| element.span.start));
         let message = match previous_span.map(|span| self.cx.shortened_source(span)) {
             Some(before) => message!("expected a value after `{before}`, found {found}"),
             None => message!("expected a value, found {found}"),
         };
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
-        let is_call =
-            self.pieces.get(self.position + 1).is_some_and(|piece| piece.kind == ExprPieceKind::Group);
+        let is_call = self
+            .elements
+            .get(self.position + 1)
+            .is_some_and(|element| element.kind == ExprElementKind::Group);
         let previous_text = previous_span.map(|span| &self.cx.text[span.range()]);
         let help = match self.word_ahead(0) {
             Some(word) if is_call && Op::from_spelling(word).is_some() => {
@@ -287,9 +291,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Reports a word that precedes an operand but is no prefix operator, as in `exists x` or `len
     /// x`. Returns `None`, and reports nothing, for other words.
     pub(super) fn report_foreign_prefix(&mut self) -> Option<Failed> {
-        let word = self.pieces[..self.position].last().filter(|piece| piece.kind == ExprPieceKind::Word)?;
-        let (span, word) = (word.span, self.piece_text(*word));
-        let next_is_number = self.peek().is_some_and(|piece| piece.kind == ExprPieceKind::Number);
+        let word =
+            self.elements[..self.position].last().filter(|element| element.kind == ExprElementKind::Word)?;
+        let (span, word) = (word.span, self.element_text(*word));
+        let next_is_number = self.peek().is_some_and(|element| element.kind == ExprElementKind::Number);
         let help = match word {
             "first" | "last" | "latest" if next_is_number => message!(
                 "a part of the history is bounded by time, as in `history within 1m`, and `len` counts it"
@@ -309,16 +314,18 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the path after `count`, such as `user.tags` in `count of user.tags`. `None` without
     /// a path, and for `count distinct tags`, which is no length.
     fn counted_list(&self) -> Option<&str> {
-        let rest = &self.pieces[self.position..];
-        let is_filler = |piece: &&ExprElement| {
-            piece.kind == ExprPieceKind::Word && matches!(self.piece_text(**piece), "of" | "all" | "the")
+        let rest = &self.elements[self.position..];
+        let is_filler = |element: &&ExprElement| {
+            element.kind == ExprElementKind::Word
+                && matches!(self.element_text(**element), "of" | "all" | "the")
         };
         let first = rest.iter().take_while(is_filler).count();
-        let is_suffix =
-            |piece: &&ExprElement| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
-        let name = rest.get(first).filter(|piece| {
-            let text = self.piece_text(**piece);
-            piece.kind == ExprPieceKind::Word
+        let is_suffix = |element: &&ExprElement| {
+            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
+        };
+        let name = rest.get(first).filter(|element| {
+            let text = self.element_text(**element);
+            element.kind == ExprElementKind::Word
                 && !matches!(text, "distinct" | "unique")
                 && !operators::is_reserved_word(text)
         })?;
@@ -329,18 +336,19 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Returns the diagnostic for a method call in the syntax of other languages, such as
     /// `text.lower()`. The parser is at the parentheses of the call. `None` without such a mistake.
     pub(super) fn method_call_error(&self) -> Option<Diagnostic> {
-        let (pieces_before, rest) = self.pieces.split_at(self.position);
-        let (member, base) = pieces_before.split_last()?;
-        let group = rest.first().filter(|piece| piece.kind == ExprPieceKind::Group)?;
-        if member.kind != ExprPieceKind::Member {
+        let (elements_before, rest) = self.elements.split_at(self.position);
+        let (member, base) = elements_before.split_last()?;
+        let group = rest.first().filter(|element| element.kind == ExprElementKind::Group)?;
+        if member.kind != ExprElementKind::Member {
             return None;
         }
-        let is_suffix =
-            |piece: &ExprElement| matches!(piece.kind, ExprPieceKind::Member | ExprPieceKind::Brackets);
-        let first = base.iter().rposition(|piece| !is_suffix(piece))?;
+        let is_suffix = |element: &ExprElement| {
+            matches!(element.kind, ExprElementKind::Member | ExprElementKind::Brackets)
+        };
+        let first = base.iter().rposition(|element| !is_suffix(element))?;
         let is_call = first > 0
-            && base[first].kind == ExprPieceKind::Group
-            && base[first - 1].kind == ExprPieceKind::Word;
+            && base[first].kind == ExprElementKind::Group
+            && base[first - 1].kind == ExprElementKind::Word;
         let start = base[first - usize::from(is_call)].span;
         let call_span = start.to(group.span);
         let text = |from: u32, to: u32| self.cx.text[from as usize..to as usize].trim();
@@ -353,20 +361,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         Some(match foreign::method_replacement(text(start.start, member.span.start), name, args) {
             Some(written) if written.contains('…') => diagnostic.help(message!("write `{written}`")),
-            // A text without the searched part has no position, so the comparison is replaced, too.
-            Some(written) if written.starts_with("index_of(") => {
-                let (base, after) =
-                    (text(start.start, member.span.start), &self.cx.text[group.span.end as usize..]);
-                match foreign::search_by_position(after) {
-                    Some((operator, length)) => {
-                        let written = format!("{base} {operator} {args}");
-                        let whole = Span { end: group.span.end + length as u32, ..call_span };
-                        diagnostic.help(message!("write `{written}`")).likely_fix(whole, written)
-                    }
-                    None => diagnostic.help(message!("write `{written}`")).likely_fix(call_span, written),
-                }
+            Some(written) => {
+                let value = text(start.start, member.span.start);
+                self.replaced_call(diagnostic, (value, args), (call_span, written))
             }
-            Some(written) => diagnostic.help(message!("write `{written}`")).fix(call_span, written),
             None if foreign::reads_time(name, text(start.start, member.span.start)) => {
                 diagnostic.help(message!(
                     "a text becomes a time by the type of its field: declare `{field}: datetime` in `input`, \
@@ -409,8 +407,8 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
 
     /// Parses the expressions of a list, index, group or call. Returns the expressions and the
     /// maximum height of their trees.
-    fn parse_elements(&mut self, piece: ExprElement) -> Built<(Vec<Expr>, usize)> {
-        self.parse_expressions(self.inner_pairs(piece))
+    fn parse_elements(&mut self, element: ExprElement) -> Built<(Vec<Expr>, usize)> {
+        self.parse_expressions(self.inner_pairs(element))
     }
 
     fn parse_expressions(&mut self, inner_pairs: Pairs<'p>) -> Built<(Vec<Expr>, usize)> {
@@ -443,9 +441,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// Parses a record, `{ key: value }`. Returns the entries and the height of the record's tree.
-    fn parse_record(&mut self, piece: ExprElement) -> Built<(Vec<(Ident, Expr)>, usize)> {
+    fn parse_record(&mut self, element: ExprElement) -> Built<(Vec<(Ident, Expr)>, usize)> {
         let (mut entries, mut height) = (Vec::new(), 0);
-        match self.inner_pairs(piece).nth(1) {
+        match self.inner_pairs(element).nth(1) {
             Some(part) if part.as_rule() == Rule::entries => {
                 for entry in children(&part, Rule::entry) {
                     let (key, value) = build_entry_node(self.cx, entry)?;
@@ -454,16 +452,16 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
             }
             Some(part) if part.as_rule() == Rule::conditions => {
-                let slip = self.list_in_braces(piece).or_else(|| self.equals_in_record(piece));
+                let slip = self.list_in_braces(element).or_else(|| self.equals_in_record(element));
                 if let Some(diagnostic) = slip {
                     return Err(self.report(diagnostic));
                 }
                 let span = self.cx.span(&part);
-                let inner = self.piece_text(piece).trim_matches(['{', '}', ' ']);
+                let inner = self.element_text(element).trim_matches(['{', '}', ' ']);
                 let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
                 if inner.chars().all(is_path) {
                     let message = message!("a field is read by its name, without braces");
-                    return Err(self.report(foreign::foreign_syntax_error(piece.span, message, inner)));
+                    return Err(self.report(foreign::foreign_syntax_error(element.span, message, inner)));
                 }
                 let help = message!("conditions in braces come after `all`, `any` or `none`");
                 return Err(self.report(unexpected_token(

@@ -2,7 +2,7 @@
 //! and conditionals, `if C then a else b`.
 
 use super::context::{Built, StatementContext, children, expect_part, required_child, unexpected_token};
-use super::expr::{ExprElement, ExprNode, ExprPieceKind, PrecedenceClimber, build_expr_node};
+use super::expr::{ExprElement, ExprElementKind, ExprNode, PrecedenceClimber, build_expr_node};
 use super::{Pair, Rule};
 use crate::ast::{Expr, ExprKind, QuantifierKind};
 use rulec_base::diag::{Code, Diagnostic};
@@ -13,13 +13,16 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     /// Parses `sum VALUE for x in LIST: CONDITION` after the word `sum`, whose span is `word`.
     /// `None` if no `for` follows, or if the word is called as a function: `sum(list)`.
     pub(super) fn parse_sum(&mut self, word: Span) -> Built<Option<ExprNode>> {
-        let is_call =
-            self.peek().is_some_and(|next| next.kind == ExprPieceKind::Group && next.span.start == word.end);
-        if is_call || !self.pieces[self.position..].iter().any(|piece| self.is_sum_clause(*piece)) {
+        let is_call = self
+            .peek()
+            .is_some_and(|next| next.kind == ExprElementKind::Group && next.span.start == word.end);
+        if is_call || !self.elements[self.position..].iter().any(|element| self.is_sum_clause(*element)) {
             return Ok(None);
         }
         let value = self.parse_at_precedence(0)?;
-        let Some(clause) = self.peek().filter(|piece| self.is_sum_clause(*piece)) else { return Ok(None) };
+        let Some(clause) = self.peek().filter(|element| self.is_sum_clause(*element)) else {
+            return Ok(None);
+        };
         self.position += 1;
         let sum = self.parse_quantified(clause, Some((word.start, value)))?;
         let span = word.to(sum.expr.span);
@@ -27,20 +30,20 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
     }
 
     /// True for the clause `for x in LIST: CONDITION` of a `sum`.
-    pub(super) fn is_sum_clause(&self, piece: ExprElement) -> bool {
-        piece.kind == ExprPieceKind::Quantified && self.piece_text(piece).starts_with("for")
+    pub(super) fn is_sum_clause(&self, element: ExprElement) -> bool {
+        element.kind == ExprElementKind::Quantified && self.element_text(element).starts_with("for")
     }
 
     /// Parses a quantifier. `summed` is only set for `sum VALUE for …`: the expression `VALUE`, and
     /// the byte offset at which the `sum` begins.
     pub(super) fn parse_quantified(
         &mut self,
-        piece: ExprElement,
+        element: ExprElement,
         summed: Option<(u32, ExprNode)>,
     ) -> Built<ExprNode> {
-        let pair = self.pairs[piece.index];
+        let pair = self.pairs[element.index];
         let value_height = summed.as_ref().map_or(0, |(_, value)| value.height);
-        let start = summed.as_ref().map_or(piece.span.start, |(start, _)| *start);
+        let start = summed.as_ref().map_or(element.span.start, |(start, _)| *start);
         let kind = match (self.cx.text(&required_child(&pair, Rule::quantifier)?), summed) {
             (_, Some((_, value))) => QuantifierKind::Sum(Box::new(value.expr)),
             ("all", _) => QuantifierKind::All,
@@ -50,7 +53,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             ("for", _) => {
                 let message = message!("`for` belongs to a `sum`");
                 let help = message!("write `sum VALUE for x in LIST: CONDITION`");
-                return Err(self.report(unexpected_token(piece.span, message, help)));
+                return Err(self.report(unexpected_token(element.span, message, help)));
             }
             _ => QuantifierKind::Any,
         };
@@ -63,7 +66,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         let body = self.parse_body(body, is_number.then_some(start))?;
         let height = list.height.max(body.height).max(value_height) + 1;
         let (list, body) = (Box::new(list.expr), Box::new(body.expr));
-        self.make_node(ExprKind::Quantifier { kind, var, list, body }, piece.span, height)
+        self.make_node(ExprKind::Quantifier { kind, var, list, body }, element.span, height)
     }
 
     /// Parses the condition of a quantifier. `number` is the byte offset at which a `count` or
@@ -90,12 +93,12 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         Some(diagnostic.help(message!("write `{written}`")).likely_fix(whole, written))
     }
 
-    pub(super) fn parse_conditional(&mut self, piece: ExprElement) -> Built<ExprNode> {
-        let pair = self.pairs[piece.index];
+    pub(super) fn parse_conditional(&mut self, element: ExprElement) -> Built<ExprNode> {
+        let pair = self.pairs[element.index];
         let parts = self.cx.build_children(&pair, Rule::expression, build_expr_node)?;
         let height = parts.iter().map(|part| part.height).max().unwrap_or(0) + 1;
         let parts: Vec<Expr> = parts.into_iter().map(|part| part.expr).collect();
         let parts = expect_part(<[Expr; 3]>::try_from(parts).ok(), "a conditional has three expressions")?;
-        self.make_node(ExprKind::If(Box::new(parts)), piece.span, height)
+        self.make_node(ExprKind::If(Box::new(parts)), element.span, height)
     }
 }

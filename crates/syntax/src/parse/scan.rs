@@ -8,7 +8,7 @@ use super::splitter::MAX_BRACKET_DEPTH;
 use super::stream::SignificantToken;
 use super::{foreign, unknown};
 use crate::lex::{Token, TokenKind};
-use quotes::{heading_error, unclosed_string_error, wrong_quotes_error};
+use quotes::{StatementSearch, heading_error, unclosed_string_error, wrong_quotes_error};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
@@ -28,11 +28,13 @@ pub(super) struct CharacterChecker<'d, 'a> {
     names: HashSet<&'a str>,
     stray_count: usize,
     text: &'a str,
+    statements: StatementSearch,
 }
 
 impl<'d, 'a> CharacterChecker<'d, 'a> {
     pub(super) fn new(file: FileId, text: &'a str, diagnostics: &'d mut Vec<Diagnostic>) -> Self {
-        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text }
+        let statements = StatementSearch::default();
+        CharacterChecker { file, diagnostics, names: HashSet::new(), stray_count: 0, text, statements }
     }
 
     /// Checks the next token of the file; `slice` is its text.
@@ -69,7 +71,9 @@ impl<'d, 'a> CharacterChecker<'d, 'a> {
                     let apostrophe = Span { end: span.start + c.len_utf8() as u32, ..span };
                     contractions::negation_error(self.text, apostrophe)
                 });
-                diagnostics.push(negation.unwrap_or_else(|| wrong_quotes_error(span, slice, self.text)));
+                let is_in_flow = self.statements.is_in_flow(self.text, token.start as usize);
+                diagnostics
+                    .push(negation.unwrap_or_else(|| wrong_quotes_error(span, slice, self.text, is_in_flow)));
             }
             SlashComment => {
                 let slashes_span = Span { end: span.start + 2, ..span };

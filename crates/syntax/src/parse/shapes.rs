@@ -320,8 +320,7 @@ fn source<'a>(cx: &StatementContext<'a>, tokens: Range<usize>) -> Option<&'a str
 /// words = words.txt`. `None` for other lists.
 pub(super) fn bare_file(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let (first, last) = (cx.tokens.start + 3, cx.tokens.end.checked_sub(1)?);
-    let equals = cx.sigs.get(first.checked_sub(1)?)?.token.text(cx.text);
-    if first > last || equals != "=" {
+    if first > last || text_of(cx, first - 1) != "=" {
         return None;
     }
     let span = cx.span_of(first..last + 1);

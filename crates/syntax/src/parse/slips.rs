@@ -6,7 +6,7 @@ mod values;
 mod words;
 
 use super::context::{Failed, unexpected_token};
-use super::expr::{ExprPieceKind, PrecedenceClimber};
+use super::expr::{ExprElementKind, PrecedenceClimber};
 use super::foreign::{self, foreign_syntax_error};
 use super::literal;
 use rulec_base::diag::{Code, Diagnostic};
@@ -19,22 +19,22 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         &self.cx.text[span.range()]
     }
 
-    fn kind_at(&self, index: usize) -> Option<ExprPieceKind> {
-        self.pieces.get(index).map(|piece| piece.kind)
+    fn kind_at(&self, index: usize) -> Option<ExprElementKind> {
+        self.elements.get(index).map(|element| element.kind)
     }
 
     /// Returns the source text of the expression's element (a token or bracketed group) at an
     /// index. Empty past the last element.
     fn text_at(&self, index: usize) -> &'cx str {
-        self.pieces.get(index).map_or("", |piece| self.piece_text(*piece))
+        self.elements.get(index).map_or("", |element| self.element_text(*element))
     }
 
     /// True if no white space lies between the expression's element (a token or bracketed group) at
     /// an index and the element before it.
     fn touches_previous(&self, index: usize) -> bool {
         index > 0
-            && index < self.pieces.len()
-            && self.piece_span(index - 1).end == self.piece_span(index).start
+            && index < self.elements.len()
+            && self.element_span(index - 1).end == self.element_span(index).start
     }
 
     /// Returns the end of the comparison that contains the expression's element at index `start`.
@@ -43,7 +43,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let is_logic = |index: &usize| {
             matches!(self.text_at(*index).to_lowercase().as_str(), "and" | "or" | "unless" | "&&" | "||")
         };
-        (start..self.pieces.len()).find(is_logic).unwrap_or(self.pieces.len())
+        (start..self.elements.len()).find(is_logic).unwrap_or(self.elements.len())
     }
 
     /// Reports a small mistake at the parser's position, which follows a complete operand. `left`
@@ -72,12 +72,12 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for an operator that is split by a space or in the wrong order: `=<`,
     /// `= >`, `! =`. `None` without such a mistake.
     pub(super) fn split_operator(&self) -> Option<Diagnostic> {
-        let is_operator = |index| self.kind_at(index) == Some(ExprPieceKind::Operator);
+        let is_operator = |index| self.kind_at(index) == Some(ExprElementKind::Operator);
         if !is_operator(self.position) || !is_operator(self.position + 1) {
             return None;
         }
         let wanted = foreign::split_comparison(self.text_at(self.position), self.text_at(self.position + 1))?;
-        let span = self.piece_span(self.position).to(self.piece_span(self.position + 1));
+        let span = self.element_span(self.position).to(self.element_span(self.position + 1));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, wanted))
     }
@@ -85,17 +85,18 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// Returns the diagnostic for quotes inside a string without backslashes: `"say "hi""`. `None`
     /// without such a mistake.
     fn quotes_in_string(&self) -> Option<Diagnostic> {
-        let is_string = |index| self.kind_at(index) == Some(ExprPieceKind::String);
+        let is_string = |index| self.kind_at(index) == Some(ExprElementKind::String);
         let first = self.position.checked_sub(1)?;
-        let is_word = self.kind_at(self.position) == Some(ExprPieceKind::Word);
+        let is_word = self.kind_at(self.position) == Some(ExprElementKind::Word);
         if !is_string(first) || !is_word || !self.touches_previous(self.position) {
             return None;
         }
-        let is_in_text =
-            |index: &usize| matches!(self.kind_at(*index), Some(ExprPieceKind::Word | ExprPieceKind::String));
+        let is_in_text = |index: &usize| {
+            matches!(self.kind_at(*index), Some(ExprElementKind::Word | ExprElementKind::String))
+        };
         let last =
-            (self.position..self.pieces.len()).take_while(is_in_text).filter(|i| is_string(*i)).last()?;
-        let span = self.piece_span(first).to(self.piece_span(last));
+            (self.position..self.elements.len()).take_while(is_in_text).filter(|i| is_string(*i)).last()?;
+        let span = self.element_span(first).to(self.element_span(last));
         let written = self.span_text(span);
         if written.starts_with('r') || written.contains(['\n', '\\']) {
             return None;
@@ -109,13 +110,14 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `None` without such a mistake.
     fn string_prefix(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
-        if self.kind_at(self.position) != Some(ExprPieceKind::String) || !self.touches_previous(self.position)
+        if self.kind_at(self.position) != Some(ExprElementKind::String)
+            || !self.touches_previous(self.position)
         {
             return None;
         }
         let (prefix, text) = (self.text_at(before), self.text_at(self.position));
         let replacement = foreign::prefixed_text(prefix, text)?;
-        let span = self.piece_span(before).to(self.piece_span(self.position));
+        let span = self.element_span(before).to(self.element_span(self.position));
         let message = message!("a text has no prefix `{prefix}`");
         Some(unexpected_token(span, message, message!("write `{replacement}`")).fix(span, replacement))
     }
@@ -126,7 +128,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if self.position != 1 || self.text_at(0) != "from" || self.statement_word() != "list" {
             return None;
         }
-        let span = Span { end: self.end, ..self.piece_span(1) };
+        let span = Span { end: self.end, ..self.element_span(1) };
         let replacement = format!("\"{}\"", self.span_text(span).trim());
         let message = message!("the name of a file is written in quotes");
         Some(unexpected_token(span, message, message!("write `from {replacement}`")).fix(span, replacement))
@@ -136,9 +138,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// select * from "words.txt"`. Only `from` may precede the file name. `None` without such a
     /// mistake.
     fn list_of_file(&self) -> Option<Diagnostic> {
-        let last = self.pieces.len().checked_sub(1)?;
+        let last = self.elements.len().checked_sub(1)?;
         let is_phrase = (0..last).all(|index| {
-            self.kind_at(index) == Some(ExprPieceKind::Word) || matches!(self.text_at(index), "*" | ":" | "<")
+            self.kind_at(index) == Some(ExprElementKind::Word)
+                || matches!(self.text_at(index), "*" | ":" | "<")
         });
         let word = self.text_at(last.checked_sub(1)?).to_lowercase();
         let is_file = matches!(
@@ -156,12 +159,12 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
                 | "csv"
                 | "<"
         );
-        let is_text = self.kind_at(last) == Some(ExprPieceKind::String);
+        let is_text = self.kind_at(last) == Some(ExprElementKind::String);
         if self.statement_word() != "list" || !is_text || !is_phrase || !is_file {
             return None;
         }
         let replacement = format!("from {}", self.text_at(last));
-        let span = self.piece_span(0).to(self.piece_span(last));
+        let span = self.element_span(0).to(self.element_span(last));
         let message = message!("a list that is read from a file is written with `from`");
         Some(foreign_syntax_error(span, message, &replacement))
     }
@@ -172,7 +175,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let lower_at = |index| self.text_at(index).to_lowercase();
         let is_capital = |index: usize| {
             let (text, lower) = (self.text_at(index), lower_at(index));
-            self.kind_at(index) == Some(ExprPieceKind::Word)
+            self.kind_at(index) == Some(ExprElementKind::Word)
                 && text != lower
                 && (operators::is_reserved_word(&lower) || lower == "is")
         };
@@ -190,10 +193,10 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             (lower, _) if first == self.position && Op::from_spelling(lower).is_some() => return None,
             (lower, _) => {
                 let message = message!("the words of the language are written in lower case");
-                return Some(foreign_syntax_error(self.piece_span(first), message, lower));
+                return Some(foreign_syntax_error(self.element_span(first), message, lower));
             }
         };
-        let span = self.piece_span(first).to(self.piece_span(last + 1));
+        let span = self.element_span(first).to(self.element_span(last + 1));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, &replacement))
     }
@@ -202,17 +205,17 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// a mistake.
     fn spaced_unit(&self) -> Option<Diagnostic> {
         let before = self.position.checked_sub(1)?;
-        let is_unit = self.kind_at(self.position) == Some(ExprPieceKind::Word)
-            && self.kind_at(self.position + 1) != Some(ExprPieceKind::Member);
-        if self.kind_at(before) != Some(ExprPieceKind::Number) || !is_unit {
+        let is_unit = self.kind_at(self.position) == Some(ExprElementKind::Word)
+            && self.kind_at(self.position + 1) != Some(ExprElementKind::Member);
+        if self.kind_at(before) != Some(ExprElementKind::Number) || !is_unit {
             return None;
         }
         let word = self.text_at(self.position);
         let replacement = literal::with_unit(self.text_at(before), word)?;
-        let unit = self.piece_span(self.position);
+        let unit = self.element_span(self.position);
         let message = message!("a unit follows its number without a space");
         let diagnostic = unexpected_token(unit, message, message!("write `{replacement}`"));
-        let diagnostic = diagnostic.likely_fix(self.piece_span(before).to(unit), replacement);
+        let diagnostic = diagnostic.likely_fix(self.element_span(before).to(unit), replacement);
         Some(diagnostic.certain_if(literal::meant_unit(word).is_some()))
     }
 
@@ -220,9 +223,9 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// value that may be missing: `ctx.user?.role`. `None` without such a mistake.
     fn optional_chain(&self) -> Option<Diagnostic> {
         let is_chain = self.text_at(self.position) == "?"
-            && self.kind_at(self.position + 1) == Some(ExprPieceKind::Member);
+            && self.kind_at(self.position + 1) == Some(ExprElementKind::Member);
         is_chain.then(|| {
-            let span = self.piece_span(self.position);
+            let span = self.element_span(self.position);
             let message = message!("a field of a missing value is missing, so `?` is not needed");
             unexpected_token(span, message, message!("remove the `?`")).fix(span, "")
         })
@@ -249,7 +252,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
                 (sign.to_owned(), count)
             }
         };
-        let span = self.piece_span(self.position).to(self.piece_span(self.position + count - 1));
+        let span = self.element_span(self.position).to(self.element_span(self.position + count - 1));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, &replacement))
     }
@@ -265,8 +268,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if first + count >= end {
             return None;
         }
-        let right = self.span_text(self.piece_span(first + count).to(self.piece_span(end - 1)));
-        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let right = self.span_text(self.element_span(first + count).to(self.element_span(end - 1)));
+        let span = self.element_span(first).to(self.element_span(end - 1));
         let message = message!("the comparison `{word}` has no left side", word = self.text_at(first));
         Some(foreign_syntax_error(span, message, &format!("{left} {sign} {right}")))
     }
@@ -275,22 +278,22 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// ctx.items.price > 3`. The parser is at `any` or `all`. `None` without such a mistake.
     pub(super) fn unnamed_elements(&self) -> Option<Diagnostic> {
         let first = self.position + 1;
-        let members = (first + 1..self.pieces.len())
-            .take_while(|index| self.kind_at(*index) == Some(ExprPieceKind::Member))
+        let members = (first + 1..self.elements.len())
+            .take_while(|index| self.kind_at(*index) == Some(ExprElementKind::Member))
             .count();
         let end = self.comparison_end(first);
-        if self.kind_at(first) != Some(ExprPieceKind::Word) || members == 0 || first + members + 1 >= end {
+        if self.kind_at(first) != Some(ExprElementKind::Word) || members == 0 || first + members + 1 >= end {
             return None;
         }
         let last = first + members;
-        let list = self.span_text(self.piece_span(first).to(self.piece_span(last - 1)));
-        let rest = self.span_text(self.piece_span(last).to(self.piece_span(end - 1)));
+        let list = self.span_text(self.element_span(first).to(self.element_span(last - 1)));
+        let rest = self.span_text(self.element_span(last).to(self.element_span(end - 1)));
         let word = self.text_at(self.position);
         let replacement = format!("{word} x in {list}: x{rest}");
-        let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+        let span = self.element_span(self.position).to(self.element_span(end - 1));
         let message = message!("`{word}` needs a name for each element");
         let help = message!("write `{replacement}`");
-        Some(unexpected_token(self.piece_span(self.position), message, help).likely_fix(span, replacement))
+        Some(unexpected_token(self.element_span(self.position), message, help).likely_fix(span, replacement))
     }
 
     /// Returns the diagnostic for a word after a number that is not a unit: `100 USD`. `None`
@@ -299,7 +302,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
         let is_code = (2..=4).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase());
-        if self.kind_at(before) != Some(ExprPieceKind::Number)
+        if self.kind_at(before) != Some(ExprElementKind::Number)
             || !is_code
             || operators::is_reserved_word(&word.to_lowercase())
         {
@@ -310,7 +313,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             "write the number alone, `{}`, and compare the unit by its own field",
             self.text_at(before)
         );
-        Some(unexpected_token(self.piece_span(self.position), message, help))
+        Some(unexpected_token(self.element_span(self.position), message, help))
     }
 
     /// Returns the diagnostic for `x between 3 and 5`. `left` is the span of `x`, which the fix
@@ -320,20 +323,21 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             return None;
         }
         let joint =
-            (self.position..self.pieces.len()).find(|i| self.text_at(*i).eq_ignore_ascii_case("and"))?;
+            (self.position..self.elements.len()).find(|i| self.text_at(*i).eq_ignore_ascii_case("and"))?;
         let end = self.comparison_end(joint + 1);
         if joint == self.position + 1 || end == joint + 1 {
             return None;
         }
-        let text =
-            |first: usize, end: usize| self.span_text(self.piece_span(first).to(self.piece_span(end - 1)));
+        let text = |first: usize, end: usize| {
+            self.span_text(self.element_span(first).to(self.element_span(end - 1)))
+        };
         let (low, high) = (text(self.position + 1, joint), text(joint + 1, end));
         let replacement = foreign::between_replacement(self.span_text(left), low, high);
-        let word = self.piece_span(self.position);
+        let word = self.element_span(self.position);
         let between = self.text_at(self.position);
         let message = message!("unknown operator `{word}`", word = between);
         let diagnostic = Diagnostic::new(Code::UnknownOperator, word, message);
-        let fixed = left.to(self.piece_span(end - 1));
+        let fixed = left.to(self.element_span(end - 1));
         Some(diagnostic.help(message!("write `{replacement}`")).likely_fix(fixed, replacement))
     }
 
@@ -342,25 +346,20 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
     /// `none` if `has_quantity`. Returns `None` without this mistake.
     pub(super) fn report_foreign_list(&mut self, op: Op, has_quantity: bool) -> Option<Failed> {
         let has_word = matches!(self.word_ahead(0), Some("any" | "all" | "none"));
-        let piece = *self.pieces.get(self.position + usize::from(has_word))?;
+        let element = *self.elements.get(self.position + usize::from(has_word))?;
         let takes_list = op == Op::In || has_quantity || has_word && op.info().accepts.quantity;
-        if let Some(diagnostic) = self.range_in_brackets(op, piece) {
+        if let Some(diagnostic) = self.range_in_brackets(op, element) {
             return Some(self.report(diagnostic));
         }
-        if !matches!(piece.kind, ExprPieceKind::Braces | ExprPieceKind::Group) || !takes_list {
+        if !matches!(element.kind, ExprElementKind::Braces | ExprElementKind::Group) || !takes_list {
             return None;
         }
-        let inner = self.constant_elements(piece)?;
+        let inner = self.constant_elements(element)?;
         let is_text = inner.starts_with(['"', 'r']) || inner.contains(',');
-        if piece.kind == ExprPieceKind::Group && !is_text {
+        if element.kind == ExprElementKind::Group && !is_text {
             return None;
         }
-        let replacement = format!("[{inner}]");
-        Some(self.report(foreign_syntax_error(
-            piece.span,
-            message!("a list is written in brackets"),
-            &replacement,
-        )))
+        Some(self.report(self.list_error(element, &inner)))
     }
 
     /// Reports `[*]` in a comparison of all elements, as in JSONPath: `list[*].x == 3`. The parser
@@ -370,8 +369,8 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         if !matches!(brackets.replace(' ', "").as_str(), "[*]" | "[]" | "[#]") {
             return None;
         }
-        let span = self.piece_span(self.position);
-        let end = self.piece_span(self.comparison_end(self.position) - 1).end;
+        let span = self.element_span(self.position);
+        let end = self.element_span(self.comparison_end(self.position) - 1).end;
         let list = self.span_text(base);
         let element = if list == "x" { "y" } else { "x" };
         let replacement =
@@ -398,15 +397,15 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let message = message!("the comparison `{word}` has no left side");
         let follows_logic = first > 0 && matches!(self.text_at(first - 1), "and" | "or" | "unless");
         let Some(left) = self.last_left.filter(|_| follows_logic).map(|left| self.span_text(left)) else {
-            let comparison = self.span_text(self.piece_span(first).to(self.piece_span(self.position)));
+            let comparison = self.span_text(self.element_span(first).to(self.element_span(self.position)));
             let help = message!("write a value before it: `x {comparison} …`");
             return (first == 0 || follows_logic)
-                .then(|| unexpected_token(self.piece_span(self.position), message, help));
+                .then(|| unexpected_token(self.element_span(self.position), message, help));
         };
-        let (start, end) = (self.piece_span(first), self.comparison_end(self.position));
-        let comparison = self.span_text(start.to(self.piece_span(end - 1)));
+        let (start, end) = (self.element_span(first), self.comparison_end(self.position));
+        let comparison = self.span_text(start.to(self.element_span(end - 1)));
         let help = message!("repeat the value: write `{left} {comparison}`");
-        let diagnostic = unexpected_token(self.piece_span(self.position), message, help);
+        let diagnostic = unexpected_token(self.element_span(self.position), message, help);
         Some(diagnostic.fix(Span { end: start.start, ..start }, format!("{left} ")))
     }
 
@@ -416,7 +415,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let sign = self.position.checked_sub(1)?;
         let is_percent = self.text_at(sign) == "%"
             && self.touches_previous(sign)
-            && self.kind_at(sign - 1) == Some(ExprPieceKind::Number);
+            && self.kind_at(sign - 1) == Some(ExprElementKind::Number);
         if !is_percent {
             return None;
         }
@@ -425,7 +424,7 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             Ok(value) => message!("write `{number}`, or `{}` if the value is a share of 1", value / 100.0),
             Err(_) => message!("write `{replacement}`", replacement = number),
         };
-        Some(unexpected_token(self.piece_span(sign), message!("a number has no sign `%`"), help))
+        Some(unexpected_token(self.element_span(sign), message!("a number has no sign `%`"), help))
     }
 
     /// Returns the diagnostic for a date without quotes, which would be parsed as arithmetic:
@@ -435,19 +434,19 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
         let operator = self.text_at(self.position + 1);
         let is_date = matches!(operator, "-" | "/")
             && self.text_at(self.position + 3) == operator
-            && self.kind_at(self.position + 4) == Some(ExprPieceKind::Number)
+            && self.kind_at(self.position + 4) == Some(ExprElementKind::Number)
             && (self.position + 1..=self.position + 4).all(|index| self.touches_previous(index));
         if !is_date {
             return None;
         }
-        let span = self.piece_span(self.position).to(self.piece_span(self.position + 4));
+        let span = self.element_span(self.position).to(self.element_span(self.position + 4));
         foreign::bare_literal_error(span, self.span_text(span))
     }
 
     /// Returns the diagnostic for a list with `-` before each element, as in YAML. The parser is at
     /// the first `-`. `None` without such a mistake.
     pub(super) fn dashed_list(&self) -> Option<Diagnostic> {
-        let minus = self.piece_span(self.position);
+        let minus = self.element_span(self.position);
         // Applies only if the dash directly follows `list NAME =`; a dash in a list with brackets
         // is a minus sign.
         let value = self.cx.sigs.get(self.cx.tokens.start + 3);
@@ -459,11 +458,11 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             let message = message!("the elements of a list are written in brackets");
             return Some(foreign_syntax_error(all, message, &list));
         }
-        let is_text = self.kind_at(self.position + 1) == Some(ExprPieceKind::String);
+        let is_text = self.kind_at(self.position + 1) == Some(ExprElementKind::String);
         let text = self.text_at(self.position + 1);
         is_text.then(|| {
             let message = message!("a text has no sign `-`");
-            foreign_syntax_error(minus.to(self.piece_span(self.position + 1)), message, text)
+            foreign_syntax_error(minus.to(self.element_span(self.position + 1)), message, text)
         })
     }
 

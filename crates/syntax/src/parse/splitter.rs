@@ -45,7 +45,7 @@ pub(super) fn split_statements(
         sigs,
         codes: stream.codes.as_bytes(),
         diagnostics,
-        is_balanced: has_balanced_brackets(sigs),
+        is_balanced: has_balanced_brackets(sigs.iter().map(|sig| sig.token.kind)),
         open_brackets: Vec::new(),
         current: None,
         table: None,
@@ -196,6 +196,9 @@ impl<'a> Splitter<'a> {
         if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
             return true;
         }
+        if self.codes[index] == terminals::IMPORT && self.follows_file(index) {
+            return true;
+        }
         if self.codes[index] == terminals::HISTORY {
             // A value cannot follow a complete value, so the word begins a statement there. The
             // exception is `given history = …` in a test.
@@ -227,16 +230,24 @@ impl<'a> Splitter<'a> {
         }
     }
 
+    /// True for the word `import` after the name of a file, as in `from "x.rules" import a`. The
+    /// error is about `from`, so no second statement begins here.
+    fn follows_file(&self, index: usize) -> bool {
+        let Some(from) = index.checked_sub(2) else { return false };
+        (from + 1..=index).all(|index| self.sigs[index].indent().is_none())
+            && self.token_text(from) == "from"
+            && self.sigs[from + 1].token.kind == TokenKind::String
+            && self.current.as_ref().is_some_and(|current| current.first_token == from)
+    }
+
     /// True for the word `history` after a word such as `count` on the same line, as in
     /// `when count history > 3`. No statement begins there, and the error is about `count`. A
     /// statement of a history has `by` or `keep` after its first word.
     fn is_counted(&self, index: usize) -> bool {
         index > 0
             && self.sigs[index].indent().is_none()
-            && self
-                .sigs
-                .get(index + 1)
-                .is_none_or(|_| !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
+            && (index + 1 == self.sigs.len()
+                || !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
             && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
     }
 

@@ -160,14 +160,12 @@ fn find_non_ascii(text: &str, offset: usize) -> usize {
 }
 
 /// True if every bracket is closed by a bracket of its kind, in the right order.
-pub(super) fn has_balanced_brackets(sigs: &[SignificantToken]) -> bool {
+pub(super) fn has_balanced_brackets(kinds: impl IntoIterator<Item = TokenKind>) -> bool {
     let mut open_brackets = Vec::new();
-    for sig in sigs {
-        if sig.token.kind.opens_bracket() {
-            open_brackets.push(sig.token.kind);
-        } else if sig.token.kind.closes_bracket()
-            && open_brackets.pop().map(closing_kind) != Some(sig.token.kind)
-        {
+    for kind in kinds {
+        if kind.opens_bracket() {
+            open_brackets.push(kind);
+        } else if kind.closes_bracket() && open_brackets.pop().map(closing_kind) != Some(kind) {
             return false;
         }
     }

@@ -366,6 +366,7 @@ pub(super) const LESS: u8 = rule_code("less");
 pub(super) const GREATER: u8 = rule_code("greater");
 pub(super) const LIST: u8 = rule_code("kw_list");
 pub(super) const INTENT: u8 = rule_code("kw_intent");
+pub(super) const IMPORT: u8 = rule_code("kw_import");
 pub(super) const HISTORY: u8 = rule_code("kw_history");
 pub(super) const AS: u8 = rule_code("kw_as");
 pub(super) const NOT: u8 = rule_code("kw_not");

@@ -2,6 +2,7 @@
 
 mod errors;
 mod random;
+mod repairs;
 mod statements;
 mod terminals;
 

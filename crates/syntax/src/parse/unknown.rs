@@ -2,8 +2,9 @@
 //! another language, or a sentence without the mark of a comment.
 
 use super::Rule;
-use super::terminals;
-use crate::lex::{Token, TokenKind};
+use super::stream::has_balanced_brackets;
+use super::{is_reserved, terminals};
+use crate::lex::{Token, TokenKind, is_name, tokenize};
 use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::FileId;
@@ -149,13 +150,15 @@ fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
         }
         "with" => {
             let (before, rest) = line.split_once(" as ").or_else(|| line.split_once(" AS "))?;
-            let name = words.next().filter(|name| is_name(name))?;
+            let name = words.next().filter(|name| is_name(name) && !is_reserved(name))?;
             let rest = rest.trim();
             let value = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap_or(rest).trim();
             let is_query = value
                 .split(|c: char| !c.is_alphanumeric())
                 .any(|word| matches!(word.to_lowercase().as_str(), "select" | "as"));
-            let is_whole = !value.is_empty() && !is_query && has_balanced_brackets(value);
+            let is_whole = !value.is_empty()
+                && !is_query
+                && has_balanced_brackets(tokenize(value, 0).map(|token| token.kind));
             return (is_whole && before.split_whitespace().count() == 2)
                 .then(|| message!("a definition is written with `let`: write `let {name} = {value}`"));
         }
@@ -174,29 +177,6 @@ fn statement_in_other_words(lower: &str, line: &str) -> Option<Message> {
             });
         }
     })
-}
-
-/// True for a word that can be the name of a definition.
-fn is_name(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && word.chars().all(|c| c.is_alphanumeric() || c == '_')
-        && terminals::find_word(word).is_none()
-}
-
-/// True if each closing bracket of a text follows its opening bracket, and none stays open.
-fn has_balanced_brackets(text: &str) -> bool {
-    let mut depth = 0_i32;
-    for c in text.chars() {
-        match c {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-        if depth < 0 {
-            return false;
-        }
-    }
-    depth == 0
 }
 
 /// Returns the type that an enumeration of another language means: `type plan = "free" | "pro"` for

@@ -65,13 +65,12 @@ impl ParseFailure<'_, '_> {
                     message!("a range is written with `..` or `..=`"),
                     message!("write it without brackets, as in `x in 1..=3`"),
                 ),
-            ":" if self.expects_rule(Rule::close_bracket) && self.part_of_text().is_some() => {
-                self.part_of_text()
-            }
-            ":" if self.expects_rule(Rule::close_bracket) => self.unexpected_token(
-                message!("an index must be one value"),
-                message!("write `list[0]`; slices of a list are not supported"),
-            ),
+            ":" if self.expects_rule(Rule::close_bracket) => self.part_of_text().or_else(|| {
+                self.unexpected_token(
+                    message!("an index must be one value"),
+                    message!("write `list[0]`; slices of a list are not supported"),
+                )
+            }),
             ":" if self.is_preceded_by("rank") => self.unexpected_token(
                 message!("write the rank without `:`"),
                 message!("write for example `rank 3`"),

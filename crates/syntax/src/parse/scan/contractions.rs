@@ -10,8 +10,11 @@ use rulec_lang::operators::{Negation, Op};
 /// Verbs of English to which `n't` is joined.
 const VERBS: &[&str] = &[
     "don", "doesn", "didn", "isn", "aren", "wasn", "weren", "hasn", "haven", "hadn", "won", "can", "couldn",
-    "shouldn", "wouldn", "mustn",
+    "shouldn", "wouldn", "mustn", "needn", "ain",
 ];
+
+/// Maximum number of characters after a verb that are searched for the rest of the negation.
+const MAX_REST: usize = 200;
 
 /// Returns the diagnostic for a negation such as `doesn't contain`, with the operator that means
 /// the same. `apostrophe` is the span of the apostrophe. `None` for other words.
@@ -45,54 +48,76 @@ fn meant_test(text: &str, apostrophe: Span) -> Option<(Span, Meant)> {
         matches!(verb.as_str(), "isn" | "aren" | "wasn" | "weren"),
         matches!(verb.as_str(), "hasn" | "haven" | "hadn"),
     );
-    let line = text[apostrophe.end as usize..].lines().next()?;
-    let line = line.strip_prefix('t')?;
+    let rest = &text[apostrophe.end as usize..];
+    let mut chars = rest.char_indices();
+    let line_end = chars.by_ref().take(MAX_REST).find(|(_, c)| *c == '\n').map(|(at, _)| at);
+    let line = &rest[..line_end.unwrap_or_else(|| chars.offset())];
+    let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | ')' | ']' | '}');
+    let line = line.strip_prefix('t').filter(|line| line.is_empty() || line.starts_with(is_end))?;
     // The words after the verb, each with the offset of its end in the line.
     let words: Vec<(String, usize)> = line
         .split_whitespace()
         .take(6)
-        .map(|word| (word.to_lowercase(), word.as_ptr() as usize - line.as_ptr() as usize + word.len()))
+        .map(|word| {
+            let start = word.as_ptr() as usize - line.as_ptr() as usize;
+            let word = word.trim_end_matches(is_end);
+            (word.to_lowercase(), start + word.len())
+        })
         .collect();
     let word = |index: usize| words.get(index).map_or("", |(word, _)| word.as_str());
-    let is_constant = word(0).starts_with(|c: char| c == '"' || c.is_ascii_digit());
     let or_equal = if word(2) == "or" && word(3) == "equal" { 2 + usize::from(word(4) == "to") } else { 0 };
-    let (meant, count): (String, usize) = match (word(0), word(1)) {
+    let (written, count): (&str, usize) = match (word(0), word(1)) {
         (
             "exist" | "exists" | "set" | "defined" | "present" | "given" | "there" | "provided" | "known",
             _,
-        ) => ("is missing".to_owned(), 1),
-        ("have", "value") => ("is missing".to_owned(), 2),
-        ("missing" | "absent" | "null" | "none" | "undefined" | "nil", _) => ("is present".to_owned(), 1),
-        ("empty" | "blank", _) if is_be => ("".to_owned(), 1),
-        ("start" | "begin", "with") => ("not starts_with".to_owned(), 2),
-        ("end", "with") => ("not ends_with".to_owned(), 2),
-        ("equal" | "equals", "to") => ("!=".to_owned(), 2),
-        ("equal" | "equals" | "==" | "eq", _) => ("!=".to_owned(), 1),
-        ("greater" | "more", "than") if or_equal > 0 => ("<".to_owned(), 2 + or_equal),
-        ("less" | "fewer", "than") if or_equal > 0 => (">".to_owned(), 2 + or_equal),
-        ("greater" | "more", "than") => ("<=".to_owned(), 2),
-        ("less" | "fewer", "than") => (">=".to_owned(), 2),
-        _ if is_constant && is_be => ("!=".to_owned(), 0),
-        _ if is_constant && is_have => ("not contains".to_owned(), 0),
-        (verb, _) => {
-            let operator = foreign::infix_operator(verb)
-                .or_else(|| foreign::infix_operator(&format!("{verb}s")))
-                .or_else(|| (verb == "in").then_some("in"))?;
-            match Op::from_spelling(operator)?.info().negation {
-                Negation::Op(opposite) => (opposite.info().spelling.to_owned(), 1),
-                Negation::NotBefore => (format!("not {operator}"), 1),
-                _ => return None,
-            }
-        }
+        ) => ("is missing", 1),
+        ("have", "value") => ("is missing", 2),
+        ("missing" | "absent" | "null" | "none" | "undefined" | "nil", _) => ("is present", 1),
+        ("start" | "begin", "with") => ("not starts_with", 2),
+        ("end", "with") => ("not ends_with", 2),
+        ("one" | "any", "of") if is_be => ("not in", 2),
+        ("equal" | "equals", "to") => ("!=", 2),
+        ("equal" | "equals" | "==" | "eq", _) => ("!=", 1),
+        ("greater" | "more", "than") if or_equal > 0 => ("<", 2 + or_equal),
+        ("less" | "fewer", "than") if or_equal > 0 => (">", 2 + or_equal),
+        ("greater" | "more", "than") => ("<=", 2),
+        ("less" | "fewer", "than") => (">=", 2),
+        (first, _) if is_be && is_constant(first) => ("!=", 0),
+        (first, _) if is_have && is_constant(first) => ("not contains", 0),
+        _ => ("", 0),
+    };
+    let (meant, count) = match word(0) {
+        _ if !written.is_empty() => (Meant::Operator(written.to_owned()), count),
+        empty @ ("empty" | "blank") if is_be => (Meant::Choice(help_for_empty(&before[..start], empty)), 1),
+        verb => match negated_operator(verb) {
+            Some(operator) => (Meant::Operator(operator), 1),
+            None => (Meant::Choice(message!("`not` comes before the operator: `x not contains \"a\"`")), 0),
+        },
     };
     let length = count.checked_sub(1).map_or(0, |last| words[last].1);
     let end = apostrophe.end + 1 + length as u32;
-    let span = Span { start: start as u32, end, ..apostrophe };
-    let meant = match word(0) {
-        "empty" | "blank" => Meant::Choice(help_for_empty(&before[..start], word(0))),
-        _ => Meant::Operator(meant),
-    };
-    Some((span, meant))
+    Some((Span { start: start as u32, end, ..apostrophe }, meant))
+}
+
+/// True for the first word of a constant, such as `"a"`, `-3` or `true`.
+fn is_constant(word: &str) -> bool {
+    let digits = word.strip_prefix('-').unwrap_or(word);
+    matches!(word, "true" | "false")
+        || word.starts_with(['"', '\'', '‘', '’', '“', '”'])
+        || digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Returns the negation of the operator that a verb names, such as `not contains` for `contain`.
+/// `None` for other words.
+fn negated_operator(verb: &str) -> Option<String> {
+    let operator = foreign::infix_operator(verb)
+        .or_else(|| foreign::infix_operator(&format!("{verb}s")))
+        .or_else(|| (verb == "in").then_some("in"))?;
+    match Op::from_spelling(operator)?.info().negation {
+        Negation::Op(opposite) => Some(opposite.info().spelling.to_owned()),
+        Negation::NotBefore => Some(format!("not {operator}")),
+        _ => None,
+    }
 }
 
 /// Returns the help for `isn't empty` or `isn't blank`. `word` is the last of these words, and
@@ -126,11 +151,14 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
     let word_start = before.rfind(char::is_whitespace).map_or(0, |end| end + 1);
     let operator = match &before[word_start..] {
         "=~" | "~" => Some("matches"),
+        // The name of a definition keeps the pattern for a later `matches`.
+        "=" if is_definition(&before[..word_start]) => Some("matches"),
         "=" | "!=" => Some("=="),
         word => foreign::infix_operator(word),
     };
+    let is_quantity = matches!(&before[word_start..], "any" | "all" | "none" | "word");
     // A slash after a value divides it.
-    if operator.is_none() && !before.ends_with(['(', ',', '=', '[', '~', '>']) {
+    if operator.is_none() && !is_quantity && !before.ends_with(['(', ',', '=', '[', '~', '>', ':']) {
         return None;
     }
     let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
@@ -170,6 +198,12 @@ pub(super) fn slashes_error(text: &str, backslash: Span) -> Option<Diagnostic> {
 
 /// The help for a regular expression in a place that accepts none.
 const REGEX_HELP: Message = message!("write a regular expression as a text: `x matches r\"…\"`");
+
+/// True if a line up to its `=` begins a definition: `let p`, `list p`, or `… where p`.
+fn is_definition(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    matches!(words.as_slice(), ["let" | "list", _] | [.., "where", _])
+}
 
 /// Returns the offset of the last slash in a part of a line that no backslash precedes.
 fn opening_slash(line: &str) -> Option<usize> {

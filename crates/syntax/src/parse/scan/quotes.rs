@@ -99,8 +99,9 @@ fn interval_before(text: &str, span: Span) -> Option<Span> {
 }
 
 /// Reports a text in quotes of another language, whose source text is `slice`. The words before it
-/// in `text`, the text of the file, decide whether a name or a number is meant.
-pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnostic {
+/// in `text`, the text of the file, decide whether a name or a number is meant. `is_in_flow` is
+/// true within a `flow` statement.
+pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str, is_in_flow: bool) -> Diagnostic {
     // The word with which SQL writes a duration.
     let interval = interval_before(text, span);
     let before = text[..span.start as usize].trim_end();
@@ -122,7 +123,7 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
     }
     let takes_name = terminals::find_word(word).is_some_and(terminals::Terminal::wants_name)
         || matches!(word, "include" | "goto" | "by" | "node" | "branch")
-        || before.ends_with("->") && !is_in_flow(before);
+        || before.ends_with("->") && !is_in_flow;
     let is_name = inner.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && inner.chars().all(|c| c.is_alphanumeric() || c == '_');
     if takes_name && is_name && !matches!(word, "test" | "import" | "from") {
@@ -131,7 +132,8 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
         return diagnostic.help(message!("write `{replacement}`", replacement = inner)).fix(span, inner);
     }
     let is_ordered = before.trim_end_matches('=').ends_with(['<', '>']) && !before.ends_with("->");
-    let is_number = inner.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '.'));
+    let is_number = inner.strip_prefix('-').unwrap_or(inner).starts_with(|c: char| c.is_ascii_digit())
+        && inner.ends_with(|c: char| c.is_ascii_digit());
     if is_ordered && is_number && inner.parse::<f64>().is_ok() {
         let message = message!("a number is written without quotes");
         let diagnostic = Diagnostic::new(Code::Unexpected, span, message);
@@ -145,8 +147,29 @@ pub(super) fn wrong_quotes_error(span: Span, slice: &str, text: &str) -> Diagnos
     diagnostic.help(help).fix(span, replacement)
 }
 
-/// True if a text ends within a `flow` statement. The target of a flow is a text, not a name.
-fn is_in_flow(before: &str) -> bool {
-    let first = before.lines().rev().find(|line| line.starts_with(|c: char| !c.is_whitespace()));
-    first.is_some_and(|line| line.starts_with("flow "))
+/// Finds the statements that contain the tokens of a file. It remembers its place, so that a file
+/// with many such tokens is read once.
+#[derive(Default)]
+pub(super) struct StatementSearch {
+    /// The byte offset up to which the file was read.
+    read: usize,
+    is_in_flow: bool,
+}
+
+impl StatementSearch {
+    /// True if the token at `offset` is within a `flow` statement. The target of a flow is a text,
+    /// not a name. `text` is the text of the file. Offsets must not decrease from call to call.
+    pub(super) fn is_in_flow(&mut self, text: &str, offset: usize) -> bool {
+        let read = self.read;
+        let breaks = memchr::memchr_iter(b'\n', &text.as_bytes()[read..offset]);
+        let first = (read == 0).then_some(0);
+        for start in first.into_iter().chain(breaks.map(|at| read + at + 1)) {
+            // A word without indentation begins a statement.
+            if text[start..].starts_with(char::is_alphabetic) {
+                self.is_in_flow = text[start..].starts_with("flow ");
+            }
+        }
+        self.read = offset;
+        self.is_in_flow
+    }
 }

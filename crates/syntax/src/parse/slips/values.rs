@@ -2,7 +2,7 @@
 //! duration in two parts, and a range with one end.
 
 use super::super::context::unexpected_token;
-use super::super::expr::{ExprElement, ExprPieceKind, PrecedenceClimber};
+use super::super::expr::{ExprElement, ExprElementKind, PrecedenceClimber};
 use super::super::foreign::{self, foreign_syntax_error};
 use super::super::{is_reserved, literal};
 use crate::lex::{TokenKind, tokenize};
@@ -65,7 +65,7 @@ impl PrecedenceClimber<'_, '_, '_> {
     fn is_plain_word(&self, index: usize) -> bool {
         let text = self.text_at(index);
         let lower = text.to_lowercase();
-        self.kind_at(index) == Some(ExprPieceKind::Word)
+        self.kind_at(index) == Some(ExprElementKind::Word)
             && !text.starts_with('`')
             && !is_reserved(text)
             && !operators::is_reserved_word(&lower)
@@ -78,22 +78,22 @@ impl PrecedenceClimber<'_, '_, '_> {
     }
 
     /// Returns the index of the first element of the operand that ends before the element `end`.
-    fn operand_start(&self, end: usize) -> Option<usize> {
+    pub(super) fn operand_start(&self, end: usize) -> Option<usize> {
         let is_suffix = |index: &usize| {
-            matches!(self.kind_at(*index), Some(ExprPieceKind::Member | ExprPieceKind::Brackets))
+            matches!(self.kind_at(*index), Some(ExprElementKind::Member | ExprElementKind::Brackets))
         };
         let last = end.checked_sub(1)?;
         let first = (0..=last).rev().find(|index| !is_suffix(index))?;
         let is_call = first > 0
-            && self.kind_at(first) == Some(ExprPieceKind::Group)
-            && self.kind_at(first - 1) == Some(ExprPieceKind::Word)
+            && self.kind_at(first) == Some(ExprElementKind::Group)
+            && self.kind_at(first - 1) == Some(ExprElementKind::Word)
             && !operators::is_reserved_word(self.text_at(first - 1));
         Some(first - usize::from(is_call))
     }
 
     /// Returns the source text of the expression's elements from `first` up to `end`, exclusive.
-    fn pieces_text(&self, first: usize, end: usize) -> &str {
-        self.span_text(self.piece_span(first).to(self.piece_span(end - 1)))
+    fn elements_text(&self, first: usize, end: usize) -> &str {
+        self.span_text(self.element_span(first).to(self.element_span(end - 1)))
     }
 
     /// Returns the diagnostic for a duration of several parts with spaces, as in `2 min 30 sec` or
@@ -101,9 +101,9 @@ impl PrecedenceClimber<'_, '_, '_> {
     pub(super) fn spaced_duration(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let (mut parts, mut next, mut end) = (Vec::new(), first, first);
-        while self.kind_at(next) == Some(ExprPieceKind::Number) {
+        while self.kind_at(next) == Some(ExprElementKind::Number) {
             let (number, word) = (self.text_at(next), self.text_at(next + 1));
-            let is_word = self.kind_at(next + 1) == Some(ExprPieceKind::Word);
+            let is_word = self.kind_at(next + 1) == Some(ExprElementKind::Word);
             let spaced = is_word.then(|| literal::with_unit(number, word)).flatten();
             end = next + 1 + usize::from(spaced.is_some());
             parts.push(spaced.unwrap_or_else(|| number.to_owned()));
@@ -111,7 +111,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let sum = literal::sum_of_durations(&parts).filter(|_| parts.len() > 1)?;
-        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let span = self.element_span(first).to(self.element_span(end - 1));
         Some(foreign_syntax_error(span, message!("a duration has one number and one unit"), &sum))
     }
 
@@ -120,15 +120,15 @@ impl PrecedenceClimber<'_, '_, '_> {
     fn digits_in_groups(&self) -> Option<Diagnostic> {
         let first = self.position.checked_sub(1)?;
         let is_digits = |index: usize| {
-            self.kind_at(index) == Some(ExprPieceKind::Number)
+            self.kind_at(index) == Some(ExprElementKind::Number)
                 && self.text_at(index).bytes().all(|byte| byte.is_ascii_digit())
         };
         let is_group = |index: &usize| is_digits(*index) && self.text_at(*index).len() == 3;
-        let last = (self.position..self.pieces.len()).take_while(is_group).last()?;
+        let last = (self.position..self.elements.len()).take_while(is_group).last()?;
         if !is_digits(first) || self.text_at(first).len() > 3 {
             return None;
         }
-        let span = self.piece_span(first).to(self.piece_span(last));
+        let span = self.element_span(first).to(self.element_span(last));
         let groups: Vec<&str> = self.span_text(span).split_whitespace().collect();
         let message = message!("a number contains no space");
         if self.cx.innermost_open_bracket(span.start) == Some(TokenKind::OpenBracket) {
@@ -159,7 +159,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if self.text_at(dash) != "-" || !self.touches_previous(word) {
             return None;
         }
-        let span = self.piece_span(dash).to(self.piece_span(word));
+        let span = self.element_span(dash).to(self.element_span(word));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, sign))
     }
@@ -191,9 +191,9 @@ impl PrecedenceClimber<'_, '_, '_> {
             () => return None,
         };
         let start = self.operand_start(self.position)?;
-        let span = self.piece_span(self.position).to(self.piece_span(self.position + count));
+        let span = self.element_span(self.position).to(self.element_span(self.position + count));
         let test = if is_present { "is present" } else { "is missing" };
-        let written = format!("{} {test}", self.pieces_text(start, self.position));
+        let written = format!("{} {test}", self.elements_text(start, self.position));
         let message = message!("unknown operator `{word}`", word = self.span_text(span));
         let diagnostic = Diagnostic::new(Code::UnknownOperator, span, message);
         Some(diagnostic.help(message!("write `{written}`")).fix(span, test))
@@ -215,8 +215,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             return None;
         }
         let start = self.operand_start(self.position)?;
-        let value = self.pieces_text(start, self.position);
-        let span = self.piece_span(self.position).to(self.piece_span(self.position + count));
+        let value = self.elements_text(start, self.position);
+        let span = self.element_span(self.position).to(self.element_span(self.position + count));
         let written = self.span_text(span);
         let is_one_of = |words: &[&str]| words.contains(&word.as_str());
         let message = message!("`{written}` is not a test");
@@ -236,7 +236,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             return Some(unexpected_token(span, message, help));
         }
         if is_one_of(&["true", "false"]) {
-            let whole = self.piece_span(start).to(span);
+            let whole = self.element_span(start).to(span);
             let meant =
                 if (word == "true") == is_negated { format!("not {value}") } else { value.to_owned() };
             let message = message!("a bool is a condition itself");
@@ -255,8 +255,8 @@ impl PrecedenceClimber<'_, '_, '_> {
             return None;
         }
         let first = (0..last).rev().take_while(|index| is_part(*index)).last().unwrap_or(last);
-        let end = (self.position..self.pieces.len()).find(|index| !is_part(*index));
-        let end = end.unwrap_or(self.pieces.len());
+        let end = (self.position..self.elements.len()).find(|index| !is_part(*index));
+        let end = end.unwrap_or(self.elements.len());
         let ends_here = end == self.comparison_end(self.position);
         let before = first.checked_sub(1).map(|index| self.text_at(index));
         let is_value = match before {
@@ -264,7 +264,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             Some(word) => Op::from_spelling(word).is_some_and(foreign::is_condition_operator),
             // The value of a key or of a named argument.
             None => {
-                let start = self.piece_span(first).start;
+                let start = self.element_span(first).start;
                 let index = self.cx.sigs.partition_point(|sig| sig.token.end <= start);
                 index.checked_sub(1).is_some_and(|colon| {
                     matches!(self.cx.sigs[colon].token.kind, TokenKind::Colon | TokenKind::OpenBracket)
@@ -276,7 +276,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         if !is_value || !ends_here {
             return None;
         }
-        let span = self.piece_span(first).to(self.piece_span(end - 1));
+        let span = self.element_span(first).to(self.element_span(end - 1));
         let written =
             format!("\"{}\"", self.span_text(span).split_whitespace().collect::<Vec<_>>().join(" "));
         Some(foreign_syntax_error(span, message!("a text is written in quotes"), &written))
@@ -288,23 +288,23 @@ impl PrecedenceClimber<'_, '_, '_> {
         let before = self.position.checked_sub(1)?;
         let word = self.text_at(self.position);
         let is_end = self.position + 1 == self.comparison_end(self.position);
-        if self.kind_at(before) != Some(ExprPieceKind::Number)
+        if self.kind_at(before) != Some(ExprElementKind::Number)
             || !is_end
             || !self.is_plain_word(self.position)
         {
             return None;
         }
         let number = self.text_at(before);
-        let unit = self.piece_span(self.position);
+        let unit = self.element_span(self.position);
         let message = message!("`{unit}` is not a unit", unit = word);
         let diagnostic = match literal::with_factor(number, word) {
             Some(value) => {
                 let help = message!("write `{value}`");
-                unexpected_token(unit, message, help).likely_fix(self.piece_span(before).to(unit), value)
+                unexpected_token(unit, message, help).likely_fix(self.element_span(before).to(unit), value)
             }
             None => {
                 let help = message!("write the number alone: `{number}`");
-                let removed = Span { start: self.piece_span(before).end, ..unit };
+                let removed = Span { start: self.element_span(before).end, ..unit };
                 unexpected_token(unit, message, help).likely_fix(removed, "")
             }
         };
@@ -323,23 +323,23 @@ impl PrecedenceClimber<'_, '_, '_> {
                 return None;
             }
             let sign = if self.text_at(self.position) == "..=" { "<=" } else { "<" };
-            let span = self.piece_span(self.position).to(self.piece_span(end - 1));
-            (membership, format!("{sign} {}", self.pieces_text(bound, end)), span)
+            let span = self.element_span(self.position).to(self.element_span(end - 1));
+            (membership, format!("{sign} {}", self.elements_text(bound, end)), span)
         } else {
             let dots = self.position.checked_sub(1).filter(|dots| is_dots(*dots))?;
             let bound = dots.checked_sub(1)?;
             let first = self.operand_start(dots)?;
             let minus = usize::from(first > 0 && self.text_at(first - 1) == "-");
             let membership = (first - minus).checked_sub(1)?;
-            let span = self.piece_span(bound).to(self.piece_span(dots));
-            (membership, format!(">= {}", self.pieces_text(first - minus, dots)), span)
+            let span = self.element_span(bound).to(self.element_span(dots));
+            (membership, format!(">= {}", self.elements_text(first - minus, dots)), span)
         };
         let is_negated = membership > 0 && self.text_at(membership - 1) == "not";
         if self.text_at(membership) != "in" {
             return None;
         }
         let end = membership - usize::from(is_negated);
-        let left = self.pieces_text(self.operand_start(end)?, end);
+        let left = self.elements_text(self.operand_start(end)?, end);
         let written = match is_negated {
             true => format!("not ({left} {comparison})"),
             false => format!("{left} {comparison}"),
@@ -351,9 +351,10 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for `=` at the start of a value, as in a spreadsheet: `when
     /// =len(text) > 5`. The parser is at the `=`. `None` without such a mistake.
     pub(in super::super) fn leading_equals(&self) -> Option<Diagnostic> {
-        let is_leading = self.position == 0 && matches!(self.text_at(0), "=" | "==") && self.pieces.len() > 1;
+        let is_leading =
+            self.position == 0 && matches!(self.text_at(0), "=" | "==") && self.elements.len() > 1;
         is_leading.then(|| {
-            let span = self.piece_span(0);
+            let span = self.element_span(0);
             let message = message!("a value does not begin with `{}`", self.text_at(0));
             unexpected_token(span, message, message!("remove the `{}`", self.text_at(0))).fix(span, "")
         })
@@ -361,27 +362,28 @@ impl PrecedenceClimber<'_, '_, '_> {
 
     /// Returns the diagnostic for a range in brackets, as in `n in [5..10]`. `None` without such a
     /// mistake.
-    pub(super) fn range_in_brackets(&self, op: Op, piece: ExprElement) -> Option<Diagnostic> {
-        let is_bracket = matches!(piece.kind, ExprPieceKind::Brackets | ExprPieceKind::Group);
+    pub(super) fn range_in_brackets(&self, op: Op, element: ExprElement) -> Option<Diagnostic> {
+        let is_bracket = matches!(element.kind, ExprElementKind::Brackets | ExprElementKind::Group);
         if op != Op::In || !is_bracket {
             return None;
         }
-        let written = self.piece_text(piece);
+        let written = self.element_text(element);
         let inner = written[1..written.len() - 1].trim();
         let (low, high) = inner.split_once("..")?;
         let is_bound = |text: &str| {
             !text.is_empty()
                 && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '"' | ':'))
         };
-        (is_bound(low.trim()) && is_bound(high.trim_start_matches('=').trim()))
-            .then(|| foreign_syntax_error(piece.span, message!("a range is written without brackets"), inner))
+        (is_bound(low.trim()) && is_bound(high.trim_start_matches('=').trim())).then(|| {
+            foreign_syntax_error(element.span, message!("a range is written without brackets"), inner)
+        })
     }
 
     /// Returns the constants in braces or parentheses, written as the elements of a list: `"a",
     /// "b"`. `None` if the brackets contain anything else.
-    pub(super) fn constant_elements(&self, piece: ExprElement) -> Option<String> {
+    pub(super) fn constant_elements(&self, element: ExprElement) -> Option<String> {
         use TokenKind::{Comma, Number, RawString, Semicolon, String};
-        let written = self.piece_text(piece);
+        let written = self.element_text(element);
         let inner = &written[1..written.len() - 1];
         let (mut elements, mut start) = (Vec::new(), 0);
         for token in tokenize(inner, 0) {
@@ -400,7 +402,46 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// the braces contain anything else.
     pub(in super::super) fn list_in_braces(&self, braces: ExprElement) -> Option<Diagnostic> {
         let elements = self.constant_elements(braces)?;
-        let message = message!("a list is written in brackets");
-        Some(foreign_syntax_error(braces.span, message, &format!("[{elements}]")))
+        Some(self.list_error(braces, &elements))
     }
+
+    /// Returns the diagnostic for a list in other brackets. `elements` are its constants. The fix
+    /// keeps comments and line breaks between the constants.
+    pub(super) fn list_error(&self, list: ExprElement, elements: &str) -> Diagnostic {
+        let written = self.element_text(list);
+        let message = message!("a list is written in brackets");
+        let help = message!("write `{written}`", written = format!("[{elements}]"));
+        let replacement = match written.contains('\n') {
+            true => format!("[{}]", with_commas(&written[1..written.len() - 1])),
+            false => format!("[{elements}]"),
+        };
+        unexpected_token(list.span, message, help).fix(list.span, replacement)
+    }
+}
+
+/// Returns the source text of constants with one comma between two of them. Everything else between
+/// the constants stays.
+fn with_commas(source: &str) -> String {
+    let mut written = String::with_capacity(source.len());
+    // Where the last constant ends that no comma follows yet.
+    let mut open_end = None;
+    for token in tokenize(source, 0) {
+        let text = token.text(source);
+        match token.kind {
+            TokenKind::Comma | TokenKind::Semicolon => {
+                if open_end.take().is_some() {
+                    written.push(',');
+                }
+            }
+            kind if kind.is_trivia() => written.push_str(text),
+            _ => {
+                if let Some(end) = open_end {
+                    written.insert(end, ',');
+                }
+                written.push_str(text);
+                open_end = Some(written.len());
+            }
+        }
+    }
+    written
 }

@@ -2,20 +2,22 @@
 //! with `to`, a time with `ago`, or a text without quotes after `is`.
 
 use super::super::context::unexpected_token;
-use super::super::expr::{ExprElement, ExprPieceKind, PrecedenceClimber};
-use super::super::foreign::foreign_syntax_error;
+use super::super::expr::{ExprElement, ExprElementKind, PrecedenceClimber};
+use super::super::foreign::{self, foreign_syntax_error, is_condition_operator};
 use super::super::{is_reserved, literal, shapes};
 use crate::lex::{TokenKind, tokenize};
 use rulec_base::diag::Diagnostic;
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::operators::Op;
 use rulec_lang::ty::Ty;
 
 impl PrecedenceClimber<'_, '_, '_> {
     /// Returns the diagnostic for a misused or misspelt word. The parser is directly after a
     /// complete operand. `None` if no such mistake is recognized.
     pub(super) fn slip_of_words(&self) -> Option<Diagnostic> {
-        let token = self.cx.sigs.partition_point(|sig| sig.token.end <= self.piece_span(self.position).start);
+        let token =
+            self.cx.sigs.partition_point(|sig| sig.token.end <= self.element_span(self.position).start);
         shapes::early_priority(self.cx, token)
             .or_else(|| shapes::line_number(self.cx, token))
             .or_else(|| self.in_network())
@@ -35,14 +37,14 @@ impl PrecedenceClimber<'_, '_, '_> {
         );
         let is_value = matches!(
             self.kind_at(self.position),
-            Some(ExprPieceKind::String | ExprPieceKind::Brackets | ExprPieceKind::Word)
+            Some(ExprElementKind::String | ExprElementKind::Brackets | ExprElementKind::Word)
         );
         if !is_network || !is_value || self.text_at(first) != "in" {
             return None;
         }
-        let is_list = self.kind_at(self.position) == Some(ExprPieceKind::Brackets);
+        let is_list = self.kind_at(self.position) == Some(ExprElementKind::Brackets);
         let replacement = if is_list { "in_network any" } else { "in_network" };
-        let span = self.piece_span(first).to(self.piece_span(word));
+        let span = self.element_span(first).to(self.element_span(word));
         let message = message!("`{}` is not an operator", self.span_text(span));
         Some(foreign_syntax_error(span, message, replacement))
     }
@@ -56,14 +58,14 @@ impl PrecedenceClimber<'_, '_, '_> {
             "to" | "until" | "till" | "through" | "thru" | "upto" | "bis" | "至" | "到"
         );
         let is_bound =
-            |index| matches!(self.kind_at(index), Some(ExprPieceKind::Number | ExprPieceKind::String));
+            |index| matches!(self.kind_at(index), Some(ExprElementKind::Number | ExprElementKind::String));
         let minus = usize::from(low > 0 && self.text_at(low - 1) == "-");
         let follows_in = low > minus && self.text_at(low - minus - 1) == "in";
         if !is_joint || !is_bound(low) || !is_bound(self.position + 1) || !follows_in {
             return None;
         }
         let replacement = format!("{}..={}", self.text_at(low), self.text_at(self.position + 1));
-        let span = self.piece_span(low).to(self.piece_span(self.position + 1));
+        let span = self.element_span(low).to(self.element_span(self.position + 1));
         let message = message!("a range is written with `..` or `..=`");
         Some(foreign_syntax_error(span, message, &replacement))
     }
@@ -81,10 +83,10 @@ impl PrecedenceClimber<'_, '_, '_> {
         } else {
             return None;
         };
-        if self.kind_at(number) != Some(ExprPieceKind::Number) {
+        if self.kind_at(number) != Some(ExprElementKind::Number) {
             return None;
         }
-        let span = self.piece_span(number).to(self.piece_span(ago));
+        let span = self.element_span(number).to(self.element_span(ago));
         let message = message!("`{}` is not a value", self.span_text(span));
         let is_comparison =
             number > 0 && matches!(self.text_at(number - 1), "<" | ">" | "<=" | ">=" | "==" | "=");
@@ -104,7 +106,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         while matches!(self.text_at(end), "-" | "back") && end < self.position + 3 {
             end += 1;
         }
-        let span = self.piece_span(self.position).to(self.piece_span(end - 1));
+        let span = self.element_span(self.position).to(self.element_span(end - 1));
         let written = self.span_text(span);
         let letters: String = written.chars().filter(|c| c.is_alphanumeric()).collect();
         let is_loopback =
@@ -126,13 +128,13 @@ impl PrecedenceClimber<'_, '_, '_> {
         let sign = if is_negated { "!=" } else { "==" };
         let ends = value + 1 == self.comparison_end(value);
         let text = self.text_at(value);
-        let span = self.piece_span(self.position).to(self.piece_span(value.min(self.pieces.len() - 1)));
+        let span = self.element_span(self.position).to(self.element_span(value.min(self.elements.len() - 1)));
         let message = message!("values are compared with `{sign}`, not with `is`");
         match self.kind_at(value)? {
-            ExprPieceKind::String | ExprPieceKind::Number if ends => {
+            ExprElementKind::String | ExprElementKind::Number if ends => {
                 Some(foreign_syntax_error(span, message, &format!("{sign} {text}")))
             }
-            ExprPieceKind::Word if ends && !is_reserved(text) => {
+            ExprElementKind::Word if ends && !is_reserved(text) => {
                 let replacement = format!("{sign} \"{text}\"");
                 let help = message!("write `{replacement}` for a text, or `{sign} {text}` for a field");
                 Some(unexpected_token(span, message, help).likely_fix(span, replacement))
@@ -150,24 +152,73 @@ impl PrecedenceClimber<'_, '_, '_> {
         index += usize::from(matches!(self.text_at(index), "a" | "an"));
         let ty = Ty::meant_name(self.text_at(index)).filter(|_| index + 1 == self.comparison_end(index))?;
         let first = self.position.checked_sub(1)?;
-        // The value before `is` is the operand of a comparison, which may have several pieces.
+        // The value before `is` is the operand of a comparison, which may have several elements.
         let start =
-            (0..first).rev().take_while(|before| self.kind_at(before + 1) == Some(ExprPieceKind::Member));
+            (0..first).rev().take_while(|before| self.kind_at(before + 1) == Some(ExprElementKind::Member));
         let start = start.last().unwrap_or(first);
-        let value = self.span_text(self.piece_span(start).to(self.piece_span(first)));
-        let span = self.piece_span(self.position).to(self.piece_span(index));
+        let value = self.span_text(self.element_span(start).to(self.element_span(first)));
+        let span = self.element_span(self.position).to(self.element_span(index));
         let word = if is_negated { "missing" } else { "present" };
         let written = format!("({value} as {ty}) is {word}");
         let message = message!("`{}` is not a test of a type", self.span_text(span));
         let help = message!("write `{written}`: a value of another type counts as missing");
-        let whole = self.piece_span(start).to(span);
+        let whole = self.element_span(start).to(span);
         Some(unexpected_token(span, message, help).likely_fix(whole, written))
+    }
+
+    /// Adds to a diagnostic the function or the operator that replaces a method call. `value` is
+    /// the text before the method, and `args` are its arguments. `written` replaces the span
+    /// `call`. The parser is at the parentheses of the call.
+    pub(in super::super) fn replaced_call(
+        &self,
+        diagnostic: Diagnostic,
+        (value, args): (&str, &str),
+        (call, written): (Span, String),
+    ) -> Diagnostic {
+        let has_operator = |index: Option<usize>| {
+            index.is_some_and(|index| {
+                let word = self.text_at(index);
+                let is_comparison = || Op::from_spelling(word).is_some_and(is_condition_operator);
+                match self.kind_at(index) {
+                    Some(ExprElementKind::Operator) => !matches!(word, "!" | "&&" | "||" | "&" | "|"),
+                    Some(ExprElementKind::Word) => word == "is" || word != "not" && is_comparison(),
+                    _ => false,
+                }
+            })
+        };
+        let is_operand =
+            has_operator(self.operand_start(self.position).and_then(|first| first.checked_sub(1)));
+        let next = self.position + 1;
+        let is_position = written.starts_with(&format!("index_of({value}, "));
+        let is_search = is_position || written.starts_with(&format!("{value} matches "));
+        let is_condition = written.starts_with(&format!("{value} "));
+        // The result of another `find` is an element.
+        let is_element = is_position
+            && matches!(self.kind_at(next), Some(ExprElementKind::Member | ExprElementKind::Brackets));
+        if is_element {
+            return diagnostic.help(message!("write `{written}`", written = format!("any x in {value}: …")));
+        }
+        // A text without the searched part has no position, so the comparison is replaced, too.
+        let position = foreign::search_by_position(&self.cx.text[call.end as usize..]);
+        if let Some((is_found, length)) = position.filter(|_| is_search && !is_operand) {
+            let operator = if is_position { "contains" } else { "matches" };
+            let not = if is_found { "" } else { "not " };
+            let written = format!("{value} {not}{operator} {args}");
+            let whole = Span { end: call.end + length as u32, ..call };
+            return diagnostic.help(message!("write `{written}`")).likely_fix(whole, written);
+        }
+        let diagnostic = diagnostic.help(message!("write `{written}`"));
+        match () {
+            () if is_position => diagnostic.likely_fix(call, written),
+            () if is_condition && (is_operand || has_operator(Some(next))) => diagnostic,
+            () => diagnostic.fix(call, written),
+        }
     }
 
     /// Returns the diagnostic for `=` between the keys and values of a record: `{ a = 3 }`. `None`
     /// without such a mistake.
     pub(in super::super) fn equals_in_record(&self, record: ExprElement) -> Option<Diagnostic> {
-        let written = self.piece_text(record);
+        let written = self.element_text(record);
         let (mut replacement, mut depth, mut first_sign) = (String::new(), 0_usize, None);
         // The number of tokens since the last comma.
         let mut count = 0;

@@ -315,7 +315,7 @@ fn a_merge_conflict_is_reported_once() {
 }
 
 /// Checks that the first diagnostic proposes this text, and that its fix leaves no error.
-fn check_repair(text: &str, written: &str) {
+pub(super) fn check_repair(text: &str, written: &str) {
     let diagnostics = parse(Threads::All, FILE, text).diagnostics;
     assert_eq!(diagnostics.len(), 1, "{text}: {diagnostics:?}");
     let diagnostic = &diagnostics[0];

@@ -31,12 +31,20 @@ impl ParseFailure<'_, '_> {
         self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some())
     }
 
+    /// True for a closing bracket, and for the name after a dot. A value ends there.
+    fn ends_value(&self, index: usize) -> bool {
+        self.kind_of(index).is_some_and(TokenKind::closes_bracket)
+            || index > self.cx.tokens.start && self.text_of(index - 1) == "."
+    }
+
     /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
-    /// ends there.
+    /// ends there, or if anything else precedes a dot, as in `items[0].name`.
     fn path_start(&self, end: usize) -> Option<usize> {
-        let mut start = end.checked_sub(1).filter(|last| self.kind_of(*last) == Some(TokenKind::Word))?;
-        while start >= self.cx.tokens.start + 2 && self.text_of(start - 1) == "." {
-            start -= 2;
+        let is_name =
+            |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
+        let mut start = end.checked_sub(1).filter(is_name)?;
+        while start > self.cx.tokens.start && self.text_of(start - 1) == "." {
+            start = start.checked_sub(2).filter(|index| *index >= self.cx.tokens.start).filter(is_name)?;
         }
         Some(start)
     }
@@ -121,6 +129,13 @@ impl ParseFailure<'_, '_> {
             && let Some(start) = self.path_start(self.token_index)
             && let Some(quantifier) = start.checked_sub(1).and_then(|index| word(self.text_of(index)))
         {
+            if start.checked_sub(2).is_some_and(|before| self.ends_value(before)) {
+                let span = self.span_of_tokens(start - 1..self.token_index);
+                let written = self.source(start - 1..self.token_index);
+                let help =
+                    message!("write it before the list: `{word} x in LIST: CONDITION`", word = quantifier);
+                return Some(unexpected_token(span, message(written), help));
+            }
             let list = self.source(start..self.token_index);
             let message = message!("`{quantifier}` needs a name for each element");
             let span = self.span_of_tokens(start - 1..self.token_index + 1);
