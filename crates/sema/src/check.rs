@@ -47,6 +47,8 @@ mod statement;
 mod substitute;
 mod suppressions;
 mod test;
+#[cfg(test)]
+mod tests;
 mod types;
 mod units;
 mod unused;

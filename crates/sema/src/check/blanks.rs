@@ -36,7 +36,13 @@ impl Checker<'_> {
         let elements = constant.elements().into_iter().flatten().enumerate();
         let elements = elements.filter_map(|(index, element)| Some((index, element.as_str()?)));
         let texts = constant.as_str().map(|text| (0, text)).into_iter().chain(elements);
-        let Some((index, text)) = texts.into_iter().find(|(_, text)| has_blanks_around(text)) else { return };
+        // An enumeration with this text has the white space, too.
+        let is_declared = |text: &str| {
+            let values = [left, right].into_iter().find_map(|value| value.ty.values_or_element_values());
+            values.is_some_and(|values| values.contains(text))
+        };
+        let is_doubtful = |text: &str| has_blanks_around(text) && !is_declared(text);
+        let Some((index, text)) = texts.into_iter().find(|(_, text)| is_doubtful(text)) else { return };
         let place = if is_single { None } else { element_span(self.written_list(written), index) };
         let span = place.unwrap_or(whole);
         if self.diagnostics.iter().any(|found| found.code == Code::BlankAround && found.span() == Some(span))
@@ -44,12 +50,12 @@ impl Checker<'_> {
             return;
         }
         let shown = to_one_line(text);
-        let message = match (text.starts_with(char::is_whitespace), text.ends_with(char::is_whitespace)) {
+        let message = match (text.starts_with(is_blank), text.ends_with(is_blank)) {
             (true, true) => message!("the text \"{shown}\" begins and ends with white space"),
             (true, false) => message!("the text \"{shown}\" begins with white space"),
             _ => message!("the text \"{shown}\" ends with white space"),
         };
-        let meant = quote_string(text.trim());
+        let meant = quote_string(text.trim_matches(is_blank));
         let help = match binary.op.node {
             Op::Contains => message!("with `word` no space is needed: write {meant}"),
             _ => message!("the whole text must be equal, with the white space: write {meant}"),
@@ -63,11 +69,15 @@ impl Checker<'_> {
     }
 }
 
+/// True for white space at the end of a text that is probably not meant. The author of `"stop\n"`
+/// means the line break.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, '\n' | '\r')
+}
+
 /// True for words with white space around them. White space alone, and white space next to
 /// punctuation, are usually meant.
 fn has_blanks_around(text: &str) -> bool {
-    // The author of `"stop\n"` means the line break.
-    let is_blank = |c: char| c.is_whitespace() && !matches!(c, '\n' | '\r');
     let (from_start, to_end) = (text.trim_start_matches(is_blank), text.trim_end_matches(is_blank));
     let begins = text.len() > from_start.len() && from_start.starts_with(char::is_alphanumeric);
     let ends = text.len() > to_end.len() && to_end.ends_with(char::is_alphanumeric);

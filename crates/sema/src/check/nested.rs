@@ -9,7 +9,7 @@ use rulec_base::{message, text};
 use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, RecordType};
 use rulec_lang::value::compare;
-use rulec_syntax::write::quote_name;
+use rulec_syntax::write::{format_path, quote_name};
 use std::cmp::Ordering;
 
 /// Maximum depth of a record that is searched for a field.
@@ -24,10 +24,10 @@ const MESSAGE_WORDS: &[&str] = &[
 /// Returns the help for an unknown name, and the path that replaces the name if only the name must
 /// change. `names` is the whole path, and its first name is unknown. `None` without a known field.
 pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Message, Option<String>)> {
-    if let [first, field] = names {
+    if let [first, field, rest @ ..] = names {
         let is_message = MESSAGE_WORDS.contains(&first.to_lowercase().as_str());
         let field = record.get(field).filter(|_| is_message)?;
-        let written = quote_name(&field.name);
+        let written = format_path(&quote_name(&field.name), rest.iter().copied());
         return Some((message!("a message has no name: write `{written}` for this field"), None));
     }
     let path = path_to_field(record, names)?;
@@ -39,20 +39,28 @@ pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Messag
 fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
-    collect_paths(record, name, "", MAX_DEPTH, &mut paths);
+    collect_paths(record, name, &mut Vec::new(), &mut paths);
     let path = paths.pop()?;
     paths.is_empty().then_some(path)
 }
 
-/// Adds the paths to the fields of this name inside the records of `record`, to the given depth.
-fn collect_paths(record: &RecordType, name: &str, prefix: &str, depth: usize, paths: &mut Vec<String>) {
+/// Adds the paths to the fields of this name inside the records of `record`. `outer` are the names
+/// of the records around it.
+fn collect_paths<'t>(
+    record: &'t RecordType,
+    name: &'t str,
+    outer: &mut Vec<&'t str>,
+    paths: &mut Vec<String>,
+) {
     for field in &record.fields {
-        let Some(inner) = field.ty.fields().filter(|_| depth > 0) else { continue };
-        let path = format!("{prefix}{}", quote_name(&field.name));
-        if inner.get(name).is_some() {
-            paths.push(format!("{path}.{}", quote_name(name)));
+        let Some(inner) = field.ty.fields().filter(|_| outer.len() < MAX_DEPTH) else { continue };
+        outer.push(&field.name);
+        if let (true, [root, keys @ ..]) = (inner.get(name).is_some(), outer.as_slice()) {
+            let keys = keys.iter().copied().chain([name]);
+            paths.push(format_path(&quote_name(root), keys));
         }
-        collect_paths(inner, name, &format!("{path}."), depth - 1, paths);
+        collect_paths(inner, name, outer, paths);
+        outer.pop();
     }
 }
 

@@ -63,7 +63,7 @@ impl Checker<'_> {
                 continue;
             };
             if wanted.accepts(value) {
-                self.warn_refused_voters(*wanted, &written.span, value);
+                self.warn_refused_voters(*wanted, written.span, value);
                 continue;
             }
             let span = written.span;
@@ -111,17 +111,17 @@ impl Checker<'_> {
     }
 
     /// Warns if a list of names is empty or contains a name twice, which a run refuses.
-    fn warn_refused_voters(&mut self, wanted: Wanted, span: &Span, value: &Json) {
+    fn warn_refused_voters(&mut self, wanted: Wanted, span: Span, value: &Json) {
         let Some(names) = value.as_array().filter(|_| wanted == Wanted::Names) else { return };
         let twice = names.iter().enumerate().find(|(position, name)| names[..*position].contains(name));
         if let Some((_, name)) = twice {
             let message = message!("{name} is named twice; the run refuses this");
-            self.emit(Code::WorkflowDoubt, *span, message, message!("remove one of them"));
+            self.emit(Code::WorkflowDoubt, span, message, message!("remove one of them"));
         } else if names.is_empty() {
             let message = message!("the list of voters is empty; the run refuses this");
             let help =
                 message!("name the fields or nodes that vote, as in `voters: [\"legal\", \"finance\"]`");
-            self.emit(Code::WorkflowDoubt, *span, message, help);
+            self.emit(Code::WorkflowDoubt, span, message, help);
         }
     }
 }

@@ -95,14 +95,9 @@ impl<'a> Checker<'a> {
                 {
                     return ty.clone().ok_or(AlreadyReported);
                 }
-                if matches!(name.as_str(), "true" | "false") {
-                    let message = message!("`{name}` is not a type");
-                    let diagnostic = Diagnostic::new(Code::UnknownType, type_expr.span, message);
-                    let help = message!(
-                        "for a field write `bool`; remove a setting of a schema, such as `additionalProperties`: \
-                        fields that are not declared are ignored"
-                    );
-                    return self.report(diagnostic.help(help).likely_fix(type_expr.span, "bool"));
+                if is_constant(name) {
+                    let diagnostic = constant_as_type(name, type_expr.span);
+                    return self.report(diagnostic.likely_fix(type_expr.span, "bool"));
                 }
                 let suggestion = Ty::builtin_for_foreign_name(name)
                     .or_else(|| self.nearest(name, symbols.types.names().chain(Ty::BUILTIN_NAMES)));
@@ -135,7 +130,13 @@ impl<'a> Checker<'a> {
         let mut record = RecordType::default();
         let mut left = MAX_EXPANDED_FIELDS;
         for field in self.without_duplicates(message!("field"), fields, |field| &field.name) {
-            let ty = self.resolve_type(&field.ty).unwrap_or(Ty::ANY);
+            let ty = match &field.ty.kind {
+                TypeKind::Name(name) if is_constant(name) && is_schema_setting(&field.name.node) => {
+                    self.report(constant_as_type(name, field.ty.span))
+                }
+                _ => self.resolve_type(&field.ty),
+            };
+            let ty = ty.unwrap_or(Ty::ANY);
             let Some(rest) = left.checked_sub(1).and_then(|left| subtract_field_count(&ty, left)) else {
                 let message = message!(
                     "with its types expanded, this record has more than {MAX_EXPANDED_FIELDS} fields"
@@ -291,4 +292,36 @@ fn collect_field_spans(fields: &[ast::Field], path: &mut OwnedPath, spans: &mut 
         }
         path.pop();
     }
+}
+
+/// True for a constant that is written in place of a type.
+fn is_constant(name: &str) -> bool {
+    matches!(name, "true" | "false")
+}
+
+/// True for a name by which JSON Schema restricts a whole record, and which is no field.
+fn is_schema_setting(name: &str) -> bool {
+    matches!(
+        name,
+        "additionalProperties"
+            | "unevaluatedProperties"
+            | "patternProperties"
+            | "additionalItems"
+            | "uniqueItems"
+            | "required"
+            | "nullable"
+            | "readOnly"
+            | "writeOnly"
+            | "deprecated"
+    )
+}
+
+/// Creates the diagnostic for a constant in place of a type.
+fn constant_as_type(name: &str, span: Span) -> Diagnostic {
+    let message = message!("`{name}` is not a type");
+    let help = message!(
+        "for a field write `bool`; remove a setting of a schema, such as `additionalProperties`: fields that \
+        are not declared are ignored"
+    );
+    Diagnostic::new(Code::UnknownType, span, message).help(help)
 }

@@ -13,11 +13,14 @@ use std::sync::Arc;
 
 impl<'a> Checker<'a> {
     /// Returns the help for a test that expects a handler in the place of a route, with the routes
-    /// that lead to the handler. `None` if no route leads to a handler of this name.
+    /// that lead to the handler. `None` if no route and no default leads to a handler of this name.
     pub(super) fn handler_as_route(&self, handler: &str) -> Option<Message> {
-        let leads = |rule: &&crate::hir::Rule| matches!(&rule.outcome, Outcome::Handler { name, .. } if **name == *handler);
-        let routes: BTreeSet<&str> =
-            self.program.rules.iter().filter(leads).map(|rule| &*rule.name).collect();
+        let leads =
+            |outcome: &Outcome| matches!(outcome, Outcome::Handler { name, .. } if **name == *handler);
+        let rules = self.program.rules.iter().filter(|rule| leads(&rule.outcome)).map(|rule| &*rule.name);
+        let mut defaults = self.program.tables.iter().filter_map(|table| table.default.as_ref());
+        let default = defaults.any(leads).then_some("default");
+        let routes: BTreeSet<&str> = rules.chain(default).collect();
         let routes: Vec<String> = routes.iter().take(4).map(|route| format!("`expect {route}`")).collect();
         (!routes.is_empty()).then(|| {
             message!(
