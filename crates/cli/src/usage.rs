@@ -69,9 +69,8 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         ErrorKind::InvalidSubcommand => {
             let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
             let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            let is_first = texts.first() == Some(&&*written);
-            let is_argument = is_first && foreign::looks_like_argument(&written);
-            if let Some(tip) = foreign::command_after_arguments(command, &texts).filter(|_| is_argument) {
+            let ordered = foreign::command_after_arguments(command, &texts, &written);
+            if let Some(tip) = ordered.filter(|_| foreign::looks_like_argument(&written)) {
                 error.remove(ContextKind::SuggestedSubcommand);
                 set_tips(error, vec![tip]);
             } else if let Some(meant) = meant_command(&written) {

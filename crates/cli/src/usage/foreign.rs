@@ -67,6 +67,31 @@ const FOREIGN_OPTIONS: &[(&[&str], &[&str])] = &[
     (&["cov", "with-coverage"], &["coverage"]),
 ];
 
+/// Options by which other programs name the files that `rulec` takes as arguments.
+const FILE_OPTIONS: &[&str] = &["messages", "message", "input", "data", "file", "i", "rules", "r"];
+
+/// Returns the arguments after the names `path` of the subcommand. Options such as `--lang zh` may
+/// precede the command.
+fn after_command<'a, 't>(path: &[&str], texts: &'a [&'t str]) -> &'a [&'t str] {
+    let last = path.last().and_then(|name| texts.iter().position(|text| text == name));
+    last.map_or(texts, |at| &texts[at + 1..])
+}
+
+/// Returns the number of texts that are options of `root`, and their values, before the first other
+/// text.
+fn leading_options(root: &Command, texts: &[&str]) -> usize {
+    let mut count = 0;
+    while let Some(text) = texts.get(count).filter(|text| text.starts_with('-')) {
+        let names = |arg: &&clap::Arg| {
+            let long = text.strip_prefix("--").is_some_and(|name| arg.get_long() == Some(name));
+            long || arg.get_short().is_some_and(|short| **text == format!("-{short}"))
+        };
+        let takes_value = root.get_arguments().find(names).is_some_and(|arg| arg.get_action().takes_values());
+        count += 1 + usize::from(takes_value);
+    }
+    count
+}
+
 /// Returns the option of the subcommand `verb` that `written`, an option of another program, means.
 /// `written` may have its value after `=`. The result is in the form of the usage text. `None` if
 /// the subcommand has no such option.
@@ -89,24 +114,41 @@ pub(super) fn meant_option(verb: &Command, written: &str) -> Option<String> {
 }
 
 /// Returns the remedy for an option that the subcommand does not have because it needs none. `verb`
-/// is the subcommand, and `path` are its names. `None` for other options.
-pub(super) fn needless_option(
+/// is the subcommand, and `path` are its names. `texts` are the arguments of this run after the
+/// program's name. `None` for other options.
+pub(super) fn needless_option<'t>(
     verb: &Command,
     path: &[&str],
-    texts: &[&str],
+    texts: &[&'t str],
     written: &str,
 ) -> Option<Message> {
     let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
     let command = path.join(" ");
     let has = |long: &str| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
-    // Options such as `--lang zh` may precede the command.
-    let verb_end =
-        path.last().and_then(|name| texts.iter().position(|text| text == name)).map_or(0, |at| at + 1);
+    let given = after_command(path, texts);
+    // The value of an option that is no option here. `None` for the name of such an option.
+    let argument = |text: &'t str| {
+        let (option, value) =
+            text.split_once('=').map_or((text, None), |(option, value)| (option, Some(value)));
+        let name = option.trim_start_matches('-');
+        let is_file = option.starts_with('-') && FILE_OPTIONS.contains(&name) && !has(name);
+        match text.strip_prefix(written).map(|value| value.trim_start_matches('=')) {
+            Some(value) => Some(value).filter(|value| !value.is_empty()),
+            None if is_file => value,
+            None => Some(text),
+        }
+    };
     let usage = || {
-        let given = texts.iter().skip(verb_end).filter(|text| **text != written);
-        let given =
-            given.map(|text| text.strip_prefix(written).map_or(*text, |value| value.trim_start_matches('=')));
-        format!("rulec {command} {}", given.map(shell_word).collect::<Vec<_>>().join(" "))
+        let mut arguments: Vec<&str> = given.iter().filter_map(|text| argument(text)).collect();
+        if arguments.iter().all(|text| !text.starts_with('-')) {
+            // The rules come before the messages.
+            arguments.sort_by_key(|text| !text.ends_with(".rules"));
+        }
+        format!("rulec {command} {}", arguments.into_iter().map(shell_word).collect::<Vec<_>>().join(" "))
+    };
+    let message_in_option = || {
+        let message = given.iter().filter_map(|text| argument(text)).find(|text| text.starts_with('{'));
+        message.filter(|_| takes_messages(verb))
     };
     Some(match name.as_str() {
         "in-place" | "inplace" | "write" | "overwrite" | "i" | "w" | "fix"
@@ -117,16 +159,12 @@ pub(super) fn needless_option(
         "format" | "output-format" | "yaml" | "json" | "as" | "type" if !has("format") => {
             message!("`rulec {command}` has one format of output and no `{written}`: remove it")
         }
-        "messages" | "message" | "input" | "data" | "json" | "i" | "d"
-            if !has("input")
-                && texts.iter().any(|text| text.trim_start_matches(written).starts_with(['{', '=']))
-                && texts.iter().any(|text| text.contains('{'))
-                && takes_messages(verb) =>
+        "messages" | "message" | "input" | "data" | "json" | "i" | "d" | "rules" | "r"
+            if !has("input") && message_in_option().is_some() =>
         {
-            let json =
-                |text: &&&str| text.trim_start_matches(written).trim_start_matches('=').starts_with('{');
-            let message = texts.iter().find(json)?.trim_start_matches(written).trim_start_matches('=');
-            let rules = texts.iter().skip(verb_end).find(|text| !text.starts_with(['-', '{']))?;
+            let message = message_in_option()?;
+            let rules =
+                given.iter().filter_map(|text| argument(text)).find(|text| !text.starts_with(['-', '{']))?;
             let (message, rules) = (shell_word(message), shell_word(rules));
             message!(
                 "messages are read from a file or standard input: `echo {message} | rulec {command} {rules}`"
@@ -135,9 +173,7 @@ pub(super) fn needless_option(
         "code" | "word" | "c" if path == ["explain"] => {
             message!("the code follows without an option: `{}`", usage())
         }
-        "messages" | "message" | "input" | "data" | "file" | "i" | "rules" | "r"
-            if verb.get_positionals().count() > 0 && !has("input") =>
-        {
+        name if FILE_OPTIONS.contains(&name) && verb.get_positionals().count() > 0 && !has("input") => {
             message!("files are named without an option: `{}`", usage())
         }
         _ => return None,
@@ -169,20 +205,24 @@ fn takes_messages(verb: &Command) -> bool {
 }
 
 /// Returns the run with the command before its arguments, as in `rulec check a.rules` for `rulec
-/// a.rules check`. `texts` are the arguments after the program's name. `None` without a command.
-pub(super) fn command_after_arguments(root: &Command, texts: &[&str]) -> Option<Message> {
-    let at = texts.iter().position(|text| root.find_subcommand(text).is_some()).filter(|at| *at > 0)?;
-    let mut ordered = vec![texts[at].to_owned()];
-    ordered
-        .extend(texts.iter().enumerate().filter(|(index, _)| *index != at).map(|(_, text)| shell_word(text)));
+/// a.rules check`. `texts` are the arguments after the program's name, and `written` is the unknown
+/// command. `None` if it is not the first argument, and without a command.
+pub(super) fn command_after_arguments(root: &Command, texts: &[&str], written: &str) -> Option<Message> {
+    let first = leading_options(root, texts);
+    if texts.get(first) != Some(&written) {
+        return None;
+    }
+    let at = texts.iter().position(|text| root.find_subcommand(text).is_some()).filter(|at| *at > first)?;
+    let mut ordered = texts.to_vec();
+    ordered[first..=at].rotate_right(1);
+    let ordered: Vec<String> = ordered.into_iter().map(shell_word).collect();
     Some(message!("the command comes first: `rulec {}`", ordered.join(" ")))
 }
 
 /// Returns the remedy if a file and the kind of its document are in the wrong order, as in `rulec
 /// import router.json routes`. `None` for other arguments.
 pub(super) fn exchanged_values(verb: &Command, path: &[&str], texts: &[&str]) -> Option<Message> {
-    let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
-    let [first, second] = given.as_slice() else { return None };
+    let [first, second] = after_command(path, texts) else { return None };
     let kinds: Vec<String> = verb
         .get_positionals()
         .flat_map(clap::Arg::get_possible_values)
@@ -208,7 +248,7 @@ pub(super) fn surplus_argument(
         })
     };
     // The values of options cannot be distinguished from arguments here, so any option hides them.
-    let given: Vec<&str> = texts.iter().skip(path.len()).copied().collect();
+    let given = after_command(path, texts);
     // `--next done shelved`: a list of values is written with commas.
     let list = given.iter().position(|text| *text == surplus).and_then(|at| {
         let (option, value) = (given.get(at.checked_sub(2)?)?, given.get(at - 1)?);
@@ -243,7 +283,7 @@ pub(super) fn surplus_argument(
         let is_rules =
             |text: &&&str| Path::new(text).extension().is_some_and(|extension| extension == "rules");
         // `build support.rulec support.rules`, as `cc OUTPUT INPUT`
-        let output = match given.as_slice() {
+        let output = match given {
             [first, second] if !is_rules(&first) && is_rules(&second) => first,
             _ => surplus,
         };

@@ -59,6 +59,32 @@ fn the_order_of_a_run_is_corrected() {
     check(&["explain", "ismissing"], 2, "did you mean `rulec explain \"is missing\"`?");
 }
 
+/// Regression test: options before the command were read as its arguments.
+#[test]
+fn options_before_the_command_do_not_hide_the_order() {
+    let exchanged = "the kind comes before the file: `rulec import routes router.json`";
+    check(&["import", "router.json", "routes"], 2, exchanged);
+    check(&["--lang", "en", "import", "router.json", "routes"], 2, exchanged);
+    check(&["--lang", "en", "a.rules", "check"], 2, "`rulec --lang en check a.rules`");
+    check(&["--lang=en", "a.rules", "--deny", "warnings", "check"], 2, "`rulec --lang=en check a.rules");
+    check(&["--lang", "en", "why", "a.rules", "show", "it"], 2, "`rulec why a.rules \"show it\"`");
+    check(&["--lang", "zh", "a.rules", "check"], 2, "`rulec --lang zh check a.rules`");
+}
+
+/// Regression test: the proposed command kept an option that it does not have.
+#[test]
+fn options_for_files_are_removed_together() {
+    let json = "{\"text\":\"a\"}";
+    let piped = "`echo '{\"text\":\"a\"}' | rulec run a.rules`";
+    check(&["run", "--rules", "a.rules", "--data", json], 2, piped);
+    check(&["run", "--data", json, "--rules", "a.rules"], 2, piped);
+    check(&["run", "a.rules", &format!("--data={json}")], 2, piped);
+    check(&["run", "--rules", "a.rules", "--messages", "one.jsonl"], 2, "`rulec run a.rules one.jsonl`");
+    check(&["run", "--rules=a.rules", "--messages=one.jsonl"], 2, "`rulec run a.rules one.jsonl`");
+    check(&["run", "--rules=a.rules", &format!("--data={json}")], 2, piped);
+    check(&["run", "--messages", "one.jsonl", "--rules", "a.rules"], 2, "`rulec run a.rules one.jsonl`");
+}
+
 #[test]
 fn words_are_explained_as_codes_are() {
     let explained = |word: &str| Folder::new().rulec(&["explain", word]).expect(0).out;
