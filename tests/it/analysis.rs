@@ -10,6 +10,7 @@ use crate::support::random::Random;
 use crate::support::small::program;
 use crate::support::trials::{run_trials, seeds};
 use rulec::{AnalysisOptions, Code, Finding, Rules};
+use std::path::Path;
 
 const PROGRAMS: u64 = 2_000;
 
@@ -450,4 +451,15 @@ fn an_empty_range_over_the_end_of_a_cycle_is_explained() {
     let finding = rules.analyse().into_iter().next().expect("a finding");
     let help = finding.diagnostic.help.as_deref().unwrap_or_default().to_owned();
     assert!(help.contains("`(ctx.hour >= 22 or ctx.hour < 6)`"), "{help}");
+}
+
+/// Regression test: the vote on the page did not name its voters, which is a warning.
+#[test]
+fn the_workflow_on_the_page_of_statements_has_no_warning() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/statements.md");
+    let page = std::fs::read_to_string(page).expect("the page can be read");
+    let row = page.lines().find(|line| line.starts_with("| `workflow` |")).expect("a row on workflows");
+    let example = row.rsplit('`').nth(1).expect("an example");
+    let rules = Rules::from_text(example).expect("the example compiles");
+    assert_eq!(rules.warnings().iter().map(|warning| warning.code).collect::<Vec<_>>(), [], "{example}");
 }
