@@ -275,8 +275,8 @@ fn intended_text(test: &Predicate) -> Option<String> {
     (result != text && !result.is_empty() && !result.contains("//")).then_some(result)
 }
 
-/// True for a predicate with `is present` or `is missing`. The analysis does not report it as
-/// redundant, because it documents which values its author relies on.
+/// True for a test with `is present` or `is missing`, also if it is negated. The analysis does not
+/// report it as redundant, because it documents which values its author relies on.
 fn is_presence(cond: &Cond) -> bool {
     match &cond.kind {
         CondKind::Not(inner) | CondKind::NotTrue(inner) => is_presence(inner),
