@@ -78,16 +78,18 @@ fn write_choice(
                 let name = span.and_then(|span| id_of_branch(rules.sources().slice(span)));
                 let name = name.unwrap_or_default();
                 let kept = span.map(|span| kept::before(rules.sources(), span));
-                let mut written = kept.and_then(|mut kept| kept.remove("branch"));
-                let id = written.as_ref().and_then(|branch| branch["branch_id"].as_str());
-                if !ids.leads_to_text(id.unwrap_or(&name), &name)
-                    && let Some(Json::Object(branch)) = &mut written
-                {
-                    // The author has renamed the branch since.
-                    branch.insert("branch_id".to_owned(), json!(name));
-                }
+                let written = kept.and_then(|mut kept| kept.remove("branch")).map(|mut branch| {
+                    let id = branch["branch_id"].as_str().unwrap_or(&name);
+                    // If the author has renamed the branch since, the new name counts.
+                    if let (false, Json::Object(branch)) = (ids.leads_to_text(id, &name), &mut branch) {
+                        branch.insert("branch_id".to_owned(), json!(name));
+                    }
+                    branch
+                });
+                // The message of the warning names the branch.
+                let name = if written.is_some() { &*name } else { "" };
                 let written = written.ok_or_else(|| warning.message.clone());
-                branches.push(ItemKind::Branch, &name, written, report);
+                branches.push(ItemKind::Branch, name, written, report);
             }
         }
         report.resume(Some(choice));

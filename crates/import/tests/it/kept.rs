@@ -83,6 +83,13 @@ fn a_renamed_branch_without_condition_has_its_new_name() {
         expected["choices"][index]["branch_id"] = json!(id);
         assert_eq!(export_changed(System::Choice, &document, change), expected);
     }
+    // A branch that is not written takes no name away.
+    let rules = Rules::from_text(
+        "choice c {\n  branch a { }\n  # json: {\"branch_id\":\"a\"}\n  branch a_2 { steps.s.x as bool }\n  \
+         default branch d\n}\n",
+    );
+    let exported = System::Choice.export(&rules.expect("it compiles")).document;
+    assert_eq!(exported["choices"][0]["branch_id"], "a_2", "{exported}");
 }
 
 #[test]
