@@ -112,8 +112,8 @@ pub fn time(text: &str, one: &mut EntityMatch) -> bool {
     !is_joined
 }
 
-/// Words that begin with a Chinese unit, such as Halloween. Each has a whole word here: 万一 and 万能
-/// alone also begin in texts such as `3万一个月` and `3万能买吗`, where 万 is a unit.
+/// Words that begin with a Chinese unit, such as 万圣节 (Halloween). Shorter words such as 万一 and
+/// 万能 are no such words: in `3万一个月` and `3万能买吗`, 万 is a unit.
 const UNIT_WORDS: [&str; 12] = [
     "万圣节",
     "万圣夜",
