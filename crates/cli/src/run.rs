@@ -318,8 +318,8 @@ impl DecidingWorker<'_> {
         })
     }
 
-    /// Answers a message for which the keyword patterns chose no flow: chooses a flow by the meaning
-    /// of the text. `start` is the time at which the decision began.
+    /// Answers a message for which the keyword patterns chose no flow: chooses a flow by the
+    /// meaning of the text. `start` is the time at which the decision began.
     fn answer_by_meaning(
         &mut self,
         matcher: &FlowMatcher,

@@ -6,8 +6,7 @@ use rulec_lang::history::{AT_FIELD, POSITION_FIELD};
 use rulec_lang::value::parse_datetime;
 use serde_json::Value as Json;
 
-/// Maximum nesting depth of a recorded message, which is that of a message and some levels that
-/// recording may add.
+/// Maximum nesting depth of a recorded message. Recording may add some levels to a message.
 const MAX_ELEMENT_DEPTH: usize = MAX_DEPTH + 8;
 
 /// A recorded message, as a store keeps it under a history key such as a user id.
