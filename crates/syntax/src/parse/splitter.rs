@@ -233,11 +233,10 @@ impl<'a> Splitter<'a> {
     /// True for the word `import` after the name of a file, as in `from "x.rules" import a`. The
     /// error is about `from`, so no second statement begins here.
     fn follows_file(&self, index: usize) -> bool {
-        let Some(from) = index.checked_sub(2) else { return false };
-        (from + 1..=index).all(|index| self.sigs[index].indent().is_none())
-            && self.token_text(from) == "from"
-            && self.sigs[from + 1].token.kind == TokenKind::String
-            && self.current.as_ref().is_some_and(|current| current.first_token == from)
+        let begins_with_from = |current: &CurrentStatement| {
+            current.first_token + 2 == index && self.token_text(current.first_token) == "from"
+        };
+        self.sigs[index].indent().is_none() && self.current.as_ref().is_some_and(begins_with_from)
     }
 
     /// True for the word `history` after a word such as `count` on the same line, as in

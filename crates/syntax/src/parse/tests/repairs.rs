@@ -152,6 +152,7 @@ fn a_pattern_with_a_name_stays_a_pattern() {
 fn an_import_of_names_is_one_error() {
     let text = "from \"x.rules\" import a\nroute b when c -> d";
     assert_eq!(findings(text), [("E0102", "from".to_owned())]);
+    assert_eq!(findings("from x import a, b\nroute b when c -> d").len(), 1);
     assert_eq!(findings("from \"x.rules\"\nimport \"a.rules\"").len(), 1);
 }
 
