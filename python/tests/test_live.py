@@ -134,3 +134,23 @@ def test_watched_rules_keep_the_last_good_version(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_loaded_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(RulecError, match="support.rules"):
         WatchedRules(tmp_path / "support.rules")
+
+
+def test_each_call_waits_for_the_next_change(tmp_path: Path) -> None:
+    file = tmp_path / "support.rules"
+    file.write_text("default -> first")
+    rules = WatchedRules(file)
+
+    async def main() -> None:
+        start = rules.status
+        waiting = rules.changed(), rules.changed()
+        file.write_text("default -> ")
+        refused, also_refused = await asyncio.gather(*waiting)
+        assert refused == also_refused == rules.status and refused.refused == 1
+        # The refusal is over: a call reports the next change, or a change since a known status.
+        change = rules.changed()
+        file.write_text("default -> second")
+        assert (await change).error is None
+        assert await rules.changed(since=refused) == await rules.changed(since=start) == rules.status
+
+    asyncio.run(asyncio.wait_for(main(), 30))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 import threading
@@ -432,6 +433,40 @@ def test_live_rules_are_edited_while_they_serve(tmp_path: Path) -> None:
         assert (await serving.route({"text": "x"})).reply["limit"] == 3
 
     run(work())
+
+
+def test_a_router_follows_a_file_until_it_is_closed(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.rules", tmp_path / "second.rules"
+
+    async def until(router: Router, target: str) -> None:
+        while (await router.route({})).handler != target:
+            await asyncio.sleep(0.02)
+
+    async def main() -> None:
+        router = Router(Rules.from_text("default -> a"), {}, otherwise=lambda request: request.handler)
+        first.write_text("default -> b")
+        second.write_text("default -> d")
+        await router.watch(first)
+        gc.collect()
+        first.write_text("default -> c")
+        await until(router, "c")
+        # Another file replaces the first one, which then changes nothing.
+        watch = await router.watch(second)
+        first.write_text("default -> x")
+        second.write_text("default -> e")
+        await until(router, "e")
+        watch.close()
+        with pytest.raises(RulecError, match="no longer watched"):
+            await watch.changed()
+        third = await router.watch(first)
+        await router.close()
+        with pytest.raises(RulecError, match="no longer watched"):
+            await third.changed()
+        first.write_text("default -> y")
+        await asyncio.sleep(0.3)
+        assert (await router.route({})).handler == "x" and third.status.loaded == 1
+
+    run(main())
 
 
 def test_hooks_see_the_message_and_the_outcome(tmp_path: Path) -> None:

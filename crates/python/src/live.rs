@@ -15,8 +15,6 @@ use pythonize::pythonize;
 use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
-use std::sync::Arc;
-use tokio::sync::Mutex;
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
@@ -259,35 +257,50 @@ pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
 /// The state of watched rule files.
 #[pyclass(frozen, eq, module = "rulec")]
 #[derive(PartialEq)]
-pub struct WatchStatus {
-    /// The generation of the rules that became active most recently.
-    #[pyo3(get)]
-    generation: u64,
-    /// The number of versions that became active, including the first.
-    #[pyo3(get)]
-    loaded: u64,
-    /// The number of versions that were refused.
-    #[pyo3(get)]
-    refused: u64,
-    /// The reason why the current version of the files is not active; None if it is active.
-    #[pyo3(get)]
-    error: Option<String>,
-}
-
-impl From<Status> for WatchStatus {
-    fn from(status: Status) -> WatchStatus {
-        let Status { generation, loaded, refused, error } = status;
-        WatchStatus { generation, loaded, refused, error: error.map(|error| error.to_string()) }
-    }
-}
+pub struct WatchStatus(pub Status);
 
 #[pymethods]
 impl WatchStatus {
+    /// The generation of the rules that became active most recently.
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation
+    }
+
+    /// The number of versions that became active, including the first.
+    #[getter]
+    fn loaded(&self) -> u64 {
+        self.0.loaded
+    }
+
+    /// The number of versions that were refused.
+    #[getter]
+    fn refused(&self) -> u64 {
+        self.0.refused
+    }
+
+    /// The reason why the current version of the files is not active; None if it is active.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        self.0.error.as_ref().map(ToString::to_string)
+    }
+
     pub fn __repr__(&self) -> String {
-        let error = self.error.as_ref().map_or(String::new(), |error| format!(", error {error:?}"));
-        let WatchStatus { generation, loaded, refused, .. } = self;
+        let error = self.error().map_or(String::new(), |error| format!(", error {error:?}"));
+        let Status { generation, loaded, refused, .. } = &self.0;
         format!("<WatchStatus of generation {generation}: {loaded} loaded, {refused} refused{error}>")
     }
+}
+
+/// Waits for the future of a status, as the awaitable of `changed`.
+pub fn await_status<'py>(
+    py: Python<'py>,
+    status: impl Future<Output = Option<Status>> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>> {
+    start_future(py, async move {
+        let ended = || library_error("the file is no longer watched, because the watch was closed");
+        status.await.map(WatchStatus).ok_or_else(ended)
+    })
 }
 
 /// Rules that follow a file: a rule file with its imports, or an artifact. When the file changes,
@@ -296,9 +309,6 @@ impl WatchStatus {
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     rules: route::WatchedRules,
-    /// A second handle to the same watched file. Only `changed` locks it, while it waits for the
-    /// next status. So no other method waits for that lock.
-    changes: Arc<Mutex<route::WatchedRules>>,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
 }
@@ -323,7 +333,7 @@ impl WatchedRules {
         }
         let rules = wait_for(py, builder.open()).map_err(library_error)?;
         let functions = functions.map(Bound::unbind);
-        Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules, functions })
+        Ok(WatchedRules { rules, functions })
     }
 
     /// Decides a message by the active version of the file. Counts the decision, and writes it to
@@ -347,14 +357,19 @@ impl WatchedRules {
 
     #[getter]
     fn status(&self) -> WatchStatus {
-        self.rules.status().into()
+        WatchStatus(self.rules.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused. Returns at once if such a
-    /// change has happened since the previous call.
-    fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let changes = self.changes.clone();
-        start_future(py, async move { Ok(WatchStatus::from(changes.lock().await.changed().await)) })
+    /// Waits until a version of the file becomes active or is refused after this call, or after the
+    /// status `since`. Each call waits on its own.
+    #[pyo3(signature = (*, since = None))]
+    fn changed<'py>(
+        &self,
+        py: Python<'py>,
+        since: Option<&Bound<'py, WatchStatus>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let known = since.map_or_else(|| self.rules.status(), |since| since.get().0.clone());
+        await_status(py, self.rules.changed_since(known))
     }
 
     /// Returns counts and latencies by route.

@@ -11,6 +11,7 @@ use super::message::{as_dict, mapping_entries, object, tree};
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
 use super::shutdown::{start_future, with_gil, without_gil};
+use super::switching::WatchedFile;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
@@ -257,6 +258,7 @@ pub struct Router {
     handlers: HashMap<String, Py<PyAny>>,
     /// The handler of all targets that have no handler of their own.
     otherwise: Option<Py<PyAny>>,
+    pub watched: WatchedFile,
 }
 
 impl Router {
@@ -351,7 +353,7 @@ impl Router {
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
         let otherwise = otherwise.map(|function| function.clone().unbind());
-        Ok(Router { router, calls, handlers: functions, otherwise })
+        Ok(Router { router, calls, handlers: functions, otherwise, watched: WatchedFile::default() })
     }
 
     /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
@@ -420,9 +422,11 @@ impl Router {
         Ok(pythonize(py, &self.router.stats())?)
     }
 
-    /// Waits until all lines of the decision log are written, then closes the log.
+    /// Ends the watching of a file. Waits until all lines of the decision log are written, then
+    /// closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
+        self.watched.replace(None);
         start_future(py, async move {
             if let Some(log) = router.log() {
                 log.close().await;
