@@ -62,6 +62,7 @@ __all__ = [
     "RouterError",
     "RulecError",
     "Rules",
+    "RulesInForce",
     "Session",
     "Started",
     "Stop",
@@ -96,6 +97,7 @@ class _Store(Protocol):
     def with_key(self, key: str) -> AbstractContextManager[list[dict[str, Any]]]: ...
 
 _Message: TypeAlias = Mapping[str, Any] | _Dataclass | _Model
+_RulesInForce: TypeAlias = Rules | LiveRules | WatchedRules | Router
 
 __version__: str
 
@@ -582,6 +584,22 @@ class WatchedRules:
     def stats(self) -> dict[str, Any]: ...
 
 @final
+class RulesInForce:
+    """The rules in force of live rules, of a watched file or of a router; for classes that follow them.
+
+    >>> live = LiveRules.from_text("default -> chat")
+    >>> in_force = RulesInForce(live)
+    >>> in_force.current() is in_force.current()
+    True
+    >>> generation = live.replace("default -> person")
+    >>> in_force.current().decide({}).target
+    'person'
+    """
+
+    def __new__(cls, rules: _RulesInForce) -> RulesInForce: ...
+    def current(self) -> Rules: ...
+
+@final
 class Judge:
     """A checker of payloads of one kind.
 
@@ -674,11 +692,14 @@ class FlowHit:
 class Flows:
     """A finder of flows, by keywords and then by the built-in classifier of intents.
 
+    It follows live rules, watched rules or the rules of a router.
+
     >>> flows = Rules.from_text('flow hello keyword exact ["hello"] -> "greeting"').flows()
     >>> flows.find("good bye") is None
     True
     """
 
+    def __new__(cls, rules: _RulesInForce, *, client: HttpClient | None = None) -> Flows: ...
     def find(self, text: str) -> FlowHit | None: ...
     def nearest(self, text: str) -> list[FlowHit]: ...
     @property
@@ -1540,7 +1561,9 @@ class FlowRunner:
     'failed'
     """
 
-    def __new__(cls, rules: Rules, client: HttpClient, *, model: ChatModel | None = None) -> FlowRunner: ...
+    def __new__(
+        cls, rules: _RulesInForce, client: HttpClient, *, model: ChatModel | None = None
+    ) -> FlowRunner: ...
     def handle(
         self,
         text: str,

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rulec import CompileError, Edit, LiveRules, RulecError, UnknownName, WatchedRules
+from rulec import CompileError, Edit, Flows, LiveRules, Router, RulecError, Rules, UnknownName, WatchedRules
+from rulec.flows import FlowChat, HttpClient
+from rulec.guard import Guard
 
 TEXT = """list words = ["refund"]
 route money when text contains any words -> billing
@@ -154,3 +157,57 @@ def test_each_call_waits_for_the_next_change(tmp_path: Path) -> None:
         assert await rules.changed(since=refused) == await rules.changed(since=start) == rules.status
 
     asyncio.run(asyncio.wait_for(main(), 30))
+
+
+DESK = """
+payload refund rank 1 { amount: number in 0..=500 }
+table approval { route large when args.amount > 100 -> ask  default -> allow }
+flow tool run { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+flow hours keyword contains ["opening hours"] -> "hours"
+default -> chat
+"""
+CHANGED = DESK.replace("0..=500", "0..=50").replace("> 100", "> 10").replace("opening hours", "hours")
+
+
+def test_guards_and_flows_use_the_rules_in_force(tmp_path: Path) -> None:
+    file, client = tmp_path / "desk.rules", HttpClient(allow=["localhost:9"], retries=0)
+    file.write_text(DESK)
+
+    def objects(rules: Any) -> tuple[Guard, Flows, FlowChat]:
+        return Guard(rules, approval="approval"), Flows(rules, client=client), FlowChat(rules, client=client)
+
+    async def answers(guard: Guard, flows: Flows, chat: FlowChat) -> list[Any]:
+        verdicts = [guard.check({"name": "refund", "arguments": {"amount": amount}}) for amount in (20, 200)]
+        found = flows.find("your hours?")
+        asked = await chat.query("your hours?")
+        return [(verdict.ok, verdict.approval) for verdict in verdicts] + [found and found.id, asked.flow]
+
+    async def main() -> None:
+        live, watched = LiveRules.from_text(DESK), WatchedRules(file)
+        router = Router(LiveRules.from_text(DESK), {"chat": print})
+        followers = [objects(rules) for rules in (Rules.from_text(DESK), live, watched, router)]
+        for follower in followers:
+            assert await answers(*follower) == [(True, "allow"), (True, "ask"), None, None]
+        change = watched.changed()
+        file.write_text(CHANGED)
+        live.edit([Edit.replace(line) for line in CHANGED.splitlines()[1:5] if not line.startswith("table")])
+        live.replace("route large when args.amount > 10 -> ask", table="approval")
+        router.swap(Rules.from_text(CHANGED))
+        await change
+        assert await answers(*followers[0]) == [(True, "allow"), (True, "ask"), None, None]
+        for follower in followers[1:]:
+            assert await answers(*follower) == [(True, "ask"), (False, "allow"), "hours", "hours"]
+        # Rules without payloads and flows leave unknown tools, and no flow to find.
+        router.swap(Rules.from_text("default -> chat"))
+        guard, flows, _ = followers[3]
+        assert guard.check({"name": "refund", "arguments": {}}).feedback.startswith("There is no tool `refund`.")
+        assert guard.tools == [] and flows.find("your hours?") is None and flows.intents == []
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_rules_that_are_no_rules_are_refused() -> None:
+    wrong: Any = "desk.rules"
+    for make in (Guard, Flows):
+        with pytest.raises(TypeError, match="`WatchedRules` or a `Router` are wanted, and not a <class 'str'>"):
+            make(wrong)

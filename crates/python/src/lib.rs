@@ -19,6 +19,7 @@
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
+//! | `in_force` | the rules in force, for objects that follow rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
 //! | `switching` | how a router takes other rules while it serves |
@@ -49,6 +50,7 @@ mod flows;
 mod history;
 mod host;
 mod http;
+mod in_force;
 mod judge;
 mod live;
 mod log;
@@ -107,6 +109,8 @@ mod _rulec {
     use super::history::MemoryStore;
     #[pymodule_export]
     use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
+    #[pymodule_export]
+    use super::in_force::RulesInForce;
     #[pymodule_export]
     use super::judge::{Judge, Judgement, Violation};
     #[pymodule_export]

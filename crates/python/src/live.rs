@@ -77,7 +77,7 @@ impl Edit {
 /// Rules that can be edited while threads decide with them.
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
-    rules: rulec::LiveRules,
+    pub rules: rulec::LiveRules,
     /// The Python functions that the rules call, by name. Kept for `snapshot`.
     functions: Option<Py<PyMapping>>,
 }
@@ -308,7 +308,7 @@ pub fn await_status<'py>(
 /// version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
-    rules: route::WatchedRules,
+    pub rules: route::WatchedRules,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
 }

@@ -383,12 +383,8 @@ impl Rules {
     /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
     /// built-in classifier. With a `client`, it also executes them.
     #[pyo3(signature = (*, client = None))]
-    fn flows(&self, py: Python<'_>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
-        let flows = without_gil(py, || Flows::new(&self.rules)).map_err(library_error)?;
-        match client {
-            Some(client) => flows.with_client(client.get()),
-            None => Ok(flows),
-        }
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
     }
 
     /// Returns the question that a language model answers to make the choice `name`.
