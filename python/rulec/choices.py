@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isawaitable
 from typing import Any
 
+from ._history import warn_without_history
 from ._rulec import ChatModel, ModelRequest, Question, Rules, ask_choice
 
 __all__ = ["AskedChoice", "ChoiceAnswer", "ChoiceCall", "ChoiceInput", "ChoiceOutput"]
@@ -140,6 +141,7 @@ class ChoiceCall:
         self._asked = None if model is None else AskedChoice(rules, name, model)
         if self._asked is None:
             rules.decide({}, entry=name)  # Raises UnknownName.
+            warn_without_history(rules, "a choice call")
 
     def init(self, variables: Mapping[str, Any]) -> ChoiceInput:
         """Reads the variables of the call. Also returns the left-out conditions, with the reasons."""

@@ -43,6 +43,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
+from ._history import warn_without_history
 from ._rulec import Judge, Judgement, LiveRules, MessageError, Router, RulecError, Rules, RulesInForce, WatchedRules
 
 Approval = Literal["allow", "ask", "deny"]
@@ -130,6 +131,8 @@ class Guard:
         for kind in self._renamed.values():
             current.judge(kind)  # Raises UnknownName.
         self._last = (current, self._judges_of(current))
+        if approval is not None:
+            warn_without_history(current, "the approval of a guard")
 
     def _judges_of(self, rules: Rules) -> dict[str, Judge]:
         """Returns the judge of each tool by these rules."""

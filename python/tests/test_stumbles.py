@@ -7,6 +7,7 @@ import copy
 import json
 import logging
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,62 @@ def test_a_router_names_what_does_not_fit() -> None:
         Router(unfit, handlers)
     with pytest.raises(rulec.RouterError, match="-1 is no number of seconds; give 0 or more"):
         Policy(time_limit=-1)
+
+
+def test_likely_mistakes_of_a_router_are_records(caplog: pytest.LogCaptureFixture) -> None:
+    router = Router(
+        Rules.from_text("default -> chat"),
+        {"caht": print},
+        otherwise=print,
+        policies={"chatt": Policy(time_limit=1), "chat": Policy(time_limit=1)},
+    )
+    assert router.warnings == [
+        "no route leads to the handler `caht`",
+        "a policy or time limit is set for `chatt`, to which no route leads; did you mean `chat`?",
+    ]
+    assert records_of(caplog, 2) == [("rulec.router", warning) for warning in router.warnings]
+
+
+LIMITS = Rules.from_text("""
+input { tool?: string, now: datetime }
+history keep 24h
+router after(output) { otherwise -> next[0] }
+choice size { default branch small }
+table approval { route again when (count p in history: true) >= 1 -> ask  default -> allow }
+default -> run
+""")
+
+
+def test_objects_without_a_history_say_so(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    import pyarrow
+
+    from rulec import batch
+    from rulec.adapters.langgraph import edge
+    from rulec.choices import ChoiceCall
+
+    file = tmp_path / "limits.rules"
+    file.write_text("input { now: datetime }\nhistory keep 24h\ndefault -> run")
+    watched = rulec.WatchedRules(file)
+    message = {"now": "2026-01-31T12:00:00Z"}
+    makers: list[tuple[str, Any]] = [
+        ("rulec.router", lambda: Router(LIMITS, {"run": print})),
+        ("rulec.history", lambda: [watched.decide(message) for _ in range(3)]),
+        ("rulec.history", lambda: Guard(LIMITS, approval="approval", closed=False)),
+        ("rulec.history", lambda: edge(LIMITS, "after")),
+        ("rulec.history", lambda: ChoiceCall(LIMITS, "size")),
+        ("rulec.history", lambda: batch.decide(LIMITS, pyarrow.table({"now": ["2026-01-31T12:00:00Z"]}))),
+    ]
+    for logger, make in makers:
+        make()
+        [(name, text)] = records_of(caplog, 1)
+        assert name == logger and "as if nothing happened before; a session with a store decides with the history" in text
+        caplog.clear()
+
+
+def records_of(caplog: pytest.LogCaptureFixture, count: int) -> list[tuple[str, str]]:
+    """Waits for a number of records, which another thread makes, and returns their loggers and texts."""
+    for _ in range(1000):
+        if len(caplog.records) >= count:
+            break
+        time.sleep(0.01)
+    return [(record.name, record.getMessage()) for record in caplog.records]

@@ -15,6 +15,7 @@ use pythonize::pythonize;
 use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
@@ -309,6 +310,8 @@ pub fn await_status<'py>(
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
     pub rules: route::WatchedRules,
+    /// Whether the warning about rules that read a history was given.
+    warned: AtomicBool,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
 }
@@ -333,14 +336,18 @@ impl WatchedRules {
         }
         let rules = wait_for(py, builder.open()).map_err(library_error)?;
         let functions = functions.map(Bound::unbind);
-        Ok(WatchedRules { rules, functions })
+        Ok(WatchedRules { rules, warned: AtomicBool::new(false), functions })
     }
 
     /// Decides a message by the active version of the file. Counts the decision, and writes it to
     /// the log. `entry` names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;
+        let rules = self.rules.rules();
+        if rules.has_history() && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(target: "rulec::history", "{}", route::Warning::NoHistory);
+        }
+        let message = object(&as_dict(message)?, &rules.decimal_paths())?;
         let decision = without_gil(py, || match entry {
             Some(entry) => self.rules.decide_in(entry, &message),
             None => Ok(self.rules.decide(&message)),
