@@ -1441,7 +1441,7 @@ class NodeFactory:
 
 @final
 class HttpClient:
-    """A client that calls only the hosts in ``allow``, as ``host`` or ``host:port``. Times are in seconds.
+    """A client that calls only the hosts in ``allow``, each ``host`` or ``host:port``. Times are in seconds.
 
     >>> async def main():
     ...     await HttpClient(allow=["api.example.com"]).get("https://example.com/")
@@ -1455,7 +1455,7 @@ class HttpClient:
     def __new__(
         cls,
         *,
-        allow: Sequence[str],
+        allow: str | Iterable[str],
         attempt: float | None = None,
         overall: float | None = None,
         retries: int | None = None,

@@ -7,6 +7,8 @@ import copy
 import json
 import logging
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pytest
 
 import rulec
 from rulec import Classifier, CompileError, MessageError, Policy, Router, RulecError, Rules
+from rulec.flows import ChatModel, HttpClient, HttpError
 from rulec.guard import Guard
 
 DESK = Rules.from_text("""
@@ -278,3 +281,42 @@ def records_of(caplog: pytest.LogCaptureFixture, count: int) -> list[tuple[str, 
             break
         time.sleep(0.01)
     return [(record.name, record.getMessage()) for record in caplog.records]
+
+
+def test_errors_name_what_a_python_program_can_change(tmp_path: Path) -> None:
+    router = Router(Rules.from_text("default -> chat"), {"chat": print})
+    with pytest.raises(RulecError, match="their texts are not kept; load them as `LiveRules`, from a file or a text"):
+        router.edit([rulec.Edit.insert("route a when n > 3 -> chat")])
+    live = rulec.LiveRules.from_text("default -> chat")
+    with pytest.raises(RulecError, match="give `edit` an edit for each"):
+        live.insert("route a when x == 1 -> y route b when x == 2 -> z")
+    log = tmp_path / "no folder" / "log.jsonl"
+    with pytest.raises(FileNotFoundError, match=r"No such file.*log\.jsonl") as error:
+        Router(Rules.from_text("default -> chat"), {"chat": print}, log=log)
+    assert error.value.filename == str(log)
+    ran = subprocess.run([sys.executable, "-m", "rulec", "serve", "x.rules"], capture_output=True, text=True)
+    assert "the Python package never has it" in ran.stderr
+    for make, wrong in [(lambda: HttpClient(allow=unfit), 3), (lambda: Policy(fallbacks=unfit), [3])]:
+        unfit: Any = wrong
+        with pytest.raises(TypeError, match="a list of texts is wanted, and not <class 'int'>"):
+            make()
+
+
+def test_a_text_is_one_name() -> None:
+    with pytest.raises(HttpError, match="`localhost:9`"):
+        ChatModel("http://localhost:9/v1", "small", client=HttpClient(allow="example.com"))
+    ChatModel("http://localhost:9/v1", "small", client=HttpClient(allow="localhost:9"))
+
+    async def main() -> None:
+        rules = Rules.from_text('handler admin() requires permission "execute"\ndefault -> admin')
+        handlers = {"admin": lambda request: "done"}
+        assert (await Router(rules, handlers).route({}, permissions="execute")).reply == "done"
+        assert (await Router(rules, handlers, permissions=lambda message: "execute").route({})).reply == "done"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_model_reads_nothing_of_a_shell() -> None:
+    guard = Guard(Rules.from_text("payload refund rank 1 { amount: number }"))
+    feedback = guard.check({"name": "refund", "arguments": "{amount: 20}"}).feedback
+    assert "write keys in double quotes" in feedback and "shell" not in feedback

@@ -4,6 +4,7 @@
 use super::error::{RulecError, library_error};
 use super::events::fields;
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::outcome::Request;
 use super::policy::seconds;
 use super::shutdown::{start_future, with_gil};
@@ -36,19 +37,19 @@ pub struct HttpClient(pub rulec_http::HttpClient);
 
 #[pymethods]
 impl HttpClient {
-    /// Creates a client. `allow` lists hosts, as `host` or `host:port`. `attempt` and `overall` are
+    /// Creates a client. `allow` is a host, as `host` or `host:port`, or a list of hosts. `attempt` and `overall` are
     /// the time limits of one attempt and of a call, in seconds. `body` is the maximum size of a
     /// response in bytes.
     #[new]
     #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, body = None))]
     fn new(
-        allow: Vec<String>,
+        allow: Names,
         attempt: Option<f64>,
         overall: Option<f64>,
         retries: Option<u32>,
         body: Option<usize>,
     ) -> PyResult<HttpClient> {
-        let hosts = AllowedHosts::new(allow).map_err(http_error)?;
+        let hosts = AllowedHosts::new(allow.0).map_err(http_error)?;
         let default = Limits::default();
         let limits = Limits {
             attempt: attempt.map(seconds).transpose()?.unwrap_or(default.attempt),

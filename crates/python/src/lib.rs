@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
+//! | `names` | arguments that are lists of names |
 //! | `pace` | whether a decision releases the interpreter lock |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
@@ -55,6 +56,7 @@ mod judge;
 mod live;
 mod log;
 mod message;
+mod names;
 mod outcome;
 mod pace;
 mod policy;

@@ -1,6 +1,7 @@
 //! Python class for the policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
 use super::error::RouterError;
+use super::names::Names;
 use pyo3::prelude::*;
 use rulec_runtime::route;
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Policy {
         chain_limit: Option<f64>,
         retries: Option<(usize, f64)>,
         circuit: Option<(u32, f64)>,
-        fallbacks: Option<Vec<String>>,
+        fallbacks: Option<Names>,
     ) -> PyResult<Policy> {
         let mut policy = route::Policy::new();
         if let Some(limit) = time_limit {
@@ -39,7 +40,7 @@ impl Policy {
         if let Some((failures, open_for)) = circuit {
             policy = policy.circuit(failures, seconds(open_for)?);
         }
-        Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
+        Ok(Policy(fallbacks.into_iter().flat_map(|names| names.0).fold(policy, route::Policy::fallback)))
     }
 
     fn __repr__(&self) -> String {

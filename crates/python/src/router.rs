@@ -8,6 +8,7 @@ use super::error::RouterError;
 use super::live::live_rules;
 use super::log::decision_log;
 use super::message::{as_dict, mapping_entries, object, tree};
+use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
 use super::shutdown::{start_future, with_gil, without_gil};
@@ -373,10 +374,10 @@ impl Router {
     fn begin<'py>(
         &self,
         message: &Bound<'py, PyAny>,
-        permissions: Option<Vec<String>>,
+        permissions: Option<Names>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, router) = (message.py(), self.router.clone());
-        let permissions = permissions.map(Permissions::from_iter);
+        let permissions = permissions.map(|names| Permissions::from_iter(names.0));
         let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
         let begun = without_gil(py, || {
             let mut begun = router.begin(message_json.clone())?;

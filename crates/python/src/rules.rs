@@ -8,6 +8,7 @@ use super::host::{check_functions_declared, register_functions};
 use super::http::HttpClient;
 use super::judge::Judge;
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::pace::Pace;
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
@@ -161,9 +162,9 @@ impl Rules {
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
-        trusted: Option<Vec<String>>,
+        trusted: Option<Names>,
     ) -> PyResult<Rules> {
-        let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
+        let keys = trusted.iter().flat_map(|names| &names.0).map(|pem| VerifyingKey::from_pem(pem));
         let keys = keys.collect::<Result<Vec<_>, _>>().map_err(library_error)?;
         let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
@@ -335,9 +336,9 @@ impl Rules {
         &self,
         router: &str,
         output: &Bound<'_, PyAny>,
-        all_next_ids: Vec<String>,
+        all_next_ids: Names,
     ) -> PyResult<Vec<String>> {
-        let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
+        let all_next_ids: Vec<&str> = all_next_ids.0.iter().map(String::as_str).collect();
         self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
     }
 

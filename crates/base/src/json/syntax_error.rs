@@ -54,10 +54,7 @@ fn describe_wrong_character(
         ),
         ("key must be a string", Some(first)) if first.is_alphabetic() || first == '_' => (
             message!("key is not a string"),
-            message!(
-                "write keys in double quotes: `\"{word}\"`; a shell removes them unless the JSON is in single \
-                quotes, as in '{{\"{word}\": …}}'"
-            ),
+            message!("write keys in double quotes: `\"{word}\"`"),
         ),
         ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
             message!("expected a JSON value"),

@@ -127,7 +127,7 @@ impl SwitchError {
             ),
             SwitchError::NotKept { asked, kept } => match &kept[..] {
                 [] => message!(
-                    "generation {asked} is not kept; no rules were replaced yet, or the router was built with `keep(0)`"
+                    "generation {asked} is not kept; no rules were replaced yet, or the router keeps none"
                 ),
                 kept => message!("generation {asked} is not kept; kept are {}", comma_list(kept)),
             },
