@@ -69,6 +69,9 @@ class AskedChoice:
         self.question: Question = rules.question(name)
         self._rules, self._model = rules, model
 
+    def __repr__(self) -> str:
+        return f"<AskedChoice {self.question.name}>"
+
     async def decide(self, message: Mapping[str, Any]) -> ChoiceAnswer:
         """Asks the model, and returns the branch that it has chosen."""
         question = self.question
@@ -142,6 +145,9 @@ class ChoiceCall:
         if self._asked is None:
             rules.decide({}, entry=name)  # Raises UnknownName.
             warn_without_history(rules, "a choice call")
+
+    def __repr__(self) -> str:
+        return f"<ChoiceCall {self._name}>"
 
     def init(self, variables: Mapping[str, Any]) -> ChoiceInput:
         """Reads the variables of the call. Also returns the left-out conditions, with the reasons."""

@@ -150,6 +150,9 @@ class Guard:
             self._last = (current, self._judges_of(current))
         return self._last
 
+    def __repr__(self) -> str:
+        return f"<Guard of {', '.join(self.tools) or 'no tools'}>"
+
     @property
     def tools(self) -> list[str]:
         """Names of the known tools."""

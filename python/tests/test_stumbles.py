@@ -17,6 +17,8 @@ import pytest
 
 import rulec
 from rulec import Classifier, CompileError, MessageError, Policy, Router, RulecError, Rules
+from rulec.agents import Bus, Coordinator
+from rulec.choices import ChoiceCall
 from rulec.flows import ChatModel, HttpClient, HttpError
 from rulec.guard import Guard
 
@@ -73,8 +75,20 @@ def test_numbers_that_are_none_are_reported(value: float) -> None:
 
 def test_reprs_say_what_it_is() -> None:
     flows = Rules.from_text('flow a keyword exact ["a"] -> "a"').flows()
-    assert repr(flows) == "<Flows: 0 intents>" and "time_limit: Some(1s)" in repr(Policy(time_limit=1))
-    assert repr(DESK.prepare({"n": 1})) == '<Prepared {"n":1}>' and repr(DESK.session()) == "<Session>"
+    policy = Policy(time_limit=1, retries=(2, 0.5), fallbacks=["chat"])
+    assert repr(flows) == "<Flows: 0 intents>"
+    assert repr(policy) == 'Policy(time_limit=1, retries=(2, 0.5), fallbacks=["chat"])' == repr(eval(repr(policy)))
+    assert repr(DESK.prepare({"n": 1})) == '<Prepared {"n":1}>' and repr(DESK.session()) == "<Session of routes>"
+    rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }\nchoice size { default branch small }\ndefault -> chat")
+    assert repr(rules) == f"<Rules: 1 route, 1 choice case, 2 payload rules, generation {rules.generation}>"
+    client = HttpClient(allow=["a.example.com", "localhost:9"])
+    assert repr(client) == "<HttpClient for a.example.com, localhost:9>"
+    assert repr(ChatModel("http://localhost:9/v1", "small", client=client)) == "<ChatModel small at http://localhost:9/v1>"
+    assert repr(Coordinator(rules)) == "<Coordinator: 1 payload kind, 0 subscribers>" and repr(Bus()) == "<Bus: 0 subscribers>"
+    assert repr(ChoiceCall(rules, "size")) == "<ChoiceCall size>" and repr(Guard(rules)) == "<Guard of refund>"
+    edit = rulec.Edit.insert("default -> a", table="t")
+    assert repr(edit) == 'Edit.insert("default -> a", table="t")'
+    assert "Router: 2 routes" in repr(Router(DESK, {"queue": print, "chat": print})) and "2 handlers" in repr(Router(DESK, {"queue": print, "chat": print}))
     shown: list[str] = []
     router = Router(DESK, {"queue": print, "chat": lambda request: shown.append(repr(request))}, after=lambda done: shown.append(repr(done)))
     asyncio.run(asyncio.wait_for(router.route({"n": 1}), 20))
@@ -253,7 +267,6 @@ def test_objects_without_a_history_say_so(caplog: pytest.LogCaptureFixture, tmp_
 
     from rulec import batch
     from rulec.adapters.langgraph import edge
-    from rulec.choices import ChoiceCall
 
     file = tmp_path / "limits.rules"
     file.write_text("input { now: datetime }\nhistory keep 24h\ndefault -> run")

@@ -105,13 +105,14 @@ impl Rules {
     /// is a store of recorded messages, which the session reads and extends.
     #[pyo3(signature = (*, entry = None, history = None))]
     fn session(&self, entry: Option<&str>, history: Option<&Bound<'_, PyAny>>) -> PyResult<Session> {
-        let session = self.entry(entry)?.session();
+        let entry = self.entry(entry)?;
+        let session = entry.session();
         let session = match history {
             Some(store) => session.with_history(store_of(&self.rules, store)?),
             None => session,
         };
         let (session, has_store) = (Mutex::new(session), history.is_some());
-        Ok(Session { session, rules: self.rules.clone(), has_store })
+        Ok(Session { session, rules: self.rules.clone(), entry: entry.name().to_owned(), has_store })
     }
 
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
@@ -195,6 +196,8 @@ fn convert_block(py: Python<'_>, start: usize, decided: DecidedBlock) -> PyResul
 pub struct Session {
     pub session: Mutex<rulec::Session>,
     pub rules: rulec::Rules,
+    /// The name of the entry that decides.
+    pub entry: String,
     /// Whether the session has a store of recorded messages.
     pub has_store: bool,
 }
@@ -220,7 +223,8 @@ impl Session {
         decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
     }
 
-    fn __repr__(&self) -> &'static str {
-        "<Session>"
+    fn __repr__(&self) -> String {
+        let history = if self.has_store { " with a history" } else { "" };
+        format!("<Session of {}{history}>", self.entry)
     }
 }

@@ -5,6 +5,7 @@ use super::error::library_error;
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
 use super::in_force::MadeOfRules;
 use super::message::object;
+use super::repr::count;
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -83,8 +84,7 @@ impl Flows {
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let count = self.0.get(py)?.intents().len();
-        Ok(format!("<Flows: {count} {}>", if count == 1 { "intent" } else { "intents" }))
+        Ok(format!("<Flows: {}>", count(self.0.get(py)?.intents().len(), "intent")))
     }
 
     /// Returns the flow for a text; None if no flow fits the text.

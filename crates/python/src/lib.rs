@@ -20,6 +20,7 @@
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
+//! | `repr` | parts of the texts that `repr` shows |
 //! | `in_force` | the rules in force, for objects that follow rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
@@ -63,6 +64,7 @@ mod policy;
 mod prepared;
 mod queries;
 mod recording;
+mod repr;
 mod router;
 mod rules;
 mod runner;

@@ -31,12 +31,18 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 
 /// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
 #[pyclass(frozen, module = "rulec")]
-pub struct Edit(pub rulec::Edit);
+pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    fn new(edit: rulec::Edit, table: Option<&str>, file: Option<&str>) -> Edit {
+    /// `call` is the name of the method that made the edit, with its first argument.
+    fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
+        let (method, argument) = call;
+        let mut shown = format!("Edit.{method}({argument:?}");
+        for (name, value) in [("table", table), ("file", file)] {
+            shown += &value.map_or(String::new(), |value| format!(", {name}={value:?}"));
+        }
         let edit = table.into_iter().fold(edit, rulec::Edit::in_table);
-        Edit(file.into_iter().fold(edit, rulec::Edit::in_file))
+        Edit(file.into_iter().fold(edit, rulec::Edit::in_file), shown + ")")
     }
 }
 
@@ -47,7 +53,7 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn insert(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::insert(statement), table, file)
+        Edit::new(rulec::Edit::insert(statement), ("insert", statement), table, file)
     }
 
     /// Replaces the statement that has the same keyword and name, in `table` if given. `file` is
@@ -55,7 +61,7 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn replace(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::replace(statement), table, file)
+        Edit::new(rulec::Edit::replace(statement), ("replace", statement), table, file)
     }
 
     /// Removes a statement, given by its keyword and name, from `table` if given. A bare name means
@@ -63,11 +69,11 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (name, *, table = None, file = None))]
     fn remove(name: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::remove(name), table, file)
+        Edit::new(rulec::Edit::remove(name), ("remove", name), table, file)
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.0)
+        self.1.clone()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -11,6 +11,7 @@ use super::message::{as_dict, mapping_entries, object, tree};
 use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
+use super::repr::{count, rule_counts};
 use super::shutdown::{start_future, with_gil, without_gil};
 use super::switching::WatchedFile;
 use pyo3::prelude::*;
@@ -437,6 +438,7 @@ impl Router {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.router)
+        let (rules, handlers) = (self.router.rules(), count(self.handlers.len(), "handler"));
+        format!("<Router: {}, generation {}, {handlers}>", rule_counts(&rules.rules()), rules.generation())
     }
 }

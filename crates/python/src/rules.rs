@@ -11,6 +11,7 @@ use super::message::{mapping_entries, tree};
 use super::names::Names;
 use super::pace::Pace;
 use super::prepared::message_to_json;
+use super::repr::rule_counts;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
@@ -433,6 +434,6 @@ impl Rules {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.rules)
+        format!("<Rules: {}, generation {}>", rule_counts(&self.rules), self.rules.generation())
     }
 }
