@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from rulec import CompileError, Edit, Flows, LiveRules, Router, RulecError, Rules, UnknownName, WatchedRules
+from rulec import CompileError, Edit, Flows, LiveRules, MessageError, Router, RulecError, Rules, UnknownName, WatchedRules
 from rulec.flows import FlowChat, HttpClient
 from rulec.guard import Guard
+from rulec.history import MemoryStore
 
 TEXT = """list words = ["refund"]
 route money when text contains any words -> billing
@@ -211,3 +212,44 @@ def test_rules_that_are_no_rules_are_refused() -> None:
     for make in (Guard, Flows):
         with pytest.raises(TypeError, match="`WatchedRules` or a `Router` are wanted, and not a <class 'str'>"):
             make(wrong)
+
+
+def test_live_rules_have_what_rules_have(tmp_path: Path) -> None:
+    text = """
+    input { n?: int, now?: datetime, user?: string }
+    history by user keep 24h
+    route again when (count p in history: p.n == n) >= 1 -> deny
+    default -> run
+    table size { route big when n > 9 -> many  default -> few }
+    """
+    live, store = LiveRules.from_text(text), MemoryStore()
+    assert live.decide_json('{"n": 12}', entry="size").target == "many"
+    assert [decision.target for decision in live.decide_many([{"n": 12}, {"n": 1}], entry="size")] == ["many", "few"]
+    with pytest.raises(MessageError, match="message 1: "):
+        live.decide_many([{}, {"n": object()}])
+    with pytest.raises(UnknownName, match="did you mean `size`"):
+        live.decide_json("{}", entry="sizes")
+    live.replace("route big when n > 99 -> many", table="size")
+    assert live.explain({"n": 12}, entry="size").target == "few"
+    assert live.decide(Rules.from_text(text).prepare({"n": 12}), entry="size").target == "few"
+    message = {"n": 1, "user": "ann", "now": "2026-01-31T12:00:00Z"}
+    assert live.decide_and_record(message, history=store).target == "run"
+    assert live.decide_with_history(message, history=store).target == "deny"
+    assert live.decide_with_history(message, history=store, entry="size").target == "few"
+    live.insert("route blocked priority 5 when (count p in history: p.decision.target == \"deny\") >= 1 -> block")
+    live.record(message, live.decide_with_history(message, history=store), history=store)
+    live.observe({**message, "n": 7}, history=store)
+    assert live.decide_with_history({**message, "n": 7}, history=store).target == "block"
+    with pytest.raises(RulecError, match="`history`"):
+        LiveRules.from_text("default -> run").observe(message, history=store)
+
+    artifact = Rules.from_text(text).to_artifact()
+    path = tmp_path / "rules.rulec"
+    path.write_bytes(artifact)
+    for source in (artifact, path):
+        loaded = LiveRules.from_artifact(source)
+        assert loaded.decide({"n": 12}, entry="size").target == "many"
+    watched = WatchedRules(path)
+    assert watched.explain({"n": 12}, entry="size").target == "many" and watched.stats()["messages"]["decided"] == 0
+    path.write_text(DESK)
+    assert WatchedRules(path).flows().find("opening hours?")

@@ -333,3 +333,31 @@ def test_a_model_reads_nothing_of_a_shell() -> None:
     guard = Guard(Rules.from_text("payload refund rank 1 { amount: number }"))
     feedback = guard.check({"name": "refund", "arguments": "{amount: 20}"}).feedback
     assert "write keys in double quotes" in feedback and "shell" not in feedback
+
+
+def test_decisions_of_choices_name_the_skipped_conditions() -> None:
+    rules = Rules.from_text("choice size { default branch small  branch big all { a.n as number > 9; q == 3 } }\ndefault -> chat")
+    message = {"a": {"n": "x"}}
+    skipped = rules.skipped("size", message)
+    assert [(item["branch"], "reason" in item) for item in skipped] == [("big", True), ("big", True)]
+    text = json.dumps(message)
+    live = rulec.LiveRules.from_text("choice size { default branch small  branch big all { a.n as number > 9; q == 3 } }")
+    session = rules.session(entry="size")
+    for decision in [
+        rules.decide(message, entry="size"),
+        rules.decide(rules.prepare(message), entry="size"),
+        rules.decide_json(text, entry="size"),
+        *rules.decide_many([message], entry="size"),
+        *rules.decide_json_many([text, text], entry="size"),
+        *rules.decide_json_many([text, text], entry="size", threads=2),
+        session.decide(message),
+        session.decide_json(text),
+        live.decide(message, entry="size"),
+        live.decide_json(text, entry="size"),
+    ]:
+        assert decision.branch == "small" and decision.skipped == skipped and decision.to_dict()["skipped"] == skipped
+        assert "skipped" not in json.loads(decision.to_json())
+        copied = pickle.loads(pickle.dumps(decision))
+        assert copied.skipped == skipped and copied.to_dict() == decision.to_dict()
+    assert rules.decide(message).skipped == [] and "skipped" not in rules.decide(message).to_dict()
+    assert rules.decide({"a": {"n": 1}, "q": 3}, entry="size").skipped == []

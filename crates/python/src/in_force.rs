@@ -89,11 +89,7 @@ impl<T: Send + Sync> MadeOfRules<T> {
         let (py, in_force) = (rules.py(), RulesInForce::new(rules)?);
         let current = in_force.current(py)?;
         let made = without_gil(py, || make(&current.get().rules))?;
-        Ok(MadeOfRules {
-            rules: in_force,
-            make: Box::new(make),
-            last: Mutex::new((current, Arc::new(made))),
-        })
+        Ok(MadeOfRules { rules: in_force, make: Box::new(make), last: Mutex::new((current, Arc::new(made))) })
     }
 
     /// Returns the value for the rules in force.

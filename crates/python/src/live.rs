@@ -1,11 +1,16 @@
 //! Python classes for rules that change while other threads decide with them. The program edits the
 //! rules, or the rules are reloaded from watched files.
 
+use super::decide::{decided_text, error_at};
 use super::decision::{Decision, Explanation};
-use super::error::{compile_error, library_error, message_error, unknown_name_error};
+use super::error::{compile_error, library_error, unknown_name_error};
+use super::flows::Flows;
 use super::host::register_functions;
+use super::http::HttpClient;
 use super::log::decision_log;
-use super::message::{as_dict, object, text_bytes};
+use super::message::text_bytes;
+use super::names::Names;
+use super::prepared::message_to_json;
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
 use pyo3::exceptions::PyTypeError;
@@ -16,6 +21,9 @@ use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of the entry that decides by default: the routes outside any table.
+pub const ROUTES: &str = "routes";
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
@@ -126,21 +134,54 @@ impl LiveRules {
         LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_text(compiler, text))
     }
 
+    /// Loads an artifact (compiled rules), from bytes or a file; see `Rules.from_artifact`. Its rules
+    /// cannot be edited.
+    #[staticmethod]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
+    fn from_artifact(
+        py: Python<'_>,
+        artifact: &Bound<'_, PyAny>,
+        functions: Option<Bound<'_, PyMapping>>,
+        trusted: Option<Names>,
+    ) -> PyResult<Self> {
+        let kept = functions.as_ref().map(|functions| functions.clone().unbind());
+        let rules = Rules::from_artifact(py, artifact, functions, trusted)?;
+        Ok(LiveRules { rules: rules.rules.into(), functions: kept })
+    }
+
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        let decision = without_gil(py, || match entry {
-            Some(entry) => self.rules.decide_in(entry, &message),
-            None => Ok(self.rules.decide(&message)),
-        });
-        decision.map(Decision::new).map_err(unknown_name_error)
+        let message = message_to_json(message, &self.rules.decimal_paths())?;
+        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
+        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
     }
 
     /// Decides a message given as JSON text.
-    fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    #[pyo3(signature = (text, *, entry = None))]
+    fn decide_json(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Decision> {
         let text = text_bytes(text)?;
-        let decision = without_gil(py, || self.rules.decide_line(text));
-        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
+        let decision = without_gil(py, || self.rules.decide_line_in(entry.unwrap_or(ROUTES), text));
+        decided_text(decision.map_err(unknown_name_error)?, text, &self.rules.decimal_paths())
+    }
+
+    /// Decides a sequence of messages, each by the rules in force at that time. The error for an
+    /// invalid message contains the index of the message.
+    #[pyo3(signature = (messages, *, entry = None))]
+    fn decide_many(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<Decision>> {
+        let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
+            self.decide(py, &message?, entry).map_err(|error| error_at(py, index, error))
+        };
+        messages.try_iter()?.enumerate().map(decide).collect()
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -150,19 +191,21 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        without_gil(py, || match entry {
-            Some(entry) => self.rules.matched_in(entry, &message),
-            None => Ok(self.rules.matched(&message)),
-        })
-        .map_err(unknown_name_error)
+        let message = message_to_json(message, &self.rules.decimal_paths())?;
+        without_gil(py, || self.rules.matched_in(entry.unwrap_or(ROUTES), &message))
+            .map_err(unknown_name_error)
     }
 
     /// Explains a decision of the current rules. Pending edits are compiled first.
-    fn explain(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        let explanation = without_gil(py, || self.rules.explain(&message));
-        explanation.map(Explanation).map_err(|error| compile_error(py, &error))
+    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    pub fn explain(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Explanation> {
+        self.snapshot(py)?.explain(py, message, entry, show_private)
     }
 
     /// Inserts a statement, into `table` if given. Returns the new generation: the version number
@@ -353,12 +396,28 @@ impl WatchedRules {
         if rules.has_history() && !self.warned.swap(true, Ordering::Relaxed) {
             tracing::warn!(target: "rulec::history", "{}", route::Warning::NoHistory);
         }
-        let message = object(&as_dict(message)?, &rules.decimal_paths())?;
-        let decision = without_gil(py, || match entry {
-            Some(entry) => self.rules.decide_in(entry, &message),
-            None => Ok(self.rules.decide(&message)),
-        });
-        decision.map(Decision::new).map_err(unknown_name_error)
+        let message = message_to_json(message, &rules.decimal_paths())?;
+        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
+        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
+    }
+
+    /// Explains a decision of the active version. The decision is neither counted nor logged.
+    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Explanation> {
+        self.rules(py).explain(py, message, entry, show_private)
+    }
+
+    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
+    /// executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.

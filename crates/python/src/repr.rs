@@ -12,7 +12,8 @@ pub fn count(number: usize, noun: &str) -> String {
 pub fn rule_counts(rules: &rulec::Rules) -> String {
     let counted = |kind: TableKind, noun: &str| {
         let tables = rules.program().tables.iter().filter(|table| table.kind == kind);
-        let number: usize = tables.map(|table| table.order.len() + usize::from(table.default.is_some())).sum();
+        let number: usize =
+            tables.map(|table| table.order.len() + usize::from(table.default.is_some())).sum();
         (number > 0 || kind == TableKind::Routes).then(|| count(number, noun))
     };
     let parts = [

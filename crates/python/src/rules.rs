@@ -159,7 +159,7 @@ impl Rules {
     /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
-    fn from_artifact(
+    pub fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
@@ -269,7 +269,7 @@ impl Rules {
     }
 
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
-    fn explain(
+    pub fn explain(
         &self,
         py: Python<'_>,
         message: &Bound<'_, PyAny>,

@@ -2,8 +2,8 @@
 
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};
-use super::names::Names;
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::rules::Rules;
 use super::shutdown::{start_future, with_gil};
 use super::worker::{PythonProcessor, call_factory, node_factory};

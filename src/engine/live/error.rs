@@ -49,9 +49,9 @@ impl EditError {
     /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            EditError::NotOneStatement(found) => message!(
-                "one statement is wanted, and this is {found}; give `edit` an edit for each"
-            ),
+            EditError::NotOneStatement(found) => {
+                message!("one statement is wanted, and this is {found}; give `edit` an edit for each")
+            }
             EditError::Compile(error) => error.to_message(),
             EditError::UnknownTable(error) => error.to_message(),
             EditError::NoRoutes(name) => message!(

@@ -6,8 +6,18 @@ use std::fs;
 use syn::visit::{self, Visit};
 
 const MACROS: [&str; 12] = [
-    "error", "warn", "info", "debug", "trace", "event", "error_span", "warn_span", "info_span",
-    "debug_span", "trace_span", "span",
+    "error",
+    "warn",
+    "info",
+    "debug",
+    "trace",
+    "event",
+    "error_span",
+    "warn_span",
+    "info_span",
+    "debug_span",
+    "trace_span",
+    "span",
 ];
 
 /// The macros of `tracing` in a file: the number of all, and the lines of those without a target.

@@ -62,7 +62,13 @@ type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
 
 impl RegisteredHandler {
     fn new(function: UserFunction<Request, Json>) -> RegisteredHandler {
-        RegisteredHandler { function, policy: Policy::new(), circuit: None, check_args: None, is_otherwise: false }
+        RegisteredHandler {
+            function,
+            policy: Policy::new(),
+            circuit: None,
+            check_args: None,
+            is_otherwise: false,
+        }
     }
 }
 

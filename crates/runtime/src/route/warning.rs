@@ -44,9 +44,9 @@ impl Warning {
             Warning::UnusedPolicy { name, near: None } => {
                 message!("a policy or time limit is set for `{name}`, to which no route leads")
             }
-            Warning::EmptyEntry { name } => message!(
-                "the entry `{name}` holds no route and no default; name another as `entry`"
-            ),
+            Warning::EmptyEntry { name } => {
+                message!("the entry `{name}` holds no route and no default; name another as `entry`")
+            }
             Warning::NoHistory => message!(
                 "the rules have a `history`, but here they decide as if nothing happened before; \
                  a session with a store decides with the history"
