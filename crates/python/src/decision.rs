@@ -265,6 +265,11 @@ impl Decision {
         Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
     }
 
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("decision_html", (slf,))
+    }
+
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         Ok(format!("<Decision {}>", self.json(py)?))
     }
@@ -320,6 +325,11 @@ impl Explanation {
 
     fn __str__(&self) -> String {
         self.0.render(&RenderOptions::default())
+    }
+
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("explanation_html", (slf,))
     }
 
     fn __repr__(&self) -> String {

@@ -433,6 +433,11 @@ impl Rules {
         ))
     }
 
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("rules_html", (slf,))
+    }
+
     fn __repr__(&self) -> String {
         format!("<Rules: {}, generation {}>", rule_counts(&self.rules), self.rules.generation())
     }
