@@ -155,6 +155,7 @@ def test_each_call_waits_for_the_next_change(tmp_path: Path) -> None:
         change = rules.changed()
         file.write_text("default -> second")
         assert (await change).error is None
+        rules.check()
         assert await rules.changed(since=refused) == await rules.changed(since=start) == rules.status
 
     asyncio.run(asyncio.wait_for(main(), 30))
@@ -240,7 +241,7 @@ def test_live_rules_have_what_rules_have(tmp_path: Path) -> None:
     live.record(message, live.decide_with_history(message, history=store), history=store)
     live.observe({**message, "n": 7}, history=store)
     assert live.decide_with_history({**message, "n": 7}, history=store).target == "block"
-    with pytest.raises(RulecError, match="`history`"):
+    with pytest.raises(RulecError, match="keep no history"):
         LiveRules.from_text("default -> run").observe(message, history=store)
 
     artifact = Rules.from_text(text).to_artifact()

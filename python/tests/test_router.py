@@ -193,6 +193,8 @@ def test_each_message_is_counted_once(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
         stats = serving.stats()
+        assert stats["latency_bounds_us"][:2] == [100, 250]
+        assert len(stats["messages"]["latency"]["counts"]) == len(stats["latency_bounds_us"]) + 1
         counts = {"handled": 1, "failed": 1, "refused": 1, "cancelled": 1}
         assert {name: count for name, count in stats["messages"].items() if name in counts} == counts
         calls = {handler["handler"]: handler["counts"] for handler in stats["handlers"]}
@@ -435,6 +437,14 @@ def test_live_rules_are_edited_while_they_serve(tmp_path: Path) -> None:
     run(work())
 
 
+def test_earlier_rules_are_kept() -> None:
+    for keep in (0, 1, 2):
+        router = Router(Rules.from_text("default -> a"), {}, otherwise=print, keep=keep)
+        first = router.rules.generation
+        generations = [router.swap(Rules.from_text(f"default -> {target}")) for target in "bc"]
+        assert router.generations()["previous"] == [generations[0], first][:keep]
+
+
 def test_a_router_follows_a_file_until_it_is_closed(tmp_path: Path) -> None:
     first, second = tmp_path / "first.rules", tmp_path / "second.rules"
 
@@ -455,6 +465,7 @@ def test_a_router_follows_a_file_until_it_is_closed(tmp_path: Path) -> None:
         first.write_text("default -> x")
         second.write_text("default -> e")
         await until(router, "e")
+        watch.check()
         watch.close()
         with pytest.raises(RulecError, match="no longer watched"):
             await watch.changed()

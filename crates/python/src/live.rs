@@ -11,12 +11,12 @@ use super::log::decision_log;
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
+use super::router::stats_to_python;
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use pythonize::pythonize;
 use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
@@ -444,9 +444,14 @@ impl WatchedRules {
         await_status(py, self.rules.changed_since(known))
     }
 
-    /// Returns counts and latencies by route.
+    /// Returns counts and latencies by route, like `Router.stats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.rules.stats())?)
+        stats_to_python(py, &self.rules.stats())
+    }
+
+    /// Checks soon whether the file has changed, without a notification of the operating system.
+    fn check(&self) {
+        self.rules.check();
     }
 
     fn __repr__(&self) -> String {

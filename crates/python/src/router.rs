@@ -25,6 +25,13 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+/// Converts the counts of a router or of watched rules, with the bounds of their histograms.
+pub fn stats_to_python<'py>(py: Python<'py>, stats: &route::RouterStats) -> PyResult<Bound<'py, PyAny>> {
+    let dict = pythonize(py, stats)?;
+    dict.set_item("latency_bounds_us", route::LATENCY_BOUNDS_US)?;
+    Ok(dict)
+}
+
 pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
 }
@@ -293,7 +300,7 @@ impl Router {
 impl Router {
     #[new]
     #[pyo3(signature = (rules, handlers, *, otherwise = None, entry = None, policies = None, permissions = None, log = None,
-        log_analysis = false, before = None, after = None, error_scope = None))]
+        log_analysis = false, before = None, after = None, error_scope = None, keep = 1))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         rules: &Bound<'_, PyAny>,
@@ -307,9 +314,10 @@ impl Router {
         before: Option<Py<PyAny>>,
         after: Option<Py<PyAny>>,
         error_scope: Option<Py<PyAny>>,
+        keep: usize,
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
-        let mut builder = route::Router::builder(live_rules(rules)?);
+        let mut builder = route::Router::builder(live_rules(rules)?).keep(keep);
         let mut functions = HashMap::new();
         for (name, function) in mapping_entries(Some(handlers))? {
             if !function.is_callable() {
@@ -419,9 +427,10 @@ impl Router {
         self.router.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// Returns counts and latencies of routes and handlers.
+    /// Returns counts and latencies of routes and handlers. `latency_bounds_us` has the upper bounds
+    /// of the buckets of each latency, in microseconds; the last bucket has none.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.router.stats())?)
+        stats_to_python(py, &self.router.stats())
     }
 
     /// Ends the watching of a file. Waits until all lines of the decision log are written, then

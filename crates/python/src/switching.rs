@@ -132,6 +132,11 @@ impl Watch {
         await_status(py, self.0.changed_since(known))
     }
 
+    /// Checks soon whether the file has changed, without a notification of the operating system.
+    fn check(&self) {
+        self.0.check();
+    }
+
     /// Ends the watching. The active rules stay active.
     fn close(&self) {
         self.0.close();
