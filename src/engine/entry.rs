@@ -14,7 +14,7 @@ use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
-use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
+use rulec_eval::trace::{ConditionCoverage, SkippedCondition};
 use rulec_lang::history::PastView;
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, Outcome, Program, TableId, TableKind};
 use rulec_vm::vm::Scratch;
