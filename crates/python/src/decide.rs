@@ -43,7 +43,8 @@ fn decide_one(
     Decision::new(without_gil(py, || entry.decide(&message)), || Ok(message))
 }
 
-/// Converts the decision about a JSON text. `places` are the paths of numbers that keep all their digits.
+/// Converts the decision about a JSON text. `places` are the paths of numbers that keep all their
+/// digits.
 pub fn decided_text(
     decision: Result<rulec::Decision, JsonError>,
     text: &[u8],

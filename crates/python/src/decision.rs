@@ -222,7 +222,7 @@ impl Decision {
     }
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
-    /// of another type. Each is a dict like those of `Rules.skipped`.
+    /// of another type. Each is a dict, as `Rules.skipped` returns.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
         let message = match &self.0 {

@@ -1,11 +1,13 @@
 //! Python classes for flows that a message may start, and for choices that a language model makes.
 //! Both provide a prompt section and a tool definition for the model.
 
-use super::error::library_error;
+use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
 use super::in_force::MadeOfRules;
+use super::live::WatchedRules;
 use super::message::object;
 use super::repr::count;
+use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
@@ -223,5 +225,36 @@ impl Question {
     /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         Ok(self.0.known(&object(message, DecimalPaths::none())?))
+    }
+}
+
+#[pymethods]
+impl Rules {
+    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
+    /// built-in classifier. With a `client`, it also executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
+    }
+
+    /// Returns the question that a language model answers to make the choice `name`.
+    fn question(&self, name: &str) -> PyResult<Question> {
+        choice::Question::new(&self.rules, name).map(Question).map_err(unknown_name_error)
+    }
+
+    /// The questions of all choices that a language model makes.
+    #[getter]
+    fn questions(&self) -> Vec<Question> {
+        choice::Question::all(&self.rules).map(Question).collect()
+    }
+}
+
+#[pymethods]
+impl WatchedRules {
+    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
+    /// executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
     }
 }

@@ -37,9 +37,9 @@ pub struct HttpClient(pub rulec_http::HttpClient, Names);
 
 #[pymethods]
 impl HttpClient {
-    /// Creates a client. `allow` is a host, as `host` or `host:port`, or a list of hosts. `attempt` and `overall` are
-    /// the time limits of one attempt and of a call, in seconds. `body` is the maximum size of a
-    /// response in bytes.
+    /// Creates a client. `allow` is a host, as `host` or `host:port`, or a list of hosts. `attempt`
+    /// and `overall` are the time limits of one attempt and of a call, in seconds. `body` is the
+    /// maximum size of a response in bytes.
     #[new]
     #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, body = None))]
     fn new(

@@ -25,6 +25,8 @@
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
 //! | `switching` | how a router takes other rules while it serves |
+//! | `stats` | counts of routers and watched rules |
+//! | `watched` | the file that a router watches |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
 //! | `policy` | policies of handlers |
 //! | `callback` | calls of Python functions from tokio tasks |
@@ -70,8 +72,10 @@ mod rules;
 mod runner;
 mod session;
 mod shutdown;
+mod stats;
 mod switching;
 mod tracing;
+mod watched;
 mod worker;
 mod workflow;
 

@@ -4,16 +4,14 @@
 use super::decide::{decided_text, error_at};
 use super::decision::{Decision, Explanation};
 use super::error::{compile_error, library_error, unknown_name_error};
-use super::flows::Flows;
 use super::host::register_functions;
-use super::http::HttpClient;
 use super::log::decision_log;
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
-use super::router::stats_to_python;
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
+use super::stats::stats_to_python;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -134,8 +132,8 @@ impl LiveRules {
         LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_text(compiler, text))
     }
 
-    /// Loads an artifact (compiled rules), from bytes or a file; see `Rules.from_artifact`. Its rules
-    /// cannot be edited.
+    /// Loads an artifact (compiled rules), from bytes or a file; see `Rules.from_artifact`. Its
+    /// rules cannot be edited.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
     fn from_artifact(
@@ -411,13 +409,6 @@ impl WatchedRules {
         show_private: bool,
     ) -> PyResult<Explanation> {
         self.rules(py).explain(py, message, entry, show_private)
-    }
-
-    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
-    /// executes them.
-    #[pyo3(signature = (*, client = None))]
-    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
-        Flows::new(slf.as_any(), client)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.

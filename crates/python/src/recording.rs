@@ -68,7 +68,8 @@ impl Session {
 }
 
 impl LiveRules {
-    /// Calls `work` with the rules, a store and a message, without the GIL. Also returns the message.
+    /// Calls `work` with the rules, a store and a message, without the GIL. Also returns the
+    /// message.
     fn with_store<T: Send>(
         &self,
         message: &Bound<'_, PyAny>,

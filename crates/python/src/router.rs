@@ -13,7 +13,8 @@ use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
 use super::repr::{count, rule_counts};
 use super::shutdown::{start_future, with_gil, without_gil};
-use super::switching::WatchedFile;
+use super::stats::stats_to_python;
+use super::watched::WatchedFile;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
@@ -24,13 +25,6 @@ use serde_json::Value as Json;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-/// Converts the counts of a router or of watched rules, with the bounds of their histograms.
-pub fn stats_to_python<'py>(py: Python<'py>, stats: &route::RouterStats) -> PyResult<Bound<'py, PyAny>> {
-    let dict = pythonize(py, stats)?;
-    dict.set_item("latency_bounds_us", route::LATENCY_BOUNDS_US)?;
-    Ok(dict)
-}
 
 pub fn router_error(error: impl ToString) -> PyErr {
     RouterError::new_err(error.to_string())
@@ -427,8 +421,8 @@ impl Router {
         self.router.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// Returns counts and latencies of routes and handlers. `latency_bounds_us` has the upper bounds
-    /// of the buckets of each latency, in microseconds; the last bucket has none.
+    /// Returns counts and latencies of routes and handlers. `latency_bounds_us` has the upper
+    /// bounds of the buckets of each latency, in microseconds; the last bucket has none.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         stats_to_python(py, &self.router.stats())
     }

@@ -3,9 +3,7 @@
 use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
-use super::flows::{Flows, Question};
 use super::host::{check_functions_declared, register_functions};
-use super::http::HttpClient;
 use super::judge::Judge;
 use super::message::{mapping_entries, tree};
 use super::names::Names;
@@ -380,24 +378,6 @@ impl Rules {
     /// Returns the JSON Schema of a payload kind.
     fn schema<'py>(&self, py: Python<'py>, kind: &str) -> PyResult<Bound<'py, PyAny>> {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
-    }
-
-    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier. With a `client`, it also executes them.
-    #[pyo3(signature = (*, client = None))]
-    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
-        Flows::new(slf.as_any(), client)
-    }
-
-    /// Returns the question that a language model answers to make the choice `name`.
-    fn question(&self, name: &str) -> PyResult<Question> {
-        choice::Question::new(&self.rules, name).map(Question).map_err(unknown_name_error)
-    }
-
-    /// The questions of all choices that a language model makes.
-    #[getter]
-    fn questions(&self) -> Vec<Question> {
-        choice::Question::all(&self.rules).map(Question).collect()
     }
 
     /// The names of the choices.

@@ -13,6 +13,7 @@ mod difference;
 mod failures;
 mod fallback;
 mod handler;
+mod handlers;
 mod history;
 mod hooks;
 mod log;
@@ -49,8 +50,8 @@ pub use watched::{WatchedRules, WatchedRulesBuilder};
 
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use build::HandlerMap;
 use failures::FailureMemory;
+use handlers::HandlerMap;
 use history::PreviousRules;
 use hooks::Hooks;
 use log::DecisionRecord;

@@ -3,6 +3,7 @@
 
 use super::failures::{FailureMemory, ScopeFn};
 use super::handler::{HandlerResult, Request};
+use super::handlers::{ArgsCheck, HandlerMap, RegisteredHandler};
 use super::history::PreviousRules;
 use super::hooks::Hooks;
 use super::policy::{Circuit, Policy};
@@ -11,66 +12,15 @@ use super::warning::warnings;
 use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
 use crate::task::{UserFunction, box_function};
 use arc_swap::{ArcSwap, ArcSwapOption};
-use rulec::{ArgsError, Guard, LiveRules, Rules, UnknownEntry};
+use rulec::{ArgsError, Guard, LiveRules, UnknownEntry};
 use rulec_base::diag::{Message, join_lines, nearest};
 use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// The handlers that are registered with a router, by name.
-#[derive(Default)]
-pub(super) struct HandlerMap {
-    by_name: HashMap<String, RegisteredHandler>,
-    /// The handler of all targets that have no handler of their own; `None` if there is no such
-    /// handler.
-    default_handler: Option<RegisteredHandler>,
-}
-
-impl HandlerMap {
-    /// Returns the handler that is registered for a target, otherwise the default handler. `None`
-    /// if there is neither.
-    pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
-        self.by_name.get(target).or(self.default_handler.as_ref())
-    }
-
-    /// Returns the names and the handlers that are registered by name, without the default handler.
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
-        self.by_name.iter()
-    }
-
-    pub fn len(&self) -> usize {
-        self.by_name.len()
-    }
-}
-
-pub(super) struct RegisteredHandler {
-    pub function: UserFunction<Request, Json>,
-    pub policy: Policy,
-    pub circuit: Option<Circuit>,
-    /// Function that checks that the arguments in the rules fit the type of the handler's
-    /// arguments. `None` if the handler takes its arguments as JSON.
-    check_args: Option<ArgsCheck>,
-    /// Whether this is the default handler, under the name of a target that has a policy.
-    pub is_otherwise: bool,
-}
-
-type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
-
-impl RegisteredHandler {
-    fn new(function: UserFunction<Request, Json>) -> RegisteredHandler {
-        RegisteredHandler {
-            function,
-            policy: Policy::new(),
-            circuit: None,
-            check_args: None,
-            is_otherwise: false,
-        }
-    }
-}
 
 /// The rules, handlers and settings from which a [`Router`] is built.
 #[must_use]

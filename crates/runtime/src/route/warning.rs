@@ -1,7 +1,7 @@
 //! Likely mistakes in the settings or rules of a router, which is built nevertheless. They are
 //! reported when the rules become active.
 
-use super::build::HandlerMap;
+use super::handlers::HandlerMap;
 use rulec::{Entry, Rules};
 use rulec_base::diag::{Message, nearest};
 use rulec_base::message;

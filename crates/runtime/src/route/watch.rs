@@ -102,8 +102,8 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
-    /// Waits until the state differs from `known`, and returns the new state. Several calls may wait
-    /// for the same change. `None` if the watching has ended.
+    /// Waits until the state differs from `known`, and returns the new state. Several calls may
+    /// wait for the same change. `None` if the watching has ended.
     pub fn changed_since(
         &self,
         known: WatchStatus,
