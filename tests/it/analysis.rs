@@ -12,7 +12,7 @@ use crate::support::trials::{run_trials, seeds};
 use rulec::{AnalysisOptions, Code, Finding, Rules};
 use std::path::Path;
 
-const PROGRAMS: u64 = 2_000;
+const PROGRAMS: u64 = 1_400;
 
 #[test]
 fn findings_are_those_of_brute_force() {

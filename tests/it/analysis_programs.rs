@@ -7,7 +7,7 @@ use crate::support::trials::seeds;
 use rulec::{Code, Compiler, Finding, Rules};
 use serde_json::Value as Json;
 
-const PROGRAMS: u64 = 120;
+const PROGRAMS: u64 = 80;
 const MESSAGES: usize = 60;
 
 fn compile(source: &str) -> Option<Rules> {
