@@ -370,6 +370,10 @@ impl<'a> Checker<'a> {
         }
         if let Some(written) = written_right {
             self.warn_hyphenated_name(op.node, written, span);
+            let moves_time = matches!(op.node, Op::Add | Op::Sub) && left.ty.kinds == KindSet::DATETIME;
+            if moves_time && right.as_ref().is_some_and(|right| right.as_const().is_some()) {
+                self.warn_milliseconds(written.span);
+            }
         }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })
