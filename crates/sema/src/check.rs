@@ -2,6 +2,7 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
+mod address;
 mod always;
 mod blanks;
 mod branch;

@@ -52,6 +52,7 @@ impl<'a> Checker<'a> {
         self.warn_wildcards(binary, &left, &right);
         self.warn_elements_that_are_no_texts(binary, &left, &right);
         self.warn_doubtful(binary, &left, &right);
+        self.warn_not_in_address(binary, mode, &left, &right);
         self.warn_every_result(binary, &left, &right, span);
         self.warn_other_unit(binary, &left, &right);
         self.warn_blanks_around(binary, &left, &right);
