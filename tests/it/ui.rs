@@ -298,6 +298,10 @@ fn wording_of_habits() {
         "newcomers_graphs",
         "newcomers_repairs",
         "newcomers_places",
+        "newcomers_addresses",
+        "newcomers_declared",
+        "newcomers_scopes",
+        "newcomers_locals",
         "workflow_names",
         "allow_order",
     ] {

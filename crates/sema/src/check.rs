@@ -2,6 +2,7 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
+mod address;
 mod always;
 mod blanks;
 mod branch;
@@ -51,6 +52,7 @@ mod test;
 mod tests;
 mod types;
 mod units;
+mod unknown;
 mod unused;
 mod uses;
 mod vain;
@@ -75,7 +77,7 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 use scope::{Binding, Scope};
 use serde_json::{Map, Value as Json};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 /// The error of a check that has already reported its cause, so that the caller only stops.
@@ -211,6 +213,8 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
+    /// The declared names that have no value, such as tables; collected at the first unknown name.
+    other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
@@ -259,6 +263,7 @@ impl<'a> Checker<'a> {
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
+            other_names: OnceCell::new(),
             jumps: Vec::new(),
             let_measures: Vec::new(),
             is_in_choice: false,

@@ -37,7 +37,7 @@ pub use words::{WordDoc, word_doc};
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
 use context::{Built, StatementContext, unexpected_token};
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::{FileId, Span};
@@ -374,11 +374,9 @@ impl<'a> FileParser<'a> {
                     docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if on_own_line => {
-                    if let Some((code, later_code)) = suppressed_code(text) {
-                        let comment_start = start + token.start as usize;
-                        let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
-                        allows.push(Allow { code, later_code, span });
-                    }
+                    let comment_start = start + token.start as usize;
+                    let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
+                    allows.extend(parse_allow(text, span));
                 }
                 _ => {}
             }
@@ -387,17 +385,41 @@ impl<'a> FileParser<'a> {
     }
 }
 
-/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses, and the first code
-/// of a warning anywhere in the comment. The outer `None` means another kind of comment; the inner
-/// `None` means an unknown warning code.
-fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
-    let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
-    let rest = rest.trim_start().strip_prefix("allow")?;
+/// Words of other checkers for `allow` in a comment.
+const OTHER_WORDS_FOR_ALLOW: &[&str] =
+    &["ignore", "disable", "suppress", "skip", "silence", "off", "noqa", "permit", "accept", "expect"];
+
+/// Parses a comment `# rulec: allow W0123 reason`. Also returns a comment with a wrong word in
+/// place of `allow` or without the colon, because its author means an `allow`. `None` for other
+/// comments.
+fn parse_allow(comment: &str, span: Span) -> Option<Allow> {
+    let text = comment.trim_start_matches('#').trim_start();
+    let (start, rest) = text.split_at_checked("rulec".len())?;
+    let instruction = rest.strip_prefix(':').filter(|_| start == "rulec").map(str::trim_start);
     let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
-    let mut words =
-        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，'));
-    let first = rest.split_whitespace().next().and_then(warning);
-    Some((first, words.find_map(warning)))
+    let words = |text: &'_ str| {
+        let is_separator =
+            |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，' | '：');
+        text.split(is_separator).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    if let Some(after) = instruction.and_then(|instruction| instruction.strip_prefix("allow"))
+        && !after.starts_with(|c: char| c.is_alphanumeric())
+    {
+        let code = after.split_whitespace().next().and_then(warning);
+        let later_code = words(after).iter().find_map(|word| warning(word));
+        return Some(Allow { code, later_code, other_word: None, span });
+    }
+    let words = words(text);
+    let word = words.get(1)?;
+    let later_code = words.iter().find_map(|word| warning(word));
+    let is_allow = word.eq_ignore_ascii_case("allow") || nearest(word, ["allow"]).is_some();
+    let is_like_allow = is_allow || OTHER_WORDS_FOR_ALLOW.contains(&word.to_lowercase().as_str());
+    // Without a code and the colon, the comment may be a sentence about the program.
+    let is_meant = is_like_allow && (later_code.is_some() || instruction.is_some() && is_allow);
+    (is_meant && words[0].eq_ignore_ascii_case("rulec")).then(|| {
+        let other_word = Some(word.clone());
+        Allow { code: None, later_code, other_word, span }
+    })
 }
 
 /// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules

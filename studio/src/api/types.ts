@@ -2465,7 +2465,7 @@ operands?: Array<Operand>,
  */
 found?: string,
 /**
- * Sentences that explain why the condition is unknown; empty if it is not unknown.
+ * Sentences that explain why the condition is unknown, or why a false one nearly holds.
  */
 because?: Array<string>,
 /**

@@ -225,7 +225,7 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// Sentences that explain why the condition is unknown; empty if it is not unknown.
+    /// Sentences that explain why the condition is unknown, or why a false one nearly holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
