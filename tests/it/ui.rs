@@ -300,6 +300,7 @@ fn wording_of_habits() {
         "newcomers_places",
         "workflow_names",
         "allow_order",
+        "newcomers_imports",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

@@ -138,6 +138,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
             false => parsed.statements.extend(part.statements),
         }
         parsed.broken.extend(part.broken);
+        parsed.incomplete |= part.incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
@@ -239,6 +240,9 @@ impl<'a> FileParser<'a> {
         if kind.is_none() {
             let sigs = &self.sigs[raw.tokens.clone()];
             self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
+            // The declarations of the imported file are unknown.
+            let codes = self.codes[raw.tokens.clone()].as_bytes();
+            self.parsed.incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);

@@ -341,6 +341,15 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     if is_definition && head.kind == TokenKind::Word {
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
     }
+    // `words list = [..]`
+    let follows_name = sigs.get(1).and_then(|sig| terminals::find_word(sig.token.text(text)));
+    let is_keyword = terminals::find_word(head.text(text)).is_some();
+    if follows_name.is_some_and(terminals::Terminal::declares_name)
+        && head.kind == TokenKind::Word
+        && !is_keyword
+    {
+        return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
+    }
     let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };
     let fixed: &[&str] = match word.statement {
         Some(Rule::history_statement) => &["history", "previous"],

@@ -47,7 +47,12 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic that suggests removing the tokens from `first` to before `end`. `first`
     /// must not be the first token of the statement.
-    fn removal(&self, first: usize, end: usize, message: rulec_base::diag::Message) -> Option<Diagnostic> {
+    pub(super) fn removal(
+        &self,
+        first: usize,
+        end: usize,
+        message: rulec_base::diag::Message,
+    ) -> Option<Diagnostic> {
         let span = self.span_of_tokens(first..end);
         let written = self.source(first..end).to_owned();
         let removed = Span { start: self.cx.sigs[first - 1].token.end, ..span };

@@ -13,7 +13,8 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word of another language. `None` without such a mistake.
     pub(super) fn word_slip(&self) -> Option<Diagnostic> {
-        self.quantifier_in_other_order()
+        self.words_after_import()
+            .or_else(|| self.quantifier_in_other_order())
             .or_else(|| self.quantifier_separator())
             .or_else(|| self.quantifier_without_condition())
             .or_else(|| self.mark_of_field())
@@ -39,7 +40,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
     /// ends there, or if anything else precedes a dot, as in `items[0].name`.
-    fn path_start(&self, end: usize) -> Option<usize> {
+    pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
             |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
         let mut start = end.checked_sub(1).filter(is_name)?;
@@ -80,7 +81,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the end of the path `a.b.c` that begins at the token `start`.
-    fn path_end(&self, start: usize) -> usize {
+    pub(super) fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
         while self.text_of(end) == "." {
             end += 2;
