@@ -301,6 +301,8 @@ fn wording_of_habits() {
         "workflow_names",
         "allow_order",
         "newcomers_imports",
+        "newcomers_joined",
+        "newcomers_comparisons",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

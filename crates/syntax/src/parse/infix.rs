@@ -45,6 +45,12 @@ impl PrecedenceClimber<'_, '_, '_> {
                 _ => Err(self.report_missing_operator(Some(left))),
             };
         }
+        if let Some(diagnostic) = self.joined_durations(word) {
+            return Err(self.report(diagnostic));
+        }
+        if let Some(diagnostic) = self.operator_without_case(left) {
+            return Err(self.report(diagnostic));
+        }
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
@@ -52,8 +58,10 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if let Some(diagnostic) =
-            self.bound_of_other_list(word, left).or_else(|| self.names_after_other_word())
+        if let Some(diagnostic) = self
+            .operator_of_other_language(left)
+            .or_else(|| self.bound_of_other_list(word, left))
+            .or_else(|| self.names_after_other_word())
         {
             return Err(self.report(diagnostic));
         }

@@ -233,7 +233,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
-            if let Some(diagnostic) = self.unnamed_elements() {
+            if let Some(diagnostic) = self.unnamed_elements().or_else(|| self.list_after_quantifier()) {
                 return self.report(diagnostic);
             }
             let (next_span, found) = self.cx.describe_token_at(span.end);

@@ -36,3 +36,43 @@ fn an_import_takes_a_whole_file() {
     }
     assert!(!parse(Threads::All, FILE, "import \"a.rules\"\nroute a when").incomplete);
 }
+
+#[test]
+fn a_duration_is_one_number() {
+    check_condition("waited > 2h & 30min", "150min");
+    check_condition("waited > 1h and 30min and n > 3", "90min");
+    check_condition("waited > 1min && 30s", "90s");
+    parse_clean("route a when waited > 2h and 3h < n -> h");
+    parse_clean("route a when waited > 2h and n > 3 -> h");
+}
+
+#[test]
+fn a_negation_precedes_its_operator() {
+    check_condition("text contains not any words", "not (text contains any words)");
+    check_condition("b and text contains not \"a\" and c", "text not contains \"a\"");
+    check_condition("n in not [1, 2]", "n not in [1, 2]");
+    check_condition("text starts_with !\"a\"", "text not starts_with \"a\"");
+    parse_clean("route a when b == not c -> h");
+}
+
+#[test]
+fn operators_of_query_languages() {
+    for (condition, written) in [
+        ("n _gte 3", ">="),
+        ("n _nin [1]", "not in"),
+        ("n not_in [1]", "not in"),
+        ("text notContains \"a\"", "not contains"),
+        ("n greaterThanOrEqual 3", ">="),
+        ("text _is_null false", "is present"),
+        ("text icontains \"a\" and b", "text contains \"a\" ignoring case"),
+        ("text _nilike \"a*\"", "text not like \"a*\" ignoring case"),
+        ("b and text ~* \"a|b\"", "text matches \"a|b\" ignoring case"),
+        ("text !~* \"a\" and b", "text not matches \"a\" ignoring case"),
+        ("text !~ \"a\"", "not matches"),
+        ("text ^= \"a\"", "starts_with"),
+        ("text *= \"a\"", "contains"),
+    ] {
+        check_condition(condition, written);
+    }
+    assert_eq!(findings("route a when n _sizes 3 -> h"), [("E0110", "_sizes".to_owned())]);
+}
