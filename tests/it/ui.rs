@@ -301,6 +301,7 @@ fn wording_of_habits() {
         "workflow_names",
         "allow_order",
         "newcomers_imports",
+        "newcomers_quantifiers",
         "newcomers_joined",
         "newcomers_comparisons",
     ] {

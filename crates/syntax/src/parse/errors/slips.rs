@@ -7,6 +7,7 @@ mod imports;
 mod items;
 mod order;
 mod parts;
+mod quantifiers;
 mod statements;
 mod tests;
 mod words;
@@ -27,7 +28,7 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         if self.is_at_end() {
-            return None;
+            return self.quantifier_without_condition();
         }
         if let Some(diagnostic) = self.file_of_list() {
             return Some(diagnostic);

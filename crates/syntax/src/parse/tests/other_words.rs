@@ -38,6 +38,40 @@ fn an_import_takes_a_whole_file() {
 }
 
 #[test]
+fn a_quantifier_is_recognized_by_its_form() {
+    check_repair("route a when nay x in xs: x > 3 -> h", "did you mean `any`?");
+    check_repair("route a when (cuont x in xs: x > 3) > 2 -> h", "did you mean `count`?");
+    check_repair("let a = Any x in xs: x > 3", "did you mean `any`?");
+    check_condition("none x in xs: x > 3", "not any x in xs: …");
+    check_condition("not x in xs: x > 3", "not any x in xs: …");
+    assert!(help("route a when most x in xs: x > 3 -> h").starts_with("write `any x in xs: …` or"));
+    assert!(help("route a when x in xs: x > 3 -> h").starts_with("write `any x in xs: …` or"));
+    assert_eq!(help("route a when x in xs: h"), "write `->`");
+    parse_clean("route a when all x in xs: x > 3 -> h");
+}
+
+#[test]
+fn a_list_of_words_is_searched_by_an_operator() {
+    let check = |condition: &str, written: &str| {
+        check_repair(
+            &format!("list words = [\"a\"]\nroute a when {condition} -> h"),
+            &format!("write `{written}`"),
+        );
+    };
+    check("any words in text", "text contains any words");
+    check("all words in user.tags and b", "user.tags contains all words");
+    check("(count words in text) > 1", "count x in words: text contains x");
+    check("any of words in text", "text contains any words");
+    check("any [\"a\", \"b\"] in text and b", "text contains any [\"a\", \"b\"]");
+    check("any word words in text", "text contains word any words");
+    let help = |condition: &str| help(&format!("route a when {condition} -> h"));
+    assert!(help("(count p in history within 1h) > 3").contains("`len(history within 1h)`"));
+    assert!(help("(count p in history within 1h) > 3").contains("`count p in history within 1h: CONDITION`"));
+    assert!(help("any x in xs and b").contains("`len(xs) > 0`"));
+    assert!(help("all x in xs").contains("`all x in xs: CONDITION`"));
+}
+
+#[test]
 fn a_duration_is_one_number() {
     check_condition("waited > 2h & 30min", "150min");
     check_condition("waited > 1h and 30min and n > 3", "90min");

@@ -16,6 +16,7 @@ impl ParseFailure<'_, '_> {
         self.words_after_import()
             .or_else(|| self.quantifier_in_other_order())
             .or_else(|| self.quantifier_separator())
+            .or_else(|| self.misspelt_quantifier())
             .or_else(|| self.quantifier_without_condition())
             .or_else(|| self.mark_of_field())
             .or_else(|| self.named_item())
@@ -170,44 +171,6 @@ impl ParseFailure<'_, '_> {
         let quantifier = word(self.text_of(joint - 2))?;
         let written = format!("{quantifier} {} in {}:", self.text_of(joint - 1), self.source(joint + 1..end));
         proposed(self.span_of_tokens(joint - 2..end + 1), self.source(joint - 2..end), written)
-    }
-
-    /// Returns the diagnostic for a quantifier whose `:` is missing before its condition, as in
-    /// `any t in tags matches r"a" -> h`. `None` without such a mistake.
-    fn quantifier_without_condition(&self) -> Option<Diagnostic> {
-        if !self.expects_rule(Rule::colon) {
-            return None;
-        }
-        let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            matches!(self.text_of(*index), "any" | "all" | "count" | "first" | "last")
-                && self.kind_of(index + 1) == Some(TokenKind::Word)
-                && self.text_of(index + 2) == "in"
-                && self.kind_of(index + 3) == Some(TokenKind::Word)
-        })?;
-        let name = self.text_of(start + 1);
-        let list_end = self.path_end(start + 3);
-        let message = message!("the quantifier `{}` has no condition", self.source(start..list_end));
-        let span = self.span_of_tokens(start..list_end);
-        let first = self.text_of(list_end);
-        let is_operator = rulec_lang::operators::Op::from_spelling(first).is_some()
-            || matches!(first, "is" | "not" | "=" | "=~");
-        let repeats_name = first == name && list_end < self.token_index;
-        if repeats_name {
-            let quantifier = self.source(start..list_end);
-            let written = format!("{quantifier}: {}", self.source(list_end..self.token_index));
-            let help = message!("write `{written}`");
-            let replaced = self.span_of_tokens(start..self.token_index);
-            return Some(unexpected_token(span, message, help).likely_fix(replaced, written));
-        }
-        if list_end >= self.token_index || !is_operator {
-            let help = message!("write it after `:`, as in `{}: {name} == …`", self.source(start..list_end));
-            return Some(unexpected_token(span, message, help));
-        }
-        let condition = self.source(list_end..self.token_index);
-        let written = format!("{}: {name} {condition}", self.source(start..list_end));
-        let help = message!("write `{written}`");
-        let replaced = self.span_of_tokens(start..self.token_index);
-        Some(unexpected_token(span, message, help).likely_fix(replaced, written))
     }
 
     /// Returns the diagnostic for a word after the type of a field by which other languages mark
