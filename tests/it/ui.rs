@@ -302,6 +302,7 @@ fn wording_of_habits() {
         "allow_order",
         "newcomers_imports",
         "newcomers_quantifiers",
+        "newcomers_given",
         "newcomers_joined",
         "newcomers_comparisons",
     ] {

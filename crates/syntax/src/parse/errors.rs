@@ -324,9 +324,6 @@ impl<'a> ParseFailure<'_, 'a> {
         }
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
-            if let Some(diagnostic) = self.positional_arguments() {
-                return Some(diagnostic);
-            }
             return self.unexpected_token(
                 message!("arguments must be named"),
                 match found {

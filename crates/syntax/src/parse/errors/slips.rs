@@ -2,6 +2,7 @@
 //! suggested fix contains the author's own words. These diagnostics are tried before the more
 //! general ones of the module `habits`.
 
+mod arguments;
 mod fields;
 mod imports;
 mod items;
@@ -44,6 +45,8 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.field_slip())
             .or_else(|| self.bare_literal())
             .or_else(|| self.ternary())
+            .or_else(|| self.unnamed_arguments())
+            .or_else(|| self.entry_without_value())
             .or_else(|| self.arrow_as_comparison())
             .or_else(|| self.else_after_route())
             .or_else(|| self.quantifier_separator())

@@ -72,6 +72,45 @@ fn a_list_of_words_is_searched_by_an_operator() {
 }
 
 #[test]
+fn arguments_are_named_by_their_types() {
+    let declared = "input { text: string, id: string, kind: string, n: int, age?: int }\n\
+        handler file(kind: string, limit: int)\nhandler order(id: string, kind: string)\n\
+        handler many(kind: string, limit?: int)\nhandler aged(age: int)\n";
+    let check = |target: &str, written: &str| {
+        check_repair(&format!("{declared}default -> {target}"), &format!("write `{written}`"));
+    };
+    check("file(10, \"list\")", "file(kind: \"list\", limit: 10)");
+    check("file(\"list\", 10)", "file(kind: \"list\", limit: 10)");
+    check("file(n, kind)", "file(kind: kind, limit: n)");
+    check("order(\"a\", \"b\")", "order(id: \"a\", kind: \"b\")");
+    check("order(*)", "order(id: id, kind: kind)");
+    check("order(...)", "order(id: id, kind: kind)");
+    check("order(id: \"a\", *)", "order(id: \"a\", kind: kind)");
+    check("order(kind: \"a\", id)", "order(id: id, kind: \"a\")");
+    check("order({ id: id, kind: \"a\" })", "order(id: id, kind: \"a\")");
+    check("many(\"a\")", "many(kind: \"a\")");
+    let help = |target: &str| help(&format!("{declared}default -> {target}"));
+    assert_eq!(help("file(true, \"a\")"), "write `file(kind: …, limit: …)`");
+    assert_eq!(help("file(\"a\")"), "write `file(kind: \"a\", limit: …)`");
+    assert_eq!(help("aged(*)"), "write `aged(age: …)`");
+    assert_eq!(help("order(1, \"b\", \"c\")"), "write `order(id: …, kind: …)`");
+}
+
+#[test]
+fn an_entry_has_a_value() {
+    let check = |entries: &str, written: &str| {
+        check_repair(&format!("default -> h {{ {entries} }}"), &format!("write `{written}`"));
+    };
+    check("type: \"a\", not cached", "cached: false");
+    check("!cached, type: \"a\"", "cached: false");
+    check("cached", "cached: true");
+    check("cached true", "cached: true");
+    check("owner sales", "owner: \"sales\"");
+    check_repair("settings { case insensitive }", "write `case: insensitive`");
+    check_repair("lexicon anger { \"furious\" 0.8 }", "write `\"furious\": 0.8`");
+}
+
+#[test]
 fn a_duration_is_one_number() {
     check_condition("waited > 2h & 30min", "150min");
     check_condition("waited > 1h and 30min and n > 3", "90min");

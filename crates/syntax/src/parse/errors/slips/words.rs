@@ -240,64 +240,6 @@ impl ParseFailure<'_, '_> {
         Some(unexpected_token(self.span, message, message!("write `{name}: list<{element}>`")))
     }
 
-    /// Returns the diagnostic for arguments without names, as in `answer("files", 10)`, with the
-    /// names that the file declares for the handler. `None` if it declares no such handler.
-    pub(in super::super) fn positional_arguments(&self) -> Option<Diagnostic> {
-        let open = self.token_index.checked_sub(1)?;
-        let handler = self.text_of(open.checked_sub(1)?);
-        let text = |index: usize| self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token));
-        let declared = (0..self.cx.sigs.len()).find(|index| {
-            text(*index) == "handler" && text(index + 1) == handler && text(index + 2) == "("
-        })?;
-        let depth_change = |index: usize| match text(index) {
-            "(" | "{" | "[" | "<" => 1_i32,
-            ")" | "}" | "]" | ">" => -1,
-            _ => 0,
-        };
-        let (mut names, mut depth) = (Vec::new(), 0);
-        for index in declared + 2..self.cx.sigs.len() {
-            let begins = depth == 1 && matches!(text(index - 1), "(" | ",");
-            if begins && matches!(text(index + 1), ":" | "?") {
-                names.push(text(index));
-            }
-            depth += depth_change(index);
-            if depth == 0 {
-                break;
-            }
-        }
-        // In a condition, `<` and `>` are no brackets.
-        let (mut arguments, mut start, mut depth) = (Vec::new(), self.token_index, 0_u32);
-        let mut close = self.token_index;
-        while let Some(sig) = self.cx.sigs.get(close) {
-            let kind = sig.token.kind;
-            match depth {
-                0 if kind.closes_bracket() => break,
-                0 if kind == TokenKind::Comma => {
-                    arguments.push(start..close);
-                    start = close + 1;
-                }
-                _ if kind.opens_bracket() => depth += 1,
-                _ if kind.closes_bracket() => depth -= 1,
-                _ => {}
-            }
-            close += 1;
-        }
-        if start < close {
-            arguments.push(start..close);
-        }
-        let is_named = |argument: &std::ops::Range<usize>| matches!(text(argument.start + 1), ":" | "=");
-        if arguments.is_empty() || arguments.len() > names.len() || arguments.iter().any(is_named) {
-            return None;
-        }
-        let pairs = names.iter().zip(&arguments);
-        let named: Vec<String> =
-            pairs.map(|(name, argument)| format!("{name}: {}", self.source(argument.clone()))).collect();
-        let written = named.join(", ");
-        let span = self.span_of_tokens(self.token_index..close);
-        let help = message!("write `{handler}({written})`");
-        Some(unexpected_token(span, message!("arguments must be named"), help).likely_fix(span, written))
-    }
-
     /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The file
     /// was split so that the line belongs to the statement before it. `None` without such a
     /// mistake.
