@@ -303,6 +303,7 @@ fn wording_of_habits() {
         "newcomers_imports",
         "newcomers_quantifiers",
         "newcomers_given",
+        "newcomers_records",
         "newcomers_joined",
         "newcomers_comparisons",
     ] {

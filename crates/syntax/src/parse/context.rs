@@ -87,6 +87,13 @@ impl<'a> StatementContext<'a> {
         self.sigs.get(index).map_or(end_token, |sig| sig.token)
     }
 
+    /// Returns the text of the last token before a byte offset. `None` at the start of the
+    /// statement.
+    pub(super) fn token_before(&self, offset: u32) -> Option<&'a str> {
+        let index = self.sigs.partition_point(|sig| sig.token.end <= offset).checked_sub(1)?;
+        (index >= self.tokens.start).then(|| self.sigs[index].token.text(self.text))
+    }
+
     /// Returns the span and a description of the token at a byte offset, or of the next token. At
     /// the end of the statement, returns the span of its last token, described as the end.
     pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {

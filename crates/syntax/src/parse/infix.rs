@@ -172,7 +172,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.element_span(self.position);
-        if let Some(diagnostic) = self.method_call_error() {
+        let record = left.and_then(|left| self.record_as_comparison(left));
+        if let Some(diagnostic) = self.method_call_error().or(record) {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

@@ -135,15 +135,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let (mut inner, height) = self.parse_elements(element)?;
                 if inner.len() != 1 || self.inner_pairs(element).any(|part| part.as_rule() == Rule::argument)
                 {
-                    let message = message!("parentheses must contain exactly one expression");
-                    let elements = self.element_text(element).trim_matches(['(', ')']).trim();
-                    let is_list = inner.len() > 1 && !elements.contains(['(', '\n', ':']);
-                    if is_list {
-                        let list = format!("[{elements}]");
-                        return Err(self.report(foreign::foreign_syntax_error(span, message, &list)));
-                    }
-                    let help = message!("a list is written `[a, b]`");
-                    return Err(self.report(unexpected_token(span, message, help)));
+                    return Err(self.report(self.group_error(element, inner.len())));
                 }
                 Ok(ExprNode {
                     expr: Expr { span, ..inner.remove(0) },
@@ -152,6 +144,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 })
             }
             ExprElementKind::Braces => {
+                if let Some(diagnostic) = self.record_as_condition(element) {
+                    return Err(self.report(diagnostic));
+                }
                 self.position += 1;
                 let (entries, height) = self.parse_record(element)?;
                 self.make_node(ExprKind::Record(entries), span, height)

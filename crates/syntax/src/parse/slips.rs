@@ -3,6 +3,7 @@
 //! own operands, so that it can be applied unchanged.
 
 mod comparisons;
+mod records;
 mod values;
 mod words;
 

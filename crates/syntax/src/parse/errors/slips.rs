@@ -43,6 +43,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.misplaced_part())
             .or_else(|| self.parts_in_other_order())
             .or_else(|| self.field_slip())
+            .or_else(|| self.colon_as_comparison())
             .or_else(|| self.bare_literal())
             .or_else(|| self.ternary())
             .or_else(|| self.unnamed_arguments())

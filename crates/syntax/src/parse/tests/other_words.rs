@@ -111,6 +111,32 @@ fn an_entry_has_a_value() {
 }
 
 #[test]
+fn a_record_is_no_condition() {
+    check_condition("{ \"endsWith\": [user.email, \"@a\"] } and b", "user.email ends_with \"@a\"");
+    check_condition("{ n: 3 }", "n == 3");
+    check_condition("{ \"n\": { \"gte\": 3, \"$lt\": 9 }, app: \"a\" }", "n >= 3 and n < 9 and app == \"a\"");
+    check_condition("b and { n: 1, m: 2 }", "(n == 1 and m == 2)");
+    check_condition("{ \"and\": [n > 3, { \"or\": [{ n: 1 }, { m: 2 }] }] }", "n > 3 and (n == 1 or m == 2)");
+    check_condition("not { n: null }", "n is missing");
+    check_condition("{ \">\": [{ \"var\": \"a.n\" }, 3] }", "a.n > 3");
+    check_condition("version(app) { lt: \"1.9\" }", "version(app) < \"1.9\"");
+    check_condition("n { gte: 3, lt: 9 } and b", "n >= 3 and n < 9");
+    check_condition("n { nin: [1, 2] }", "n not in [1, 2]");
+    check_condition("b and \"url\": \"https://a\"", "url == \"https://a\"");
+    check_condition("user.n: { gt: 3, lte: 9 } and b", "user.n > 3 and user.n <= 9");
+    check_condition("n: [1, 2]", "n in [1, 2]");
+    check_repair("let a = n: 3", "write `n == 3`");
+    check_condition("(n: 4 or b)", "n == 4 or b");
+    check_repair("route a when n == 1: -> h", "remove the `:`");
+    check_repair("route a when n == 1 then -> h", "remove the `then`");
+    assert_eq!(help("route a when n == 1: h"), "write `->`");
+    assert!(help("route a when n == 1: m == 3 -> h").starts_with("join conditions"));
+    parse_clean("let a = { n: 3 }");
+    parse_clean("route a when { n: 3 } == b and c -> h");
+    parse_clean("route a when b == { n: 3 } or x in [{ n: 3 }] -> h { n: 3 }");
+}
+
+#[test]
 fn a_duration_is_one_number() {
     check_condition("waited > 2h & 30min", "150min");
     check_condition("waited > 1h and 30min and n > 3", "90min");
