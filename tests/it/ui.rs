@@ -305,6 +305,8 @@ fn wording_of_habits() {
         "newcomers_given",
         "newcomers_records",
         "newcomers_joined",
+        "newcomers_bounds",
+        "newcomers_keys",
         "newcomers_comparisons",
     ] {
         let text =

@@ -45,7 +45,7 @@ impl PrecedenceClimber<'_, '_, '_> {
                 _ => Err(self.report_missing_operator(Some(left))),
             };
         }
-        if let Some(diagnostic) = self.joined_durations(word) {
+        if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
             return Err(self.report(diagnostic));
         }
         if let Some(diagnostic) = self.operator_without_case(left) {
@@ -60,6 +60,7 @@ impl PrecedenceClimber<'_, '_, '_> {
         }
         if let Some(diagnostic) = self
             .operator_of_other_language(left)
+            .or_else(|| self.bound_in_other_words(left))
             .or_else(|| self.bound_of_other_list(word, left))
             .or_else(|| self.names_after_other_word())
         {
@@ -172,7 +173,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.element_span(self.position);
-        let record = left.and_then(|left| self.record_as_comparison(left));
+        let record =
+            left.and_then(|left| self.record_as_comparison(left).or_else(|| self.written_bound(left, 0)));
         if let Some(diagnostic) = self.method_call_error().or(record) {
             return self.report(diagnostic);
         }

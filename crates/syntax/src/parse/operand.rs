@@ -70,6 +70,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 ExprElementKind::Brackets if can_have_members => {
                     let brackets_span = element.span;
+                    let base = &self.cx.text[node.expr.span.range()];
+                    if let Some(diagnostic) = self.bound_in_brackets(base, node.expr.span) {
+                        return Err(self.report(diagnostic));
+                    }
                     // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
                     // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
@@ -207,6 +211,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         let name = unquote(text).to_owned();
         if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
+            if let Some(diagnostic) = self.bound_in_brackets(text, span) {
+                return Err(self.report(diagnostic));
+            }
             self.position += 1;
             let call_span = span.to(group.span);
             let (args, height) = self.parse_arguments(group)?;

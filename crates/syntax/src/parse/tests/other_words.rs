@@ -155,6 +155,21 @@ fn a_negation_precedes_its_operator() {
 }
 
 #[test]
+fn a_part_of_the_history_follows_within() {
+    for bound in ["seconds 60", "last 60s", "since 60s", "in 60s", "in the last 60s", "60s", "(60s)", "[60s]"]
+    {
+        check_condition(&format!("any p in history {bound}: p.a == b"), "history within 60s");
+    }
+    check_repair("route a when any p in history witin 60s: b -> h", "did you mean `within`?");
+    assert!(help("route a when any p in history window 60: b -> h").contains("`history within 1h`"));
+    check_repair("route a when any p in history within: 1h: b -> h", "remove the `:`");
+    check_repair("history keep 1d by user.id", "write `history by user.id keep 1d`");
+    check_repair("history at most 5 by a.b keep 1d", "write `history by a.b keep 1d at most 5`");
+    check_repair("history per user.id keep 1d", "write `by`");
+    check_repair("history user.id keep 1d", "write `by user.id`");
+}
+
+#[test]
 fn operators_of_query_languages() {
     for (condition, written) in [
         ("n _gte 3", ">="),
