@@ -307,6 +307,7 @@ fn wording_of_habits() {
         "newcomers_joined",
         "newcomers_bounds",
         "newcomers_keys",
+        "newcomers_arrows",
         "newcomers_comparisons",
     ] {
         let text =

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod fields;
+mod flows;
 mod imports;
 mod items;
 mod order;

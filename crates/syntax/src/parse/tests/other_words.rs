@@ -170,6 +170,42 @@ fn a_part_of_the_history_follows_within() {
 }
 
 #[test]
+fn an_arrow_precedes_what_follows() {
+    let flow = |end: &str, written: &str| {
+        check_repair(&format!("flow a \"b\" keyword contains [\"c\"] {end}"), &format!("write `{written}`"));
+    };
+    flow("return \"d\"", "-> \"d\"");
+    flow("then d", "-> d");
+    flow(": \"d\"", "-> \"d\"");
+    flow("\"d\"", "-> \"d\"");
+    flow("ignoring cas -> d", "ignoring case");
+    check_repair("flow a \"b\" intent examples [\"c\"] return \"d\"", "write `-> \"d\"`");
+    assert!(help("flow a keyword contains [\"c\"] \"b\" -> d").starts_with("write `flow a \"b\"`"));
+    check_repair("router a(o) { when o.b return next[1] otherwise -> next }", "write `->`");
+    check_repair("router a(o) { when o.b -> next[1] otherwise next }", "write `-> next`");
+    check_repair("workflow a { node b echo then c node c echo }", "write `->`");
+}
+
+#[test]
+fn a_workflow_has_only_nodes() {
+    let check = |parts: &str, written: &str| check_repair(&format!("workflow a {{ {parts} }}"), written);
+    let help = |parts: &str| help(&format!("workflow a {{ {parts} }}"));
+    check("start b node b echo", "remove `start b`");
+    check("start node b echo", "remove `start`");
+    check("node b echo end b", "remove `end b`");
+    check("state b echo", "write `node`");
+    assert!(
+        help("initial: c node b echo -> c node c echo").contains("write `node c` before the other nodes")
+    );
+    assert!(help("edge b -> c node b echo node c echo").contains("`-> c` at the end of `node b`"));
+    assert!(help("node b echo node c echo edge b -> c").contains("`-> c` at the end of `node b`"));
+    assert!(help("node b echo node c echo <- b node d echo").contains("`-> c` at the end of `node b`"));
+    assert!(help("node b echo node c echo <-- b, d").contains("at the end of `node b`, `node d`"));
+    check_repair("workflow a start b { node b echo }", "remove `start b`");
+    parse_clean("workflow a { node start echo -> end node end echo }");
+}
+
+#[test]
 fn operators_of_query_languages() {
     for (condition, written) in [
         ("n _gte 3", ">="),

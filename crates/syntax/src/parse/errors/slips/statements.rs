@@ -179,65 +179,6 @@ impl ParseFailure<'_, '_> {
         Some(diagnostic.fix(self.span_of_tokens(self.token_index..end), replacement))
     }
 
-    /// Returns the diagnostic for a flow with a superfluous word, or without the keyword before its
-    /// patterns or examples. `None` without such a mistake.
-    fn flow_words(&self) -> Option<Diagnostic> {
-        let (found, index) = (self.found_text, self.token_index);
-        if self.rule != Rule::flow_statement {
-            return None;
-        }
-        let before = self.token_before().map_or("", |token| self.token_text(token));
-        if found == "[" && before == "keyword" {
-            let message = message!("`keyword` needs the kind of comparison");
-            let help = message!("write `keyword contains [`, or `exact` or `regex` in place of `contains`");
-            let start = Span { end: self.span.start, ..self.span };
-            return Some(unexpected_token(self.span, message, help).likely_fix(start, "contains "));
-        }
-        if found == "[" && matches!(before, "any" | "all" | "one" | "of" | "either" | "each" | "in") {
-            let message = message!("the patterns follow without `{before}`: one of them is enough");
-            return self.removal(index - 1, index, message);
-        }
-        let is_text = matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
-        let expects_list = [Rule::open_bracket, Rule::words, Rule::list_in_place];
-        if is_text && expects_list.into_iter().any(|rule| self.expects_rule(rule)) {
-            let is_text =
-                |index: usize| matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
-            let mut end = index + 1;
-            while matches!(self.text_of(end), "," | "or" | "|") && is_text(end + 1) {
-                end += 2;
-            }
-            let texts: Vec<&str> = (index..end).step_by(2).map(|index| self.text_of(index)).collect();
-            let list = format!("[{}]", texts.join(", "));
-            // `keyword matches r"…"`
-            let is_mode = matches!(before, "matches" | "match" | "like" | "pattern" | "regexp");
-            let (first, replacement) = match is_mode {
-                true => (index - 1, format!("regex {list}")),
-                false => (index, list),
-            };
-            let span = self.span_of_tokens(first..end);
-            let message = match is_mode {
-                true => message!("`{before}` is no kind of comparison of a flow"),
-                false => message!("the elements of a list are written in brackets"),
-            };
-            let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
-            return Some(diagnostic.fix(span, replacement));
-        }
-        if !self.expects_rule(Rule::kw_keyword) {
-            return None;
-        }
-        let replacement = match found {
-            "examples" | "example" => "intent examples",
-            "phrases" | "utterances" | "samples" | "intents" => "intent",
-            "keywords" | "patterns" if self.text_of(index + 1) == "[" => "keyword contains",
-            "keywords" | "on" | "matches" => "keyword",
-            "contains" | "exact" | "regex" => &format!("keyword {found}"),
-            _ => return None,
-        };
-        let message = message!("a flow needs `keyword` or `intent` before its patterns, found `{found}`");
-        let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
-        Some(diagnostic.fix(self.span, replacement))
-    }
-
     /// Returns the diagnostic for a declaration that lacks the symbol or word after its name: `type
     /// item { … }` or `entity order = …`. `None` without such a mistake.
     fn missing_sign(&self) -> Option<Diagnostic> {
