@@ -309,6 +309,7 @@ fn wording_of_habits() {
         "newcomers_keys",
         "newcomers_arrows",
         "newcomers_comparisons",
+        "newcomers_braces",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

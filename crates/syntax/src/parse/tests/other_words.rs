@@ -226,3 +226,13 @@ fn operators_of_query_languages() {
     }
     assert_eq!(findings("route a when n _sizes 3 -> h"), [("E0110", "_sizes".to_owned())]);
 }
+
+#[test]
+fn a_brace_follows_its_name() {
+    for head in ["payload a:", "payload a =", "payload a rank 3:", "group a:", "payload a is"] {
+        check_repair(&format!("{head} {{ n: int }}"), "remove");
+    }
+    check_repair("table a: { default -> h }", "remove `:`");
+    assert_eq!(help("payload a extends b { n: int }"), "write `include b` there");
+    check_repair("payload a { xs: list<int>\n each x in xs: { require \"b\": x > 3 } }", "remove `:`");
+}

@@ -16,6 +16,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| shapes::line_number(self.cx, self.token_index))
             .or_else(|| self.priority_of_other())
             .or_else(|| self.mark_before_brace())
+            .or_else(|| self.parent_of_payload())
             .or_else(|| self.branch_words())
             .or_else(|| self.flow_words())
             .or_else(|| self.verb_before_target())
@@ -101,11 +102,16 @@ impl ParseFailure<'_, '_> {
                 | Rule::settings_statement
                 | Rule::input_statement
                 | Rule::flow_tool_statement
+                | Rule::payload_statement
+                | Rule::group_statement
+                | Rule::table_statement
+                | Rule::each_item
         ) || self.rule == Rule::flow_statement && self.is_flow_tool();
         if !is_mark || !has_braces {
             return None;
         }
-        let next = self.text_of(self.token_index + 1);
+        // The tokens of a payload, group or table end before the brace.
+        let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
         let is_yaml = self.found_text == ":"
             && self.expects_rule(Rule::open_brace)
             && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| sig.indent().is_some())
@@ -134,6 +140,23 @@ impl ParseFailure<'_, '_> {
             ..self.span_of_tokens(self.token_index..self.cx.tokens.end)
         };
         Some(unexpected_token(self.span, message, help).fix(span, body))
+    }
+
+    /// Returns the diagnostic for a group after the name of a payload, as in `payload a extends b`.
+    /// `None` without such a mistake.
+    fn parent_of_payload(&self) -> Option<Diagnostic> {
+        let is_payload = matches!(self.rule, Rule::payload_statement | Rule::group_statement);
+        let is_word = matches!(
+            self.found_text,
+            "extends" | "inherits" | "includes" | "include" | "uses" | "implements" | "from" | "with" | "<"
+        );
+        let group = self.token_index + 1;
+        if !is_payload || !is_word || self.kind_of(group) != Some(TokenKind::Word) {
+            return None;
+        }
+        let group = self.text_of(group);
+        let message = message!("a payload takes the rules of a group between its braces");
+        self.unexpected_token(message, message!("write `include {group}` there"))
     }
 
     /// Returns the diagnostic for branch conditions that have no braces, or that have `or` or `and`
