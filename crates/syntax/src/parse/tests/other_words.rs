@@ -236,3 +236,15 @@ fn a_brace_follows_its_name() {
     assert_eq!(help("payload a extends b { n: int }"), "write `include b` there");
     check_repair("payload a { xs: list<int>\n each x in xs: { require \"b\": x > 3 } }", "remove `:`");
 }
+
+#[test]
+fn a_misspelt_suppression_is_reported() {
+    let codes = |comment: &str| findings(&format!("{comment}\nlet a = b")).len();
+    for comment in ["# rulec: alow W0102 x", "# rulec: disable W0102", "# noqa: W0102", "# ruelc allow W0102"]
+    {
+        assert_eq!(codes(comment), 1, "{comment}");
+    }
+    for comment in ["# rulec: allow W0102 x", "# We allow W0102 here.", "# ignore it", "# W0102 is allowed"] {
+        assert_eq!(codes(comment), 0, "{comment}");
+    }
+}
