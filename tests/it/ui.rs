@@ -309,6 +309,7 @@ fn wording_of_habits() {
         "newcomers_keys",
         "newcomers_arrows",
         "newcomers_comparisons",
+        "newcomers_versions",
         "newcomers_allow",
         "newcomers_braces",
     ] {
