@@ -137,3 +137,17 @@ fn the_kind_of_a_document_is_missing() {
     check(&["import", "router.json"], 2, "as in `rulec import routes router.json`");
     check(&["import", "routers", "router.json"], 2, "'routes'");
 }
+
+#[test]
+fn a_table_of_values_is_refused_as_a_whole() {
+    let run = |input: &str, status: i32| Folder::with(SMALL).fed(&["run", "a.rules"], input).expect(status);
+    for table in ["text,count\nshow my files,3\n", "text;count\n\"a; b\";3\n", "text\tcount\nshow\t3\n"] {
+        let ran = run(table, 1);
+        assert!(ran.err.contains("is a table of values (CSV)") && ran.out.is_empty(), "{table}{}", ran.err);
+    }
+    for other in
+        ["text,count\n{\"text\": \"show, please\", \"n\": 3}\n", "show, please\nyes, now\n", "text\nshow\n"]
+    {
+        assert!(!run(other, 1).out.is_empty(), "{other}");
+    }
+}
