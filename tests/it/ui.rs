@@ -304,6 +304,18 @@ fn wording_of_habits() {
         "newcomers_locals",
         "workflow_names",
         "allow_order",
+        "newcomers_imports",
+        "newcomers_quantifiers",
+        "newcomers_given",
+        "newcomers_records",
+        "newcomers_joined",
+        "newcomers_bounds",
+        "newcomers_keys",
+        "newcomers_arrows",
+        "newcomers_comparisons",
+        "newcomers_versions",
+        "newcomers_allow",
+        "newcomers_braces",
     ] {
         let text =
             std::fs::read_to_string(ui_folder().join(format!("{name}.rules"))).expect("the file can be read");

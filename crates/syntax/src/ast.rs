@@ -42,8 +42,6 @@ pub struct Allow {
     /// The first code of a warning anywhere in the comment. If it does not follow `allow`, a
     /// diagnostic says where it belongs.
     pub later_code: Option<Code>,
-    /// The word in place of `allow`, such as `alow`. `None` if the comment has the right form.
-    pub other_word: Option<String>,
     /// The span of the whole `allow` comment.
     pub span: Span,
 }

@@ -3,6 +3,7 @@
 //! an error, and keeps all other statements.
 
 mod build;
+mod comments;
 mod context;
 mod decide;
 mod errors;
@@ -37,7 +38,7 @@ pub use words::{WordDoc, word_doc};
 use crate::ast::{Allow, Ident, Statement, StatementKind};
 use crate::lex::{self, TokenKind};
 use context::{Built, StatementContext, unexpected_token};
-use rulec_base::diag::{Code, Diagnostic, nearest};
+use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::{FileId, Span};
@@ -138,6 +139,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
             false => parsed.statements.extend(part.statements),
         }
         parsed.broken.extend(part.broken);
+        parsed.incomplete |= part.incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
@@ -239,6 +241,9 @@ impl<'a> FileParser<'a> {
         if kind.is_none() {
             let sigs = &self.sigs[raw.tokens.clone()];
             self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
+            // The declarations of the imported file are unknown.
+            let codes = self.codes[raw.tokens.clone()].as_bytes();
+            self.parsed.incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
@@ -356,7 +361,7 @@ impl<'a> FileParser<'a> {
 
     /// Returns the documentation and the `allow` comments of a statement. They lie between the
     /// token before the statement and its token `first_token`.
-    fn leading_comments(&self, first_token: usize) -> (String, Vec<Allow>) {
+    fn leading_comments(&mut self, first_token: usize) -> (String, Vec<Allow>) {
         let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
         let gap = &self.text[start..self.sigs[first_token].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
@@ -376,50 +381,17 @@ impl<'a> FileParser<'a> {
                 TokenKind::Comment if on_own_line => {
                     let comment_start = start + token.start as usize;
                     let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
-                    allows.extend(parse_allow(text, span));
+                    if let Some((code, later_code)) = comments::suppressed_code(text) {
+                        allows.push(Allow { code, later_code, span });
+                    } else if let Some(diagnostic) = comments::misspelt_suppression(text, span) {
+                        self.parsed.diagnostics.push(diagnostic);
+                    }
                 }
                 _ => {}
             }
         }
         (docs.join("\n"), allows)
     }
-}
-
-/// Words of other checkers for `allow` in a comment.
-const OTHER_WORDS_FOR_ALLOW: &[&str] =
-    &["ignore", "disable", "suppress", "skip", "silence", "off", "noqa", "permit", "accept", "expect"];
-
-/// Parses a comment `# rulec: allow W0123 reason`. Also returns a comment with a wrong word in
-/// place of `allow` or without the colon, because its author means an `allow`. `None` for other
-/// comments.
-fn parse_allow(comment: &str, span: Span) -> Option<Allow> {
-    let text = comment.trim_start_matches('#').trim_start();
-    let (start, rest) = text.split_at_checked("rulec".len())?;
-    let instruction = rest.strip_prefix(':').filter(|_| start == "rulec").map(str::trim_start);
-    let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
-    let words = |text: &'_ str| {
-        let is_separator =
-            |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，' | '：');
-        text.split(is_separator).filter(|word| !word.is_empty()).map(str::to_owned).collect::<Vec<_>>()
-    };
-    if let Some(after) = instruction.and_then(|instruction| instruction.strip_prefix("allow"))
-        && !after.starts_with(|c: char| c.is_alphanumeric())
-    {
-        let code = after.split_whitespace().next().and_then(warning);
-        let later_code = words(after).iter().find_map(|word| warning(word));
-        return Some(Allow { code, later_code, other_word: None, span });
-    }
-    let words = words(text);
-    let word = words.get(1)?;
-    let later_code = words.iter().find_map(|word| warning(word));
-    let is_allow = word.eq_ignore_ascii_case("allow") || nearest(word, ["allow"]).is_some();
-    let is_like_allow = is_allow || OTHER_WORDS_FOR_ALLOW.contains(&word.to_lowercase().as_str());
-    // Without a code and the colon, the comment may be a sentence about the program.
-    let is_meant = is_like_allow && (later_code.is_some() || instruction.is_some() && is_allow);
-    (is_meant && words[0].eq_ignore_ascii_case("rulec")).then(|| {
-        let other_word = Some(word.clone());
-        Allow { code: None, later_code, other_word, span }
-    })
 }
 
 /// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules

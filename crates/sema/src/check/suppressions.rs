@@ -71,15 +71,6 @@ impl Suppressions {
         let unused = self.all.iter().zip(&self.used).filter(|(_, used)| !**used).map(|(allow, _)| &allow.0);
         let unused = unused.filter(move |allow| allow.code.is_some_and(Code::is_analysed) == is_analysed);
         unused.map(|allow| {
-            if let Some(word) = &allow.other_word {
-                let message = match word.as_str() {
-                    "allow" => message!("this is not an instruction: `rulec:` comes before `allow`"),
-                    _ => message!("`{word}` is not an instruction of a comment"),
-                };
-                let code = allow.later_code.map_or("W0201", Code::as_str);
-                let help = message!("to suppress a warning, write `# rulec: allow {code} reason`");
-                return Diagnostic::new(Code::UnusedAllow, allow.span, message).help(help);
-            }
             let message = match allow.code {
                 Some(code) => message!("{code} is not reported here"),
                 None => message!("this is not the code of a warning"),

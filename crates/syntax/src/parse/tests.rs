@@ -1,6 +1,7 @@
 //! Tests of the whole parser, from text to syntax trees and diagnostics.
 
 mod errors;
+mod other_words;
 mod random;
 mod repairs;
 mod statements;
@@ -312,27 +313,4 @@ fn spans_are_those_of_the_file() {
     assert_eq!(&text[binary.op.span.range()], "not contains");
     let Target::Handler { span, .. } = route.target else { panic!("a handler") };
     assert_eq!(&text[span.range()], "h { k: 1 }");
-}
-
-/// A wrong word in place of `allow` is found, but a sentence about the program is none.
-#[test]
-fn misspelt_allows_are_found() {
-    let words = |comment: &str| {
-        let statements = parse_clean(&format!("{comment}\nlet a = 1\n"));
-        let allows = statements[0].allows.iter();
-        allows.map(|allow| (allow.other_word.clone(), allow.code, allow.later_code)).collect::<Vec<_>>()
-    };
-    let other = |word: &str| vec![(Some(word.to_owned()), None, Some(Code::Unused))];
-    assert_eq!(words("# rulec: alow W0102 later"), other("alow"));
-    assert_eq!(words("# rulec: ignore W0102 later"), other("ignore"));
-    assert_eq!(words("# rulec: Allow (W0102) later"), other("Allow"));
-    assert_eq!(words("# rulec allow W0102 later"), other("allow"));
-    assert_eq!(words("# Rulec: allow W0102"), other("allow"));
-    assert_eq!(words("# rulec: alow"), [(Some("alow".to_owned()), None, None)]);
-    assert_eq!(words("# rulec: allow W0102 later"), [(None, Some(Code::Unused), Some(Code::Unused))]);
-    assert_eq!(words("# rulec: see W0102"), []);
-    assert_eq!(words("# rulec ignores W0102 here"), []);
-    assert_eq!(words("# rulec will ignore this"), []);
-    assert_eq!(words("# rules: alow W0102"), []);
-    assert_eq!(words("# 规则 allow W0102"), []);
 }
