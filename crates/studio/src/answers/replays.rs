@@ -163,7 +163,7 @@ async fn row_message(
     Path((id, line)): Path<(usize, u64)>,
 ) -> Answer<Json<RowMessage>> {
     let replay = studio.replay(id)?;
-    run_blocking(move || replay.row_message_of_line(line)).await.map(Json)
+    run_blocking(move || replay.row_message_of_line(&studio, line)).await.map(Json)
 }
 
 #[cfg(test)]
