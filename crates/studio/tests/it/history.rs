@@ -83,7 +83,7 @@ fn a_decision_reads_the_earlier_messages_and_names_the_one_that_decided() {
         (&messages[0]["decision"], &messages[1]["decision"]),
         (&Json::Null, &json!({"chosen": "default", "target": "run"}))
     );
-    assert_eq!(messages[1]["fields"], "tool read_secret · now 2026-01-31T12:01:00Z · ctx.session a");
+    assert_eq!(messages[1]["fields"], "ctx.session a · now 2026-01-31T12:01:00Z · tool read_secret");
     let because = decided["because"].as_array().cloned().unwrap_or_default();
     let element = &because[1]["elements"]["shown"][0]["element"];
     assert_eq!(element["recorded"], json!([0]), "{because:?}");
@@ -133,21 +133,19 @@ fn what_the_rules_no_longer_keep_is_not_read_and_the_gap_is_reported() {
 #[test]
 fn near_misses_read_the_history() {
     let open = Open::new(&[("guard.rules", GUARD)]);
-    let near = |history: &[Json]| {
+    let near = |route: &str, history: &[Json]| {
         let asked = json!({
-            "version": {"rules": 0}, "entry": "routes", "message": call(10, "search").to_string(),
-            "route": "exfiltration", "history": history,
+            "version": {"rules": 0}, "entry": "routes", "message": call(10, "send_email").to_string(),
+            "route": route, "history": history,
         });
-        open.post("/api/near", asked)
+        open.post("/api/near", asked)[0].clone()
     };
     let history = [earlier(&call(1, "read_secret"), json!({"observed": true}))];
-    let found = near(&history);
-    assert_eq!(
-        (&found[0]["remedy"], &found[0]["fields"][0]["would_be"]),
-        (&json!("change"), &json!("send_email")),
-        "{found}"
-    );
-    assert_ne!(near(&[])[0]["remedy"], "change");
+    assert_eq!(near("exfiltration", &history)["remedy"], "chosen");
+    assert_ne!(near("exfiltration", &[])["remedy"], "chosen");
+    assert_eq!(near("default", &[])["remedy"], "chosen");
+    let away = near("default", &history);
+    assert_eq!((&away["remedy"], &away["fields"][0]["field"]), (&json!("change"), &json!("tool")), "{away}");
 }
 
 #[test]
@@ -170,7 +168,7 @@ fn a_test_lists_the_earlier_messages_and_passes() {
     assert_eq!(made["passes"], true, "{block}");
     let expected = "  given history = [\n    \
         { ctx: { session: \"a\" }, tool: \"read_secret\", ago: 5m },\n    \
-        { ctx: { session: \"a\" }, tool: \"search\", decision: { chosen: \"default\", target: \"run\" }, ago: 2m },\n    \
+        { ctx: { session: \"a\" }, decision: { chosen: \"default\", target: \"run\" }, tool: \"search\", ago: 2m },\n    \
         { at: \"2026-01-31T12:11:00Z\", ctx: { session: \"a\" }, tool: \"search\" }\n  ]\n  expect exfiltration\n";
     assert!(block.contains(expected), "{block}");
     // A private value of an earlier message is not written into the rules.

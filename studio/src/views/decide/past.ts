@@ -1,7 +1,7 @@
 // The earlier messages of a session: reading them from pasted lines, their timeline, and which of
 // them decided.
 import type { EarlierMessage, History, HistoryItem, TraceNode } from '../../api/types';
-import { isObject, type JsonObject, parse, write } from './message';
+import { isObject, type JsonObject, parse, withValue, write } from './message';
 
 /** Maximum number of earlier messages. */
 export const MOST_EARLIER = 1000;
@@ -45,7 +45,7 @@ function one(object: JsonObject, text: string, line: number): Pasted {
     return { messages: [{ message: write(object.message), row: null, observed: false, decision }] };
   }
   if (object.observe === true) {
-    const { observe: _, ...message } = object;
+    const message = withValue(object, ['observe'], undefined);
     return { messages: [{ message: write(message), row: null, observed: true, decision: null }] };
   }
   return { messages: [{ message: text.trim(), row: null, observed: false, decision: null }] };
