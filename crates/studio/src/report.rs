@@ -1,15 +1,15 @@
 //! Writes the report, one HTML file that needs no server. The data of the report is embedded in a
 //! template of the page.
 
+use crate::answers::history::replayed_history;
 use crate::answers::judge::{judge_with, payload_context};
-use crate::answers::message::split_payload_line;
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::run_blocking;
 use crate::language::{language, language_tag, localized, run_with_language};
-use crate::replay::Replay;
+use crate::replay::{Replay, split_payload_line};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
 use axum::Json;
@@ -227,7 +227,7 @@ fn coverage_of_replay<'r>(
     for line in replay.evenly_spaced_lines(max_messages) {
         let entry_name = replay.entry_of_line(line)?;
         let Ok(message) = replay.message_of_line(line) else { continue };
-        let past = replay.earlier_messages(studio, line)?.past;
+        let past = past_of_line(studio, replay, line)?;
         match rules.entry(&entry_name) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
                 let entry = entry.with_history(&past);
@@ -247,6 +247,12 @@ fn coverage_of_replay<'r>(
     Ok(coverage)
 }
 
+/// Returns the history that a decision about a replayed message reads.
+fn past_of_line(studio: &Studio, replay: &Replay, line: u64) -> Answer<Past> {
+    let (session, _) = replay.session_of_line(line)?;
+    Ok(replayed_history(studio, replay, line, &session)?.past)
+}
+
 /// A message of a sample decision: its line in the replayed file, the name of the entry that
 /// decides, the message, and the history that the decision reads.
 type SampleMessage = (Option<u64>, String, Value, Past);
@@ -264,7 +270,7 @@ fn sample_decisions(
         Some(replay) => {
             for line in replay.one_line_per_statement(MAX_SAMPLES) {
                 if let Ok(message) = replay.message_of_line(line) {
-                    let past = replay.earlier_messages(studio, line)?.past;
+                    let past = past_of_line(studio, replay, line)?;
                     messages.push((Some(line), replay.entry_of_line(line)?, message, past));
                 }
             }

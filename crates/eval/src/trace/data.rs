@@ -269,8 +269,8 @@ pub struct Operand {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
-    /// The positions, in the history, of the recorded messages that the value is, or from which it
-    /// was computed: the counted or summed ones. At most the first thousand. Empty for other values.
+    /// The positions, in the history, of the recorded messages from which the value was computed,
+    /// such as the counted ones. At most a thousand; empty for other values.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<usize>,
 }

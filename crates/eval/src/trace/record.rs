@@ -3,13 +3,12 @@
 
 use super::private::{PrivacyMask, recorded_position};
 use super::quote::Source;
-use super::recorded::FoldMessages;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
 use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::broken_invariant;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var,
+    Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var, VarId,
 };
 
 /// Maximum number of a quantifier's first elements that the trace shows, so that the trace of a
@@ -72,6 +71,16 @@ pub(super) struct StepFrame<'a> {
     /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
     /// the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
+}
+
+/// The recorded messages that satisfy the condition of a fold, collected while the fold is
+/// evaluated.
+pub(super) struct FoldMessages {
+    /// The variable of the fold. The condition may contain other folds, whose elements do not
+    /// count.
+    pub(super) var: VarId,
+    /// The positions of the messages in the history, in the order of the evaluation.
+    pub(super) positions: Vec<usize>,
 }
 
 /// What the recorder must know about a quantifier or fold: the list, the condition on an element,

@@ -2,21 +2,11 @@
 //! explanation can name them.
 
 use super::Operand;
-use super::record::TracedEvaluator;
-use rulec_sema::hir::{CondKind, Expr, ExprKind, Fold, Part, VarId};
+use super::record::{FoldMessages, TracedEvaluator};
+use rulec_sema::hir::{CondKind, Expr, ExprKind, Fold, Part};
 
 /// Maximum number of recorded messages that an operand lists.
 const MAX_RECORDED: usize = 1000;
-
-/// The recorded messages that satisfy the condition of a fold, collected while the fold is
-/// evaluated.
-pub(super) struct FoldMessages {
-    /// The variable of the fold. The condition may contain other folds, whose elements do not
-    /// count.
-    pub(super) var: VarId,
-    /// The positions of the messages in the history, in the order of the evaluation.
-    pub(super) positions: Vec<usize>,
-}
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Adds to an operand the positions of the recorded messages from which its value was computed.

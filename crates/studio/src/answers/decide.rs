@@ -1,11 +1,12 @@
 //! Answers the page's requests to decide one message and to explain the decision.
 
 use super::history::{RequestEntry, request_history};
-use super::message::{request_message, split_payload_line};
+use super::message::request_message;
 use super::{find_entry, judge, workflow};
 use crate::api::{Decide, Decided, Decision, History, InputViolation, LeftOut};
 use crate::error::Answer;
 use crate::language::{language, localized};
+use crate::replay::split_payload_line;
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::choice::Question;

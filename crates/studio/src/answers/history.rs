@@ -5,7 +5,7 @@ use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
-use crate::replay::preview;
+use crate::replay::{Replay, preview};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -112,6 +112,22 @@ pub(crate) fn request_history(
     recorded.drain(..removed);
     let gap = past.gap().map(|gap| localized(&gap.to_message()));
     Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded })
+}
+
+/// Returns the earlier messages that a replayed message could read: the messages of its line in the
+/// replay, if the rules read them.
+pub(crate) fn replayed_history(
+    studio: &Studio,
+    replay: &Replay,
+    line: u64,
+    session: &[EarlierMessage],
+) -> Answer<RequestHistory> {
+    let Some(rules) = replay.snapshot.analysis.rules.as_ref().filter(|_| !session.is_empty()) else {
+        return Ok(RequestHistory::default());
+    };
+    let (name, message) = (replay.entry_of_line(line)?, replay.message_of_line(line)?);
+    let of = RequestEntry { rules, name: &name, entry: rules.entry(&name).ok() };
+    request_history(studio, of, session, &message)
 }
 
 /// Records an earlier message, and returns the decision about it. If the request does not say what

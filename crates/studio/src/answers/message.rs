@@ -3,13 +3,11 @@
 use crate::api::{MessageOf, Mistake};
 use crate::error::Answer;
 use crate::language::language;
-use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use crate::utf16::Utf16Offsets;
 use rulec::payload::Judge;
 use rulec::{JsonError, Rules};
-use rulec_report::log;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 /// Returns the message that a request is about: the parsed `text`, or the message of the row `row`
 /// of a replay. Values of private fields are not masked, because the server needs them to decide
@@ -32,24 +30,6 @@ pub(crate) fn request_message(
     };
     let message = rules.parse_message(text.as_bytes());
     Ok(message.map(Json::Object).map_err(|error| to_mistake(text, &masked(error), false)))
-}
-
-/// Splits the message on a line of a replay into the payload that `entry` judges, and the fields
-/// next to it. Returns other messages unchanged. Only rules that keep a history read such lines.
-pub(crate) fn split_payload_line(
-    snapshot: &ProjectSnapshot,
-    entry: &str,
-    message: Json,
-) -> (Json, Option<Map<String, Json>>) {
-    let rules = snapshot.analysis.rules.as_ref().filter(|rules| rules.has_history());
-    let payloads = rules.map_or(&[][..], |rules| &rules.program().payloads);
-    if payloads.iter().all(|payload| *payload.name != *entry) {
-        return (message, None);
-    }
-    match log::split_payload(&message) {
-        Some((payload, inputs)) => (payload, Some(inputs)),
-        None => (message, None),
-    }
 }
 
 pub(super) fn to_mistake(text: &str, error: &JsonError, in_context: bool) -> Mistake {

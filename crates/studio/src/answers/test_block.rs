@@ -3,10 +3,11 @@
 
 use super::decide::explain;
 use super::history::{RecordedMessage, RequestEntry, request_history};
-use super::message::{request_message, split_payload_line};
+use super::message::request_message;
 use super::{find_entry, judge};
 use crate::api::{EarlierDecision, MadeTest, MakeTest};
 use crate::error::{Answer, RequestError, verbatim_message};
+use crate::replay::split_payload_line;
 use crate::state::Studio;
 use rulec::history::Past;
 use rulec::payload::Judge;

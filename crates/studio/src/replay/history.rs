@@ -2,30 +2,17 @@
 //! message can be repeated.
 
 use super::{FileLine, Replay, UNKNOWN_NUMBER, line_fingerprint};
-use crate::answers::history::{RequestEntry, request_history};
 use crate::api::{EarlierDecision, EarlierMessage, MessageOf};
 use crate::error::Answer;
 use crate::keys::NO_STATEMENT;
-use crate::state::Studio;
+use crate::snapshot::ProjectSnapshot;
 use rulec::Rules;
-use rulec::history::Past;
 use rulec_report::log;
 use rulec_sema::hir::{Outcome, Program};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// Maximum number of earlier messages of a session that are read from the file again.
 const MAX_EARLIER: usize = 1000;
-
-/// The earlier messages of a replayed message.
-#[derive(Default)]
-pub(crate) struct EarlierMessages {
-    /// The messages of the same session that the rules keep, oldest first.
-    pub messages: Vec<EarlierMessage>,
-    /// Number of still older messages of the session, which were not read.
-    pub older: usize,
-    /// The history that a decision about the replayed message reads.
-    pub past: Past,
-}
 
 /// Returns a hash of the key of a history. Different keys can have the same hash.
 pub(super) fn session_fingerprint(key: &str) -> u32 {
@@ -33,15 +20,15 @@ pub(super) fn session_fingerprint(key: &str) -> u32 {
 }
 
 impl Replay {
-    /// Returns the messages of the file that a decision about the message on a line could read as
-    /// `history`. Their texts are masked, and they refer to their lines.
-    pub fn earlier_messages(&self, studio: &Studio, line: u64) -> Answer<EarlierMessages> {
+    /// Returns the messages that were recorded before the message on a line, in the same session.
+    /// The oldest comes first. Their texts are masked, and they refer to their lines. A message of
+    /// another session is rarely included, because only hashes of the keys are compared. Also
+    /// returns the number of messages that were left out, because there are too many.
+    pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
         let row = self.row_of_line(line)?;
-        let Some(rules) = self.snapshot.analysis.rules.as_ref().filter(|rules| rules.has_history()) else {
-            return Ok(EarlierMessages::default());
-        };
+        let Some(rules) = self.snapshot.analysis.rules.as_ref() else { return Ok((Vec::new(), 0)) };
         if row.session == UNKNOWN_NUMBER {
-            return Ok(EarlierMessages::default());
+            return Ok((Vec::new(), 0));
         }
         let mut found: Vec<(FileLine, Option<String>)> = {
             let results = self.lock_results();
@@ -54,11 +41,9 @@ impl Replay {
         };
         found.sort_by_key(|(place, _)| place.number);
         let older = found.len().saturating_sub(MAX_EARLIER);
-        found.drain(..older);
-        let (entry, subject) = (self.entry_of_line(line)?, self.message_of_line(line)?);
         let mut file = self.open_file()?;
-        let mut messages = Vec::with_capacity(found.len());
-        for (place, key) in found {
+        let mut messages = Vec::with_capacity(found.len() - older);
+        for (place, key) in found.drain(older..) {
             let (_, message) = self.mask_line(self.parse_line(&mut file, place)?);
             let Some(message) = message else { continue };
             let message = log::observed_message(&message).unwrap_or(message);
@@ -69,13 +54,7 @@ impl Replay {
                 decision: key.and_then(|key| decision_of_key(rules, &key)),
             });
         }
-        // A message whose key has the same hash is not read, and neither is one that has expired.
-        let decides = rules.entry(&entry).ok();
-        let of = RequestEntry { rules, name: &entry, entry: decides };
-        let history = request_history(studio, of, &messages, &subject)?;
-        let mut is_read = history.shown.messages.iter().map(|item| item.position.is_some());
-        messages.retain(|_| is_read.next().unwrap_or(false));
-        Ok(EarlierMessages { messages, older, past: history.past })
+        Ok((messages, older))
     }
 
     /// Returns the message that was observed on a line, without the mark. `None` if there is none.
@@ -116,5 +95,23 @@ fn handler_of(program: &Program, table: &str, name: &str) -> Option<String> {
     match outcome {
         Outcome::Handler { name, .. } => Some(name.to_string()),
         _ => None,
+    }
+}
+
+/// Splits the message on a line of a replay into the payload that `entry` judges, and the fields
+/// next to it. Returns other messages unchanged. Only rules that keep a history read such lines.
+pub(crate) fn split_payload_line(
+    snapshot: &ProjectSnapshot,
+    entry: &str,
+    message: Json,
+) -> (Json, Option<Map<String, Json>>) {
+    let rules = snapshot.analysis.rules.as_ref().filter(|rules| rules.has_history());
+    let payloads = rules.map_or(&[][..], |rules| &rules.program().payloads);
+    if payloads.iter().all(|payload| *payload.name != *entry) {
+        return (message, None);
+    }
+    match log::split_payload(&message) {
+        Some((payload, inputs)) => (payload, Some(inputs)),
+        None => (message, None),
     }
 }

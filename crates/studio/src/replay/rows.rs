@@ -1,12 +1,10 @@
 //! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
-use super::history::EarlierMessages;
+use super::history::split_payload_line;
 use super::sums::{has_times, row_time};
 use super::{FileLine, Replay, Row, UNKNOWN_NUMBER, line_fingerprint};
-use crate::answers::message::split_payload_line;
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
 use crate::error::{Answer, RequestError};
-use crate::state::Studio;
 use rulec::Rules;
 use rulec_base::json::{self, JsonError};
 use rulec_base::message;
@@ -293,11 +291,11 @@ impl Replay {
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
-    /// Returns the masked message on a line, to show it to the user, with the earlier messages of
-    /// its session.
-    pub fn row_message_of_line(&self, studio: &Studio, line: u64) -> Answer<RowMessage> {
+    /// Returns the masked message on a line, to show it to the user, with the messages that
+    /// [`Replay::session_of_line`] finds.
+    pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
-        let EarlierMessages { messages: history, older, .. } = self.earlier_messages(studio, line)?;
+        let (history, older) = self.session_of_line(line)?;
         let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.place)?);
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let pretty = |json: &Json| serde_json::to_string_pretty(json).ok();

@@ -47,6 +47,10 @@ export function Before(): JSX.Element | null {
   const deciding = new Set(answer?.kind === 'decision' ? decidingMessages(answer.because) : []);
   const now = timeOf(entryInfo.value?.kind === 'payload' ? context.value : message.value);
   const gap = answeredHistory.value?.history.gap ?? null;
+  const clear = (): void => {
+    history.value = [];
+    older.value = 0;
+  };
   const record = (): void => {
     if (recordMessage()) say(words.recorded);
   };
@@ -55,7 +59,7 @@ export function Before(): JSX.Element | null {
       <header>
         <h2>{words.title}</h2>
         {rows.length > 0 && (
-          <button type="button" class="plain small" onClick={() => (history.value = [])}>
+          <button type="button" class="plain small" onClick={clear}>
             {words.clear}
           </button>
         )}
