@@ -89,7 +89,7 @@ test('earlier messages change the decision, the deciding one is marked, and the 
   expect(await rows.nth(1).innerText()).toContain('at the same time');
   await page.getByRole('button', { name: '中文' }).click();
   await page.getByRole('heading', { name: '这条消息之前' }).waitFor();
-  await page.getByRole('button', { name: 'English' }).click();
+  await page.getByRole('button', { name: 'EN', exact: true }).click();
   // An entry that reads no history has no such panel.
   await page.getByRole('combobox', { name: 'Decided by' }).selectOption('plain');
   await leadsTo(page, 'calm');

@@ -19,7 +19,7 @@ use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_report::answer::{AnswerLine, JudgementAnswer};
 use rulec_report::log;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
