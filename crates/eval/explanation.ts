@@ -319,8 +319,8 @@ length?: number,
  */
 elements?: Elements,
 /**
- * The positions, in the history, of the recorded messages that the value is, or from which it
- * was computed: the counted or summed ones. At most the first thousand. Empty for other values.
+ * The positions, in the history, of the recorded messages from which the value was computed,
+ * such as the counted ones. At most a thousand; empty for other values.
  */
 recorded?: Array<number>, };
 

@@ -344,8 +344,8 @@ row: MessageOf | null,
  */
 observed: boolean,
 /**
- * What was decided about the message at its time; null means that the requested version of the
- * rules decides it now, with the messages before it.
+ * The decision about the message at its time. Null means that the requested version of the
+ * rules decides the message now, with the messages before it.
  */
 decision: EarlierDecision | null, };
 
@@ -392,7 +392,7 @@ text: string,
  */
 fields: string,
 /**
- * What was decided about the message; null if it was only observed.
+ * The decision about the message; null if it was only observed.
  */
 decision: EarlierDecision | null,
 /**
@@ -2646,8 +2646,8 @@ length?: number,
  */
 elements?: Elements,
 /**
- * The positions, in the history, of the recorded messages that the value is, or from which it
- * was computed: the counted or summed ones. At most the first thousand. Empty for other values.
+ * The positions, in the history, of the recorded messages from which the value was computed,
+ * such as the counted ones. At most a thousand; empty for other values.
  */
 recorded?: Array<number>, };
 
