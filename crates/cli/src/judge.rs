@@ -18,7 +18,8 @@ use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_report::answer::{AnswerLine, JudgementAnswer};
-use serde_json::{Map, Value as Json};
+use rulec_report::log;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -112,17 +113,6 @@ impl StreamJudges {
             }
         }
     }
-}
-
-/// The field of a line that contains the payload, in streams whose lines also contain input values.
-const PAYLOAD_FIELD: &str = "payload";
-
-/// Splits a line into its payload and its other fields, which a history records as a message.
-/// `None` if the line has no field `payload` with an object.
-pub fn split_payload(line: &Json) -> Option<(Json, Map<String, Json>)> {
-    let mut message = line.as_object()?.clone();
-    let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
-    Some((payload, message))
 }
 
 /// Validates all payloads of a stream. With a history, each line has its payload in the field
@@ -219,7 +209,7 @@ impl JudgingWorker<'_> {
         if history.observe(rules, line, message, out) {
             return Ok(None);
         }
-        let Some((payload, message)) = split_payload(message) else {
+        let Some((payload, message)) = log::split_payload(message) else {
             let message = message!("the line has no object `payload`");
             let help = message!(
                 "with `--history`, a line is {{\"payload\": {{…}}}}, next to the fields of `input`, such as `now`"
