@@ -278,7 +278,7 @@ fn find_choice<'r>(rules: &'r Rules, name: &str) -> Result<Entry<'r>, UnknownCho
 /// Returns the help text for the error that `name` is not a choice that a language model makes.
 fn unknown_question_hint(rules: &Rules, name: &str) -> Message {
     if find_choice(rules, name).is_ok() {
-        return message!("`{name}` is decided by its conditions, not by a model: use `Rules::entry`");
+        return message!("`{name}` is decided by its conditions, not by a model: decide it as an `entry`");
     }
     let names: Vec<&str> = rules.program().questions.iter().map(|question| &*question.name).collect();
     suggest_name(name, &names, message!("for example, `choice NAME ask \"question\" {{ … }}`"))

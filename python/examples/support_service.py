@@ -12,7 +12,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from rulec import DecisionLog, LiveRules, Outcome, Policy, Request, Router, Rules, models
+from rulec import DecisionLog, Flows, LiveRules, Outcome, Policy, Request, Router, Rules, Watch, models
 from rulec.guard import Guard
 
 RULES = Path(__file__).with_name("support.rules")
@@ -39,10 +39,7 @@ def model(text: str, tries: int) -> dict[str, Any]:
 
 class Service:
     def __init__(self, rules: Path = RULES, log: Path | Any = print, *, most_at_once: int = 100, per_user: int = 20) -> None:
-        compiled = Rules.from_path(rules)
-        models.check(compiled, Message)
-        self.guard = Guard(compiled, approval="approval")
-        self.flows = compiled.flows()
+        models.check(Rules.from_path(rules), Message)
         self.log = DecisionLog(log, message=False)
         self.router = Router(
             LiveRules.from_path(rules),
@@ -50,17 +47,20 @@ class Service:
             policies={"refund": Policy(time_limit=10.0, fallbacks=["person"])},
             log=self.log,
         )
+        # Both use the rules of the router, which are those of the file.
+        self.guard = Guard(self.router, approval="approval")
+        self.flows = Flows(self.router)
         self.path, self.per_user = rules, per_user
         self.room = asyncio.Semaphore(most_at_once)
         self.recent: dict[str, deque[float]] = {}
         self.paid: list[dict[str, Any]] = []
-        self.watch: Any = None
 
-    async def start(self) -> None:
+    async def start(self) -> Watch:
         """Follows the file of the rules: a version that does not compile is refused."""
-        self.watch = await self.router.watch(self.path)
+        return await self.router.watch(self.path)
 
     async def stop(self) -> dict[str, Any]:
+        await self.router.close()
         return await self.log.close()
 
     async def answer(self, message: Message) -> str:

@@ -40,7 +40,16 @@ of agents. ``rulec.tools`` defines tools from rules. ``rulec.history`` keeps ear
 from __future__ import annotations
 
 import atexit as _atexit
+import importlib as _importlib
 import logging as _logging
+import sys as _sys
+
+if _sys.version_info < (3, 12):
+    # Later versions of Python refuse the extension themselves. Earlier ones load it, and may then
+    # abort when they end.
+    _interpreters = _importlib.import_module("_xxsubinterpreters")
+    if _interpreters.get_current() != _interpreters.get_main():
+        raise ImportError("rulec does not support sub-interpreters; import it in the main interpreter")
 
 from ._rulec import (
     Classifier,

@@ -30,6 +30,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ._history import warn_without_history
 from ._rulec import Columns, Judge, Rules, json_lines
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def bind(
     """Binds rules or a judge to the columns of a schema, to answer batches one by one."""
     if isinstance(rules, Judge):
         return Columns.of_judge(rules, schema, json=json)
+    warn_without_history(rules, "a batch")
     return Columns.of_rules(rules, schema, entry=entry, json=json, allow_missing=allow_missing, matched=matched)
 
 

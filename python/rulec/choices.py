@@ -21,6 +21,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from inspect import isawaitable
 from typing import Any
 
+from ._history import warn_without_history
 from ._rulec import ChatModel, ModelRequest, Question, Rules, ask_choice
 
 __all__ = ["AskedChoice", "ChoiceAnswer", "ChoiceCall", "ChoiceInput", "ChoiceOutput"]
@@ -67,6 +68,9 @@ class AskedChoice:
     def __init__(self, rules: Rules, name: str, model: ChatModel | Callable[[ModelRequest], Any]) -> None:
         self.question: Question = rules.question(name)
         self._rules, self._model = rules, model
+
+    def __repr__(self) -> str:
+        return f"<AskedChoice {self.question.name}>"
 
     async def decide(self, message: Mapping[str, Any]) -> ChoiceAnswer:
         """Asks the model, and returns the branch that it has chosen."""
@@ -140,6 +144,10 @@ class ChoiceCall:
         self._asked = None if model is None else AskedChoice(rules, name, model)
         if self._asked is None:
             rules.decide({}, entry=name)  # Raises UnknownName.
+            warn_without_history(rules, "a choice call")
+
+    def __repr__(self) -> str:
+        return f"<ChoiceCall {self._name}>"
 
     def init(self, variables: Mapping[str, Any]) -> ChoiceInput:
         """Reads the variables of the call. Also returns the left-out conditions, with the reasons."""

@@ -31,10 +31,13 @@ from ._rulec import (
     HttpClient,
     HttpError,
     HttpHandler,
+    LiveRules,
     ModelRequest,
     NodeFactory,
     Response,
+    Router,
     Rules,
+    WatchedRules,
     http_handler,
 )
 
@@ -58,6 +61,7 @@ __all__ = [
 class FlowChat:
     """Finds the flow for each message, by keyword, by classifier or by a model, and executes it.
 
+    ``rules`` may be live rules, watched rules or a router. The rules in force then find the flow.
     ``model`` is a ``ChatModel``, or a function, which may be async. The rules declare the endpoint
     that executes a flow: ``flow tool … { endpoint: … }``.
 
@@ -74,7 +78,11 @@ class FlowChat:
     """
 
     def __init__(
-        self, rules: Rules, *, client: HttpClient, model: ChatModel | Callable[[ModelRequest], Any] | None = None
+        self,
+        rules: Rules | LiveRules | WatchedRules | Router,
+        *,
+        client: HttpClient,
+        model: ChatModel | Callable[[ModelRequest], Any] | None = None,
     ) -> None:
         own = model if isinstance(model, ChatModel) else None
         self._ask: Callable[[ModelRequest], Any] | None = None if model is None or isinstance(model, ChatModel) else model

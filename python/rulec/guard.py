@@ -43,7 +43,8 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-from ._rulec import Judgement, MessageError, RulecError, Rules
+from ._history import warn_without_history
+from ._rulec import Judge, Judgement, LiveRules, MessageError, Router, RulecError, Rules, RulesInForce, WatchedRules
 
 Approval = Literal["allow", "ask", "deny"]
 
@@ -90,6 +91,9 @@ class Verdict:
 class Guard:
     """Checks tool calls; each tool name is a payload kind of the rules.
 
+    ``rules`` may be live rules, watched rules or a router. The guard then always uses the rules in
+    force. A kind that they lose is an unknown tool.
+
     ``inputs`` are the values of the rules' ``input``, which the payload rules can read. ``tools``
     maps tool names to payload kinds where the two differ. With ``strict``, warnings count as
     violations. With ``closed=False``, a tool without a payload kind is not a violation.
@@ -107,7 +111,7 @@ class Guard:
 
     def __init__(
         self,
-        rules: Rules,
+        rules: Rules | LiveRules | WatchedRules | Router,
         *,
         inputs: dict[str, Any] | None = None,
         options: dict[str, Any] | None = None,
@@ -116,19 +120,43 @@ class Guard:
         closed: bool = True,
         approval: str | None = None,
     ) -> None:
-        if approval is not None and approval not in rules.entries:
-            rules.decide({}, entry=approval)  # Raises UnknownName.
-        self._rules, self._inputs, self._closed, self._approval = rules, dict(inputs or {}), closed, approval
-        if closed and not rules.kinds:
+        self._in_force = RulesInForce(rules)
+        self._inputs, self._options, self._strict = dict(inputs or {}), options, strict
+        self._renamed, self._closed, self._approval = dict(tools or {}), closed, approval
+        current = self._in_force.current()
+        if approval is not None and approval not in current.entries:
+            current.decide({}, entry=approval)  # Raises UnknownName.
+        if closed and not current.kinds:
             raise RulecError("the rules have no `payload`, so each call would be rejected; add one, or give `closed=False`")
-        kinds = {kind: kind for kind in rules.kinds} | dict(tools or {})
-        judges = {kind: rules.judge(kind, inputs=inputs, options=options, strict=strict) for kind in set(kinds.values())}
-        self._judges = {tool: judges[kind] for tool, kind in kinds.items()}
+        for kind in self._renamed.values():
+            current.judge(kind)  # Raises UnknownName.
+        self._last = (current, self._judges_of(current))
+        if approval is not None:
+            warn_without_history(current, "the approval of a guard")
+
+    def _judges_of(self, rules: Rules) -> dict[str, Judge]:
+        """Returns the judge of each tool by these rules."""
+        kinds = {kind: kind for kind in rules.kinds} | self._renamed
+        return {
+            tool: rules.judge(kind, inputs=self._inputs, options=self._options, strict=self._strict)
+            for tool, kind in kinds.items()
+            if kind in rules.kinds
+        }
+
+    def _current(self) -> tuple[Rules, dict[str, Judge]]:
+        """Returns the rules in force, and the judge of each tool."""
+        current = self._in_force.current()
+        if current is not self._last[0]:
+            self._last = (current, self._judges_of(current))
+        return self._last
+
+    def __repr__(self) -> str:
+        return f"<Guard of {', '.join(self.tools) or 'no tools'}>"
 
     @property
     def tools(self) -> list[str]:
         """Names of the known tools."""
-        return list(self._judges)
+        return list(self._current()[1])
 
     def check(self, call: Any, *, tool: str | None = None) -> Verdict:
         """Checks a tool call in the form of a model's API.
@@ -140,8 +168,9 @@ class Guard:
             name, arguments, call_id = _parts(call)
         else:
             name, arguments, call_id = tool, call, None
-        verdict = self._judged(name, arguments, call_id)
-        return self._approved(verdict) if verdict.ok and self._approval is not None else verdict
+        rules, judges = self._current()
+        verdict = self._judged(judges, name, arguments, call_id)
+        return self._approved(rules, verdict) if verdict.ok and self._approval is not None else verdict
 
     def check_all(self, calls: Any) -> list[Verdict]:
         """Checks each call in a list, or in the answer of a model.
@@ -151,17 +180,18 @@ class Guard:
         """
         return [self.check(call) for call in _calls(calls)]
 
-    def _judged(self, name: str, arguments: Any, call_id: str | None) -> Verdict:
+    def _judged(self, judges: Mapping[str, Judge], name: str, arguments: Any, call_id: str | None) -> Verdict:
         """Checks the arguments of a call as a payload."""
-        judge = self._judges.get(name)
+        judge = judges.get(name)
         if judge is None and not self._closed:
             try:
                 return Verdict(True, name, _plain(arguments), "", call_id)
             except (TypeError, ValueError) as error:
                 return _unreadable(name, error, call_id)
         if judge is None:
-            known = ", ".join(f"`{known}`" for known in self.tools)
-            feedback = f"There is no tool `{name}`. Call one of these: {known}.\n"
+            known = ", ".join(f"`{known}`" for known in judges)
+            instead = f"Call one of these: {known}." if known else "There are no other tools."
+            feedback = f"There is no tool `{name}`. {instead}\n"
             return Verdict(False, name, None, feedback, call_id)
         try:
             judgement = judge.judge(arguments)
@@ -172,10 +202,10 @@ class Guard:
         acted_on = judgement.corrected if judgement.corrected is not None else _plain(arguments)
         return Verdict(True, name, acted_on, judgement.feedback(), call_id, None, judgement)
 
-    def _approved(self, verdict: Verdict) -> Verdict:
+    def _approved(self, rules: Rules, verdict: Verdict) -> Verdict:
         """Decides who approves an accepted call."""
         message = {**self._inputs, "tool": verdict.tool, "args": verdict.arguments}
-        decision = self._rules.decide(message, entry=self._approval)
+        decision = rules.decide(message, entry=self._approval)
         answer = decision.target or decision.branch or "ask"
         reason = str(decision.args.get("reason", ""))
         if answer == "deny":

@@ -1,4 +1,6 @@
-"""Rules in Jupyter and IPython: ``%load_ext rulec`` shows them as HTML, and adds the cell ``%%rules NAME``.
+"""Rules in Jupyter and IPython: decisions and rules as HTML, and the cell ``%%rules NAME``.
+
+``%load_ext rulec`` adds the cell. Jupyter shows decisions, explanations, judgements and rules as HTML by itself.
 
 >>> from rulec import Rules
 >>> from rulec.notebook import rules_html
@@ -56,21 +58,9 @@ def rules_html(rules: Rules) -> str:
     return _table([(name, ", ".join(values)) for name, values in names]) + warnings
 
 
-_FORMATS: dict[type[Any], Callable[[Any], str]] = {
-    Decision: decision_html,
-    Explanation: explanation_html,
-    Judgement: judgement_html,
-    Rules: rules_html,
-}
-
-
 def load(shell: Any) -> None:
-    """Registers the HTML and the cell ``%%rules`` in a shell of IPython."""
+    """Registers the cell ``%%rules`` in a shell of IPython."""
     from IPython.core.error import UsageError
-
-    html = shell.display_formatter.formatters["text/html"]
-    for kind, function in _FORMATS.items():
-        html.for_type(kind, function)
 
     def rules(line: str, cell: str) -> Rules:
         """Compiles the cell, and stores the rules in the variable NAME: ``%%rules NAME``.
@@ -96,7 +86,4 @@ def load(shell: Any) -> None:
 
 def unload(shell: Any) -> None:
     """Removes what ``load`` registered."""
-    html = shell.display_formatter.formatters["text/html"]
-    for kind in _FORMATS:
-        html.pop(kind, None)
     shell.magics_manager.magics["cell"].pop("rules", None)

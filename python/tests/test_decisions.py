@@ -308,3 +308,17 @@ def test_the_bus_of_a_coordinator_and_its_settings() -> None:
         assert coordinator.validate_decision(DecisionMade("respond", {"response": "x"})).is_valid
 
     run(main())
+
+
+def test_the_bus_of_a_coordinator_delivers_results_of_checks() -> None:
+    async def main() -> None:
+        seen: list[Any] = []
+        coordinator = Coordinator(RULES, middleware={"watch": lambda event: seen.append(event)})
+        events = coordinator.bus.subscribe()
+        await coordinator.session().offer([respond("hello"), respond(" ")])
+        validated, rejected = await anext(events), await anext(events)
+        assert isinstance(validated, DecisionValidated) and isinstance(rejected, DecisionRejected)
+        assert [event.decision.kind for event in (validated, rejected)] == ["respond", "respond"]
+        assert all(isinstance(event, DecisionMade) for event in seen) and len(seen) >= 2
+
+    run(main())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ sys.path.insert(0, str(EXAMPLES))
 import chat_bot
 import guarded_agent
 
-from rulec import Rules
+from rulec import Request, Router, Rules
 
 
 def test_the_bot_routes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -39,6 +42,59 @@ def test_the_graph_goes_where_the_rules_say() -> None:
     state = graph_agent.graph(guarded_agent.scripted(), balance=100).invoke({"messages": [], "output": {}, "paid": []})
     assert state["paid"] == [{"order": "A-7", "amount": 20, "currency": "EUR"}]
     assert state["messages"][-1]["content"].startswith("You will have")
+
+
+def test_a_router_is_measured() -> None:
+    pytest.importorskip("opentelemetry.sdk")
+    import telemetry
+    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+
+    reader = InMemoryMetricReader()
+
+    def broken(request: Request) -> None:
+        raise ValueError("no")
+
+    async def main() -> None:
+        router = Router(Rules.from_text("route a when n > 3 -> ok\ndefault -> broken"), {"ok": print, "broken": broken})
+        telemetry.measure(router, MeterProvider([reader]).get_meter("rulec"))
+        for n in (1, 5, 6):
+            await router.route({"n": n})
+        points = points_of(reader)
+        counted = {(point.attributes["route"], point.attributes["result"]): point.value for point in points["rulec.messages"]}
+        assert counted == {("a", "handled"): 2, ("default", "failed"): 1}
+        buckets = {point.attributes["le"]: point.value for point in points["rulec.latency.bucket"]}
+        assert buckets["+Inf"] == 3 and len(buckets) == len(router.stats()["latency_bounds_us"]) + 1
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+def points_of(reader: Any) -> dict[str, Any]:
+    data = reader.get_metrics_data()
+    metrics = [metric for resource in data.resource_metrics for scope in resource.scope_metrics for metric in scope.metrics]
+    return {metric.name: metric.data.data_points for metric in metrics}
+
+
+def test_reports_go_to_the_handler_of_opentelemetry() -> None:
+    logging_handler = pytest.importorskip("opentelemetry.instrumentation.logging.handler")
+    from opentelemetry.sdk._logs import LoggerProvider
+    from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
+
+    exporter = InMemoryLogRecordExporter()
+    provider = LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    handler = logging_handler.LoggingHandler(logger_provider=provider)
+    logging.getLogger("rulec").addHandler(handler)
+    try:
+        Router(Rules.from_text("default -> a"), {"a": print, "b": print})
+        for _ in range(1000):
+            if exporter.get_finished_logs():
+                break
+            time.sleep(0.01)
+    finally:
+        logging.getLogger("rulec").removeHandler(handler)
+    [found] = exporter.get_finished_logs()
+    assert found.log_record.body == "no route leads to the handler `b`"
 
 
 def test_the_rules_of_the_examples_have_no_warning() -> None:

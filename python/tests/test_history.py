@@ -42,7 +42,7 @@ def test_a_session_decides_by_what_happened_before() -> None:
     assert session.decide_with_history(call("send", "bob")).target == "run"
     assert session.decide(call("send", minutes=5)).target == "run"
     assert RULES.session(history=store).decide_with_history(call("send")).target == "deny"
-    assert store.key_count == 1 and repr(store) == "<MemoryStore(1 keys)>"
+    assert store.key_count == 1 and repr(store) == "<MemoryStore: 1 key>"
 
 
 def test_messages_are_observed_and_recorded_later() -> None:

@@ -9,10 +9,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rulec import CompileError, Edit, LiveRules, RulecError, UnknownName, WatchedRules
+from rulec import CompileError, Edit, Flows, LiveRules, MessageError, Router, RulecError, Rules, UnknownName, WatchedRules
+from rulec.flows import FlowChat, HttpClient
+from rulec.guard import Guard
+from rulec.history import MemoryStore
 
 TEXT = """list words = ["refund"]
 route money when text contains any words -> billing
@@ -134,3 +138,119 @@ def test_watched_rules_keep_the_last_good_version(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_loaded_is_refused_at_start(tmp_path: Path) -> None:
     with pytest.raises(RulecError, match="support.rules"):
         WatchedRules(tmp_path / "support.rules")
+
+
+def test_each_call_waits_for_the_next_change(tmp_path: Path) -> None:
+    file = tmp_path / "support.rules"
+    file.write_text("default -> first")
+    rules = WatchedRules(file)
+
+    async def main() -> None:
+        start = rules.status
+        waiting = rules.changed(), rules.changed()
+        file.write_text("default -> ")
+        refused, also_refused = await asyncio.gather(*waiting)
+        assert refused == also_refused == rules.status and refused.refused == 1
+        # The refusal is over: a call reports the next change, or a change since a known status.
+        change = rules.changed()
+        file.write_text("default -> second")
+        assert (await change).error is None
+        rules.check()
+        assert await rules.changed(since=refused) == await rules.changed(since=start) == rules.status
+
+    asyncio.run(asyncio.wait_for(main(), 30))
+
+
+DESK = """
+payload refund rank 1 { amount: number in 0..=500 }
+table approval { route large when args.amount > 100 -> ask  default -> allow }
+flow tool run { endpoint: { url: "http://localhost:9/run", method: "POST", body: { flow: "{flow_id}" } } }
+flow hours keyword contains ["opening hours"] -> "hours"
+default -> chat
+"""
+CHANGED = DESK.replace("0..=500", "0..=50").replace("> 100", "> 10").replace("opening hours", "hours")
+
+
+def test_guards_and_flows_use_the_rules_in_force(tmp_path: Path) -> None:
+    file, client = tmp_path / "desk.rules", HttpClient(allow=["localhost:9"], retries=0)
+    file.write_text(DESK)
+
+    def objects(rules: Any) -> tuple[Guard, Flows, FlowChat]:
+        return Guard(rules, approval="approval"), Flows(rules, client=client), FlowChat(rules, client=client)
+
+    async def answers(guard: Guard, flows: Flows, chat: FlowChat) -> list[Any]:
+        verdicts = [guard.check({"name": "refund", "arguments": {"amount": amount}}) for amount in (20, 200)]
+        found = flows.find("your hours?")
+        asked = await chat.query("your hours?")
+        return [(verdict.ok, verdict.approval) for verdict in verdicts] + [found and found.id, asked.flow]
+
+    async def main() -> None:
+        live, watched = LiveRules.from_text(DESK), WatchedRules(file)
+        router = Router(LiveRules.from_text(DESK), {"chat": print})
+        followers = [objects(rules) for rules in (Rules.from_text(DESK), live, watched, router)]
+        for follower in followers:
+            assert await answers(*follower) == [(True, "allow"), (True, "ask"), None, None]
+        change = watched.changed()
+        file.write_text(CHANGED)
+        live.edit([Edit.replace(line) for line in CHANGED.splitlines()[1:5] if not line.startswith("table")])
+        live.replace("route large when args.amount > 10 -> ask", table="approval")
+        router.swap(Rules.from_text(CHANGED))
+        await change
+        assert await answers(*followers[0]) == [(True, "allow"), (True, "ask"), None, None]
+        for follower in followers[1:]:
+            assert await answers(*follower) == [(True, "ask"), (False, "allow"), "hours", "hours"]
+        # Rules without payloads and flows leave unknown tools, and no flow to find.
+        router.swap(Rules.from_text("default -> chat"))
+        guard, flows, _ = followers[3]
+        assert guard.check({"name": "refund", "arguments": {}}).feedback.startswith("There is no tool `refund`.")
+        assert guard.tools == [] and flows.find("your hours?") is None and flows.intents == []
+
+    asyncio.run(asyncio.wait_for(main(), 60))
+
+
+def test_rules_that_are_no_rules_are_refused() -> None:
+    wrong: Any = "desk.rules"
+    for make in (Guard, Flows):
+        with pytest.raises(TypeError, match="`WatchedRules` or a `Router` are wanted, and not a <class 'str'>"):
+            make(wrong)
+
+
+def test_live_rules_have_what_rules_have(tmp_path: Path) -> None:
+    text = """
+    input { n?: int, now?: datetime, user?: string }
+    history by user keep 24h
+    route again when (count p in history: p.n == n) >= 1 -> deny
+    default -> run
+    table size { route big when n > 9 -> many  default -> few }
+    """
+    live, store = LiveRules.from_text(text), MemoryStore()
+    assert live.decide_json('{"n": 12}', entry="size").target == "many"
+    assert [decision.target for decision in live.decide_many([{"n": 12}, {"n": 1}], entry="size")] == ["many", "few"]
+    with pytest.raises(MessageError, match="message 1: "):
+        live.decide_many([{}, {"n": object()}])
+    with pytest.raises(UnknownName, match="did you mean `size`"):
+        live.decide_json("{}", entry="sizes")
+    live.replace("route big when n > 99 -> many", table="size")
+    assert live.explain({"n": 12}, entry="size").target == "few"
+    assert live.decide(Rules.from_text(text).prepare({"n": 12}), entry="size").target == "few"
+    message = {"n": 1, "user": "ann", "now": "2026-01-31T12:00:00Z"}
+    assert live.decide_and_record(message, history=store).target == "run"
+    assert live.decide_with_history(message, history=store).target == "deny"
+    assert live.decide_with_history(message, history=store, entry="size").target == "few"
+    live.insert("route blocked priority 5 when (count p in history: p.decision.target == \"deny\") >= 1 -> block")
+    live.record(message, live.decide_with_history(message, history=store), history=store)
+    live.observe({**message, "n": 7}, history=store)
+    assert live.decide_with_history({**message, "n": 7}, history=store).target == "block"
+    with pytest.raises(RulecError, match="keep no history"):
+        LiveRules.from_text("default -> run").observe(message, history=store)
+
+    artifact = Rules.from_text(text).to_artifact()
+    path = tmp_path / "rules.rulec"
+    path.write_bytes(artifact)
+    for source in (artifact, path):
+        loaded = LiveRules.from_artifact(source)
+        assert loaded.decide({"n": 12}, entry="size").target == "many"
+    watched = WatchedRules(path)
+    assert watched.explain({"n": 12}, entry="size").target == "many" and watched.stats()["messages"]["decided"] == 0
+    path.write_text(DESK)
+    assert WatchedRules(path).flows().find("opening hours?")

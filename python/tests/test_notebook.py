@@ -66,9 +66,14 @@ def test_a_cell_of_rules(shell: Any, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_it_is_unloaded(shell: Any) -> None:
-    assert html(shell, Rules.from_text("default -> h"))
     shell.run_line_magic("unload_ext", "rulec")
-    assert html(shell, Rules.from_text("default -> h")) == ""
+    assert "rules" not in shell.magics_manager.magics["cell"]
+    # Values have HTML of their own, without the extension.
+    rules = Rules.from_text("default -> h")
+    assert "<th>handlers</th><td>h</td>" in html(shell, rules)
+    for value in (rules.decide({}), rules.explain({})):
+        shown: Any = value
+        assert shown._repr_html_() == html(shell, value) != ""
     shell.run_line_magic("load_ext", "rulec")
 
 

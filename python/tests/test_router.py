@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import sys
 import threading
@@ -192,6 +193,8 @@ def test_each_message_is_counted_once(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await waiting
         stats = serving.stats()
+        assert stats["latency_bounds_us"][:2] == [100, 250]
+        assert len(stats["messages"]["latency"]["counts"]) == len(stats["latency_bounds_us"]) + 1
         counts = {"handled": 1, "failed": 1, "refused": 1, "cancelled": 1}
         assert {name: count for name, count in stats["messages"].items() if name in counts} == counts
         calls = {handler["handler"]: handler["counts"] for handler in stats["handlers"]}
@@ -432,6 +435,49 @@ def test_live_rules_are_edited_while_they_serve(tmp_path: Path) -> None:
         assert (await serving.route({"text": "x"})).reply["limit"] == 3
 
     run(work())
+
+
+def test_earlier_rules_are_kept() -> None:
+    for keep in (0, 1, 2):
+        router = Router(Rules.from_text("default -> a"), {}, otherwise=print, keep=keep)
+        first = router.rules.generation
+        generations = [router.swap(Rules.from_text(f"default -> {target}")) for target in "bc"]
+        assert router.generations()["previous"] == [generations[0], first][:keep]
+
+
+def test_a_router_follows_a_file_until_it_is_closed(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.rules", tmp_path / "second.rules"
+
+    async def until(router: Router, target: str) -> None:
+        while (await router.route({})).handler != target:
+            await asyncio.sleep(0.02)
+
+    async def main() -> None:
+        router = Router(Rules.from_text("default -> a"), {}, otherwise=lambda request: request.handler)
+        first.write_text("default -> b")
+        second.write_text("default -> d")
+        await router.watch(first)
+        gc.collect()
+        first.write_text("default -> c")
+        await until(router, "c")
+        # Another file replaces the first one, which then changes nothing.
+        watch = await router.watch(second)
+        first.write_text("default -> x")
+        second.write_text("default -> e")
+        await until(router, "e")
+        watch.check()
+        watch.close()
+        with pytest.raises(RulecError, match="no longer watched"):
+            await watch.changed()
+        third = await router.watch(first)
+        await router.close()
+        with pytest.raises(RulecError, match="no longer watched"):
+            await third.changed()
+        first.write_text("default -> y")
+        await asyncio.sleep(0.3)
+        assert (await router.route({})).handler == "x" and third.status.loaded == 1
+
+    run(main())
 
 
 def test_hooks_see_the_message_and_the_outcome(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ import copy
 import json
 import logging
 import pickle
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ import pytest
 
 import rulec
 from rulec import Classifier, CompileError, MessageError, Policy, Router, RulecError, Rules
+from rulec.agents import Bus, Coordinator
+from rulec.choices import ChoiceCall
+from rulec.flows import ChatModel, HttpClient, HttpError
 from rulec.guard import Guard
 
 DESK = Rules.from_text("""
@@ -69,8 +75,20 @@ def test_numbers_that_are_none_are_reported(value: float) -> None:
 
 def test_reprs_say_what_it_is() -> None:
     flows = Rules.from_text('flow a keyword exact ["a"] -> "a"').flows()
-    assert repr(flows) == "<Flows: 0 intents>" and "time_limit: Some(1s)" in repr(Policy(time_limit=1))
-    assert repr(DESK.prepare({"n": 1})) == '<Prepared {"n":1}>' and repr(DESK.session()) == "<Session>"
+    policy = Policy(time_limit=1, retries=(2, 0.5), fallbacks=["chat"])
+    assert repr(flows) == "<Flows: 0 intents>"
+    assert repr(policy) == 'Policy(time_limit=1, retries=(2, 0.5), fallbacks=["chat"])' == repr(eval(repr(policy)))
+    assert repr(DESK.prepare({"n": 1})) == '<Prepared {"n":1}>' and repr(DESK.session()) == "<Session of routes>"
+    rules = Rules.from_text("payload refund rank 1 { amount: number in 0..=500 }\nchoice size { default branch small }\ndefault -> chat")
+    assert repr(rules) == f"<Rules: 1 route, 1 choice case, 3 payload rules, generation {rules.generation}>"
+    client = HttpClient(allow=["a.example.com", "localhost:9"])
+    assert repr(client) == "<HttpClient for a.example.com, localhost:9>"
+    assert repr(ChatModel("http://localhost:9/v1", "small", client=client)) == "<ChatModel small at http://localhost:9/v1>"
+    assert repr(Coordinator(rules)) == "<Coordinator: 1 payload kind, 0 subscribers>" and repr(Bus()) == "<Bus: 0 subscribers>"
+    assert repr(ChoiceCall(rules, "size")) == "<ChoiceCall size>" and repr(Guard(rules)) == "<Guard of refund>"
+    edit = rulec.Edit.insert("default -> a", table="t")
+    assert repr(edit) == 'Edit.insert("default -> a", table="t")'
+    assert "Router: 2 routes" in repr(Router(DESK, {"queue": print, "chat": print})) and "2 handlers" in repr(Router(DESK, {"queue": print, "chat": print}))
     shown: list[str] = []
     router = Router(DESK, {"queue": print, "chat": lambda request: shown.append(repr(request))}, after=lambda done: shown.append(repr(done)))
     asyncio.run(asyncio.wait_for(router.route({"n": 1}), 20))
@@ -218,3 +236,128 @@ def test_a_router_names_what_does_not_fit() -> None:
         Router(unfit, handlers)
     with pytest.raises(rulec.RouterError, match="-1 is no number of seconds; give 0 or more"):
         Policy(time_limit=-1)
+
+
+def test_likely_mistakes_of_a_router_are_records(caplog: pytest.LogCaptureFixture) -> None:
+    router = Router(
+        Rules.from_text("default -> chat"),
+        {"caht": print},
+        otherwise=print,
+        policies={"chatt": Policy(time_limit=1), "chat": Policy(time_limit=1)},
+    )
+    assert router.warnings == [
+        "no route leads to the handler `caht`",
+        "a policy or time limit is set for `chatt`, to which no route leads; did you mean `chat`?",
+    ]
+    assert records_of(caplog, 2) == [("rulec.router", warning) for warning in router.warnings]
+
+
+LIMITS = Rules.from_text("""
+input { tool?: string, now: datetime }
+history keep 24h
+router after(output) { otherwise -> next[0] }
+choice size { default branch small }
+table approval { route again when (count p in history: true) >= 1 -> ask  default -> allow }
+default -> run
+""")
+
+
+def test_objects_without_a_history_say_so(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    import pyarrow
+
+    from rulec import batch
+    from rulec.adapters.langgraph import edge
+
+    file = tmp_path / "limits.rules"
+    file.write_text("input { now: datetime }\nhistory keep 24h\ndefault -> run")
+    watched = rulec.WatchedRules(file)
+    message = {"now": "2026-01-31T12:00:00Z"}
+    makers: list[tuple[str, Any]] = [
+        ("rulec.router", lambda: Router(LIMITS, {"run": print})),
+        ("rulec.history", lambda: [watched.decide(message) for _ in range(3)]),
+        ("rulec.history", lambda: Guard(LIMITS, approval="approval", closed=False)),
+        ("rulec.history", lambda: edge(LIMITS, "after")),
+        ("rulec.history", lambda: ChoiceCall(LIMITS, "size")),
+        ("rulec.history", lambda: batch.decide(LIMITS, pyarrow.table({"now": ["2026-01-31T12:00:00Z"]}), allow_missing=True)),
+    ]
+    for logger, make in makers:
+        make()
+        [(name, text)] = records_of(caplog, 1)
+        assert name == logger and "as if nothing happened before; a session with a store decides with the history" in text
+        caplog.clear()
+
+
+def records_of(caplog: pytest.LogCaptureFixture, count: int) -> list[tuple[str, str]]:
+    """Waits for a number of records, which another thread makes, and returns their loggers and texts."""
+    for _ in range(1000):
+        if len(caplog.records) >= count:
+            break
+        time.sleep(0.01)
+    return [(record.name, record.getMessage()) for record in caplog.records]
+
+
+def test_errors_name_what_a_python_program_can_change(tmp_path: Path) -> None:
+    router = Router(Rules.from_text("default -> chat"), {"chat": print})
+    with pytest.raises(RulecError, match="their texts are not kept; load them as `LiveRules`, from a file or a text"):
+        router.edit([rulec.Edit.insert("route a when n > 3 -> chat")])
+    live = rulec.LiveRules.from_text("default -> chat")
+    with pytest.raises(RulecError, match="give `edit` an edit for each"):
+        live.insert("route a when x == 1 -> y route b when x == 2 -> z")
+    log = tmp_path / "no folder" / "log.jsonl"
+    with pytest.raises(FileNotFoundError, match=r"No such file.*log\.jsonl") as error:
+        Router(Rules.from_text("default -> chat"), {"chat": print}, log=log)
+    assert error.value.filename == log
+    ran = subprocess.run([sys.executable, "-m", "rulec", "serve", "x.rules"], capture_output=True, text=True)
+    assert "the Python package never has it" in ran.stderr
+    for make, wrong in [(lambda: HttpClient(allow=unfit), 3), (lambda: Policy(fallbacks=unfit), [3])]:
+        unfit: Any = wrong
+        with pytest.raises(TypeError, match="a list of texts is wanted, and not <class 'int'>"):
+            make()
+
+
+def test_a_text_is_one_name() -> None:
+    with pytest.raises(HttpError, match="`localhost:9`"):
+        ChatModel("http://localhost:9/v1", "small", client=HttpClient(allow="example.com"))
+    ChatModel("http://localhost:9/v1", "small", client=HttpClient(allow="localhost:9"))
+
+    async def main() -> None:
+        rules = Rules.from_text('handler admin() requires permission "execute"\ndefault -> admin')
+        handlers = {"admin": lambda request: "done"}
+        assert (await Router(rules, handlers).route({}, permissions="execute")).reply == "done"
+        assert (await Router(rules, handlers, permissions=lambda message: "execute").route({})).reply == "done"
+
+    asyncio.run(asyncio.wait_for(main(), 20))
+
+
+def test_a_model_reads_nothing_of_a_shell() -> None:
+    guard = Guard(Rules.from_text("payload refund rank 1 { amount: number }"))
+    feedback = guard.check({"name": "refund", "arguments": "{amount: 20}"}).feedback
+    assert "write keys in double quotes" in feedback and "shell" not in feedback
+
+
+def test_decisions_of_choices_name_the_skipped_conditions() -> None:
+    rules = Rules.from_text("choice size { default branch small  branch big all { a.n as number > 9; q == 3 } }\ndefault -> chat")
+    message = {"a": {"n": "x"}}
+    skipped = rules.skipped("size", message)
+    assert [(item["branch"], "reason" in item) for item in skipped] == [("big", True), ("big", True)]
+    text = json.dumps(message)
+    live = rulec.LiveRules.from_text("choice size { default branch small  branch big all { a.n as number > 9; q == 3 } }")
+    session = rules.session(entry="size")
+    for decision in [
+        rules.decide(message, entry="size"),
+        rules.decide(rules.prepare(message), entry="size"),
+        rules.decide_json(text, entry="size"),
+        *rules.decide_many([message], entry="size"),
+        *rules.decide_json_many([text, text], entry="size"),
+        *rules.decide_json_many([text, text], entry="size", threads=2),
+        session.decide(message),
+        session.decide_json(text),
+        live.decide(message, entry="size"),
+        live.decide_json(text, entry="size"),
+    ]:
+        assert decision.branch == "small" and decision.skipped == skipped and decision.to_dict()["skipped"] == skipped
+        assert "skipped" not in json.loads(decision.to_json())
+        copied = pickle.loads(pickle.dumps(decision))
+        assert copied.skipped == skipped and copied.to_dict() == decision.to_dict()
+    assert rules.decide(message).skipped == [] and "skipped" not in rules.decide(message).to_dict()
+    assert rules.decide({"a": {"n": 1}, "q": 3}, entry="size").skipped == []

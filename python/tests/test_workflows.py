@@ -202,3 +202,17 @@ def test_the_built_in_loop_ends_by_its_rounds() -> None:
 
     report = run(main())
     assert report["executed"].count("draft") == 2 and report["outputs"]["done"]["exit_reason"] == "max_rounds_reached"
+
+
+def test_a_failed_node_is_a_record_of_the_package(caplog: pytest.LogCaptureFixture) -> None:
+    def fail(call: NodeCall) -> None:
+        raise ValueError("no line")
+
+    async def main() -> None:
+        await Workflow("a", [{"id": "a", "type": "fail"}], workers={"fail": fail}).run({})
+        while not caplog.records:
+            await asyncio.sleep(0.01)
+
+    run(main())
+    assert {record.name for record in caplog.records} == {"rulec.workflow"}
+    assert "no line" in caplog.text

@@ -8,8 +8,8 @@ use rulec_base::json::DecimalPaths;
 use rulec_base::message;
 use rulec_eval::decision::{Chosen, Details, TableTrail};
 use rulec_eval::host::HostFailure;
-use rulec_eval::trace;
-use rulec_lang::history::HistoryGap;
+use rulec_eval::trace::{self, SkippedCondition};
+use rulec_lang::history::{HistoryGap, PastView};
 use rulec_lang::limits::Exceeded;
 use rulec_lang::schema::InputViolation;
 use rulec_sema::hir::{Outcome, Program, TableId, TableKind};
@@ -264,6 +264,12 @@ impl Decision {
     /// Returns `message` for logs: the values of `@private` fields are masked.
     pub fn masked_message(&self, message: &Json) -> Json {
         trace::mask_message(&self.rules.program, message)
+    }
+
+    /// Returns the conditions of the choice that were ignored for the decided message; see
+    /// [`Entry::skipped`](super::Entry::skipped). Conditions see no earlier messages.
+    pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
+        self.rules.skipped_conditions(self.entry, message, PastView::default())
     }
 
     /// Returns the violations of the `input` declaration in the message.

@@ -14,7 +14,7 @@ use rulec_base::diag::{Message, comma_list, nearest};
 use rulec_base::json::{DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_eval::explain::{self, Explanation};
-use rulec_eval::trace::{ConditionCoverage, SkippedCondition, Tracer};
+use rulec_eval::trace::{ConditionCoverage, SkippedCondition};
 use rulec_lang::history::PastView;
 use rulec_sema::hir::{NEXT_FIELD, OUTPUT_FIELD, Outcome, Program, TableId, TableKind};
 use rulec_vm::vm::Scratch;
@@ -271,17 +271,7 @@ impl<'r> Entry<'r> {
     /// Empty if the entry is not a choice. Each condition is also logged as a `tracing` warning
     /// with the target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
-        if self.kind() != TableKind::Choice || !message.is_object() {
-            return Vec::new();
-        }
-        let set = &self.rules.set;
-        let skipped = self.rules.set.with_evaluator(message, self.earlier_messages(), |evaluator| {
-            Tracer::new(evaluator, &set.sources, false).skipped_conditions(self.table)
-        });
-        for SkippedCondition { branch, condition, reason, .. } in &skipped {
-            tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
-        }
-        skipped
+        self.rules.set.skipped_conditions(self.table, message, self.earlier_messages())
     }
 
     /// Returns the handlers that a decision could select if the caller added fields that the

@@ -13,6 +13,7 @@ use rulec_base::source::SourceMap;
 use rulec_eval::evaluator::Evaluator;
 use rulec_eval::host::{Host, HostCalls};
 use rulec_eval::text_analysis::record::RecordAnalyzer;
+use rulec_eval::trace::{SkippedCondition, Tracer};
 #[cfg(feature = "jit")]
 use rulec_jit::JitCode;
 use rulec_lang::arena::Arena;
@@ -20,7 +21,7 @@ use rulec_lang::history::PastView;
 use rulec_lang::schema::{InputContract, InputViolation};
 use rulec_lang::value::Value;
 use rulec_sema::check::Suppressions;
-use rulec_sema::hir::Program;
+use rulec_sema::hir::{Program, TableId, TableKind};
 use rulec_sema::normal::{self, Normal};
 use rulec_vm::bytecode::Bytecode;
 use rulec_vm::index::{self, Index};
@@ -208,6 +209,27 @@ impl RuleSet {
         let arena = Arena::new(&self.program.limits);
         let evaluator = Evaluator::new(&self.program, message, &arena, HostCalls::new(&self.hosts));
         work(evaluator.with_history(history))
+    }
+
+    /// Returns the conditions of a choice that are ignored for this message, and reports each as a
+    /// `tracing` event. Empty if the table is not a choice.
+    pub fn skipped_conditions(
+        &self,
+        table: TableId,
+        message: &Json,
+        history: PastView<'_>,
+    ) -> Vec<SkippedCondition> {
+        let choice = &self.program.tables[table.index()];
+        if choice.kind != TableKind::Choice || !message.is_object() {
+            return Vec::new();
+        }
+        let skipped = self.with_evaluator(message, history, |evaluator| {
+            Tracer::new(evaluator, &self.sources, false).skipped_conditions(table)
+        });
+        for SkippedCondition { branch, condition, reason, .. } in &skipped {
+            tracing::warn!(target: "rulec::choice", choice = &*choice.name, branch, condition, reason = reason.as_str(), "skipped");
+        }
+        skipped
     }
 
     /// Returns the machine code of this rule set; `None` if it is not compiled to machine code.

@@ -3,13 +3,15 @@
 //!
 //! A file is short and opens with a comment that says why it exists. [`prose`]: comments are plain
 //! English. [`circles`]: modules do not import each other in a circle. [`guards`]: the compiler of
-//! `rust-version` knows the syntax. [`oracle`]: which files may use the reference evaluator. Clippy
-//! checks the length of functions (`clippy.toml`).
+//! `rust-version` knows the syntax. [`oracle`]: which files may use the reference evaluator.
+//! [`targets`]: reports name their part of the library. Clippy checks the length of functions
+//! (`clippy.toml`).
 
 mod circles;
 mod guards;
 mod oracle;
 mod prose;
+mod targets;
 
 use std::collections::BTreeMap;
 use std::fs;

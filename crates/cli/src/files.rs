@@ -297,7 +297,18 @@ pub fn parse_input_object(
 ) -> Result<Map<String, Json>, CliError> {
     match text {
         "-" => read_json_object(Path::new("-"), places, to_error),
-        text => json::parse_object_exact(text, places).map_err(|error| to_error("`--input`", &error)),
+        text => json::parse_object_exact(text, places)
+            .map_err(|error| to_error("`--input`", &with_shell_help(text, error))),
+    }
+}
+
+/// Adds the likely cause to the error of a JSON text from the command line that has no quotes.
+pub fn with_shell_help(text: &str, error: JsonError) -> JsonError {
+    match text.starts_with('{') && !text.contains('"') && error.help().is_some() {
+        true => error.with_further_help(message!(
+            "a shell removes double quotes unless the JSON is in single quotes, as in '{{\"text\": …}}'"
+        )),
+        false => error,
     }
 }
 

@@ -78,7 +78,7 @@ mod without {
     /// Returns the error for `rulec history` in a program that was built without histories on disk.
     pub fn not_built() -> CliError {
         CliError::usage(message!(
-            "this program was built without histories on disk: `cargo build -p rulec-cli --features history`"
+            "this program was built without histories on disk; the Python package never has them: `cargo build -p rulec-cli --features history` builds a program that has them"
         ))
     }
 

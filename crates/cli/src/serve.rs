@@ -147,7 +147,7 @@ fn positive(text: &str) -> Result<usize, String> {
 #[cfg(not(feature = "serve"))]
 pub fn run(_: &Args, _: &Term, _: &mut Out) -> Result<Status, CliError> {
     Err(CliError::usage(rulec_base::message!(
-        "this program was built without the service: `cargo build -p rulec-cli --features serve`"
+        "this program was built without the service; the Python package never has it: `cargo build -p rulec-cli --features serve` builds a program that has it"
     )))
 }
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "http")]
 mod server;
 
-use super::files::{self, RulesArgs};
+use super::files::{self, RulesArgs, with_shell_help};
 use super::judge::{self, JudgeArgs};
 use super::language::{language, localized};
 use super::run::select_entry;
@@ -323,6 +323,7 @@ impl MessageArgs {
         if let Some(ctx) = &self.ctx {
             let places = places.field("ctx").unwrap_or(DecimalPaths::none());
             let ctx = json::parse_exact(ctx, places).map_err(|error| {
+                let error = with_shell_help(ctx, error);
                 // The error's path starts inside `ctx`, so `ctx` is added as the first key.
                 let error = error.with_keys_added("ctx");
                 let error = mask_error(error);

@@ -3,6 +3,7 @@
 
 use super::error::{RulecError, library_error, unknown_name_error};
 use super::judge::Judge;
+use super::names::Names;
 use super::rules::Rules;
 use super::shutdown::without_gil;
 use arrow_array::ffi_stream::ArrowArrayStreamReader;
@@ -62,8 +63,8 @@ fn columns_error(error: &ColumnsError) -> PyErr {
     }
 }
 
-fn options(json: Option<Vec<String>>, allow_missing: bool, matched: bool) -> Options {
-    let options = json.into_iter().flatten().fold(Options::default(), Options::json);
+fn options(json: Option<Names>, allow_missing: bool, matched: bool) -> Options {
+    let options = json.into_iter().flat_map(|names| names.0).fold(Options::default(), Options::json);
     let options = if allow_missing { options.allow_missing() } else { options };
     if matched { options.matched() } else { options }
 }
@@ -81,7 +82,7 @@ impl Columns {
         rules: &Bound<'_, Rules>,
         schema: PyArrowType<Schema>,
         entry: Option<&str>,
-        json: Option<Vec<String>>,
+        json: Option<Names>,
         allow_missing: bool,
         matched: bool,
     ) -> PyResult<Columns> {
@@ -100,7 +101,7 @@ impl Columns {
     /// are read as JSON.
     #[staticmethod]
     #[pyo3(signature = (judge, schema, *, json = None))]
-    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Vec<String>>) -> Columns {
+    fn of_judge(judge: &Bound<'_, Judge>, schema: PyArrowType<Schema>, json: Option<Names>) -> Columns {
         let (judge, columns, options) =
             (judge.get().0.clone(), Arc::new(schema.0), options(json, true, false));
         let schema = PayloadJudge::new(judge.clone(), columns.clone(), &options).schema();

@@ -6,6 +6,7 @@ use super::error::{library_error, message_error};
 use super::events;
 use super::message::mapping_entries;
 use super::policy::seconds;
+use super::repr::count;
 use super::shutdown::{start_future, with_gil};
 use pyo3::exceptions::PyStopAsyncIteration;
 use pyo3::prelude::*;
@@ -231,10 +232,7 @@ impl Bus {
     }
 
     fn __repr__(&self) -> String {
-        match &self.bus {
-            AnyBus::Objects(bus) => format!("<{bus:?}>"),
-            AnyBus::Decisions(bus) => format!("<{bus:?}>"),
-        }
+        format!("<Bus: {}>", count(self.subscribers(), "subscriber"))
     }
 }
 

@@ -4,6 +4,7 @@
 //! the scope of the message, in which handler errors are counted.
 
 use super::error::{exception_class, exception_text};
+use super::names::Names;
 use super::shutdown::with_gil;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -92,11 +93,9 @@ fn call_with_message(py: Python<'_>, function: &Py<PyAny>, message: &Json) -> Py
 /// raises, no permission is granted, and `sys.unraisablehook` receives the exception.
 pub fn call_permission_function(function: &Py<PyAny>, message: &Json) -> Permissions {
     with_gil(|py| {
-        let names = call_with_message(py, function, message).and_then(|names| {
-            names.bind(py).try_iter()?.map(|name| name?.extract()).collect::<PyResult<Vec<String>>>()
-        });
-        match names {
-            Ok(names) => names.into_iter().collect(),
+        let names = call_with_message(py, function, message);
+        match names.and_then(|names| names.extract::<Names>(py)) {
+            Ok(names) => names.0.into_iter().collect(),
             Err(error) => {
                 error.write_unraisable(py, Some(function.bind(py)));
                 Permissions::none()

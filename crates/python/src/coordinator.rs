@@ -7,6 +7,7 @@ use super::error::{library_error, message_error};
 use super::events::{self, DecisionMade, DecisionRejected, NodeExecutionFailed, fields};
 use super::message::{mapping_entries, tree};
 use super::policy::seconds;
+use super::repr::count;
 use super::rules::Rules;
 use super::session::{AgentSession, RetryRequest};
 use super::shutdown::{start_future, with_gil};
@@ -14,6 +15,7 @@ use super::worker::node_factory;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 use pythonize::pythonize;
+use rulec::payload::kinds;
 use rulec_runtime::events::{Bus as RustBus, MiddlewareError};
 use rulec_runtime::payload::{self, CoordinatorBuilder, DecisionEvent, Judges, Proposal};
 use serde_json::Value as Json;
@@ -358,7 +360,9 @@ impl Coordinator {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.coordinator)
+        let kinds = kinds(self.coordinator.judges().rules()).count();
+        let subscribers = self.coordinator.bus().subscribers();
+        format!("<Coordinator: {}, {}>", count(kinds, "payload kind"), count(subscribers, "subscriber"))
     }
 }
 

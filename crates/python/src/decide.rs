@@ -13,7 +13,8 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use rulec::Entry;
-use rulec_base::json::JsonError;
+use rulec_base::json::{self, DecimalPaths, JsonError};
+use serde_json::Value as Json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -27,19 +28,40 @@ fn decide_one(
 ) -> PyResult<Decision> {
     if let Ok(prepared) = message.cast::<Prepared>() {
         let prepared = prepared.get();
-        return Ok(Decision::new(without_gil(py, || {
-            prepared.0.with_dependent(|_, record| entry.decide_prepared(record))
-        })));
+        let decision =
+            without_gil(py, || prepared.0.with_dependent(|_, record| entry.decide_prepared(record)));
+        return Decision::new(decision, || Ok(prepared.0.borrow_owner().clone()));
     }
     let message = as_dict(message)?;
     if message.cast::<PyDict>().is_ok()
         && let Ok(decision) =
             entry.decide_value_without_lock(&DirectValue::new(&message), |decide| pace.run(py, 0, decide))
     {
-        return Ok(Decision::new(decision));
+        return Decision::new(decision, || object(&message, entry.decimal_paths()));
     }
     let message = object(&message, entry.decimal_paths())?;
-    Ok(Decision::new(without_gil(py, || entry.decide(&message))))
+    Decision::new(without_gil(py, || entry.decide(&message)), || Ok(message))
+}
+
+/// Converts the decision about a JSON text. `places` are the paths of numbers that keep all their
+/// digits.
+pub fn decided_text(
+    decision: Result<rulec::Decision, JsonError>,
+    text: &[u8],
+    places: &DecimalPaths,
+) -> PyResult<Decision> {
+    let to_error = |error: JsonError| message_error(error.to_string());
+    Decision::new(decision.map_err(to_error)?, || {
+        json::parse_object_bytes_exact(text, places).map(Json::Object).map_err(to_error)
+    })
+}
+
+/// Adds the index of a message to the error about the message.
+pub fn error_at(py: Python<'_>, index: usize, error: PyErr) -> PyErr {
+    match is_message_error(py, &error) {
+        true => message_error(format!("message {index}: {}", error.value(py))),
+        false => error,
+    }
 }
 
 #[pymethods]
@@ -61,7 +83,7 @@ impl Rules {
         let entry = self.entry(entry)?;
         let text = text_bytes(text)?;
         let decision = self.pace.run(py, text.len(), || entry.decide_line(text));
-        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
+        decided_text(decision, text, entry.decimal_paths())
     }
 
     /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
@@ -75,12 +97,7 @@ impl Rules {
     ) -> PyResult<Vec<Decision>> {
         let entry = self.entry(entry)?;
         let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
-            decide_one(py, &entry, &self.pace, &message?).map_err(|error| {
-                match is_message_error(py, &error) {
-                    true => message_error(format!("message {index}: {}", error.value(py))),
-                    false => error,
-                }
-            })
+            decide_one(py, &entry, &self.pace, &message?).map_err(|error| error_at(py, index, error))
         };
         messages.try_iter()?.enumerate().map(decide).collect()
     }
@@ -105,13 +122,14 @@ impl Rules {
     /// is a store of recorded messages, which the session reads and extends.
     #[pyo3(signature = (*, entry = None, history = None))]
     fn session(&self, entry: Option<&str>, history: Option<&Bound<'_, PyAny>>) -> PyResult<Session> {
-        let session = self.entry(entry)?.session();
+        let entry = self.entry(entry)?;
+        let session = entry.session();
         let session = match history {
             Some(store) => session.with_history(store_of(&self.rules, store)?),
             None => session,
         };
         let (session, has_store) = (Mutex::new(session), history.is_some());
-        Ok(Session { session, rules: self.rules.clone(), has_store })
+        Ok(Session { session, rules: self.rules.clone(), entry: entry.name().to_owned(), has_store })
     }
 
     /// Reads the fields of a message and returns the prepared message. Several decisions can use
@@ -143,7 +161,7 @@ fn decide_lines(
         let mut session = entry.session();
         for (index, block) in blocks.iter().enumerate() {
             let decided = without_gil(py, || decide(&mut session, block));
-            converted.extend(convert_block(py, index * BLOCK, decided)?);
+            converted.extend(convert_block(py, index * BLOCK, decided, block, entry.decimal_paths())?);
         }
         return Ok(converted);
     }
@@ -169,7 +187,8 @@ fn decide_lines(
         }
         drop(sender);
         while let Ok((index, decided)) = without_gil(py, receive) {
-            converted_blocks[index] = convert_block(py, index * BLOCK, decided);
+            let places = entry.decimal_paths();
+            converted_blocks[index] = convert_block(py, index * BLOCK, decided, blocks[index], places);
         }
     });
     for block in converted_blocks {
@@ -181,12 +200,20 @@ fn decide_lines(
 /// The results for the texts of a block, in order.
 type DecidedBlock = Vec<Result<rulec::Decision, JsonError>>;
 
-/// Converts the decisions of a block to Python objects. `start` is the index of its first message.
-fn convert_block(py: Python<'_>, start: usize, decided: DecidedBlock) -> PyResult<Vec<Py<Decision>>> {
-    let decided = decided.into_iter().enumerate().map(|(index, decision)| match decision {
-        Ok(decision) => Py::new(py, Decision::new(decision)),
-        Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
-    });
+/// Converts the decisions about the texts of a block to Python objects. `start` is the index of its
+/// first message.
+fn convert_block(
+    py: Python<'_>,
+    start: usize,
+    decided: DecidedBlock,
+    texts: &[&[u8]],
+    places: &DecimalPaths,
+) -> PyResult<Vec<Py<Decision>>> {
+    let decided =
+        decided.into_iter().zip(texts).enumerate().map(|(index, (decision, text))| match decision {
+            Ok(decision) => Py::new(py, decided_text(Ok(decision), text, places)?),
+            Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
+        });
     decided.collect()
 }
 
@@ -195,6 +222,8 @@ fn convert_block(py: Python<'_>, start: usize, decided: DecidedBlock) -> PyResul
 pub struct Session {
     pub session: Mutex<rulec::Session>,
     pub rules: rulec::Rules,
+    /// The name of the entry that decides.
+    pub entry: String,
     /// Whether the session has a store of recorded messages.
     pub has_store: bool,
 }
@@ -207,20 +236,22 @@ impl Session {
         if message.cast::<PyDict>().is_ok()
             && let Ok(decision) = session.decide_value(&DirectValue::new(message))
         {
-            return Ok(Decision::new(decision));
+            return Decision::new(decision, || object(&as_dict(message)?, session.decimal_paths()));
         }
         let message = message_to_json(message, session.decimal_paths())?;
-        Ok(Decision::new(session.decide(&message)))
+        Decision::new(session.decide(&message), || Ok(message))
     }
 
     /// Decides a message given as JSON text. Holds the GIL during the decision.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
-        let decision = session.decide_line(text_bytes(text)?);
-        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
+        let text = text_bytes(text)?;
+        let decision = session.decide_line(text);
+        decided_text(decision, text, session.decimal_paths())
     }
 
-    fn __repr__(&self) -> &'static str {
-        "<Session>"
+    fn __repr__(&self) -> String {
+        let history = if self.has_store { " with a history" } else { "" };
+        format!("<Session of {}{history}>", self.entry)
     }
 }

@@ -2,11 +2,12 @@
 
 use super::error::library_error;
 use super::message::args_to_python;
+use super::shutdown::without_gil;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use pythonize::pythonize;
-use rulec::RenderOptions;
+use rulec::{RenderOptions, TableKind};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
@@ -18,13 +19,15 @@ pub struct Decision(Source);
 
 /// The source of a decision's attributes: the library, or a pickle.
 enum Source {
-    Made(rulec::Decision),
+    /// A decision of the library. For a choice also the message, from which `skipped` is computed
+    /// when it is read.
+    Made(rulec::Decision, Option<Box<Json>>),
     /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
-const ATTRIBUTES: [&str; 20] = [
+const ATTRIBUTES: [&str; 21] = [
     "entry",
     "chosen",
     "target",
@@ -44,6 +47,7 @@ const ATTRIBUTES: [&str; 20] = [
     "breaches",
     "exceeded",
     "failures",
+    "skipped",
     TO_JSON,
 ];
 const TO_JSON: &str = "to_json";
@@ -51,14 +55,19 @@ const TO_JSON: &str = "to_json";
 type Value<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Decision {
-    pub fn new(decision: rulec::Decision) -> Decision {
-        Decision(Source::Made(decision))
+    /// Creates the Python object for a decision. `message` returns the decided message.
+    pub fn new(decision: rulec::Decision, message: impl FnOnce() -> PyResult<Json>) -> PyResult<Decision> {
+        let message = match decision.kind() {
+            TableKind::Choice => Some(Box::new(message()?)),
+            _ => None,
+        };
+        Ok(Decision(Source::Made(decision, message)))
     }
 
     /// Returns the library's decision. Fails for a decision that was restored from a pickle.
     pub fn made(&self) -> PyResult<&rulec::Decision> {
         match &self.0 {
-            Source::Made(decision) => Ok(decision),
+            Source::Made(decision, _) => Ok(decision),
             Source::Pickled(_) => {
                 Err(library_error("a pickled decision cannot be recorded; record it where it was made"))
             }
@@ -82,7 +91,7 @@ impl Decision {
         read: impl FnOnce(&'d rulec::Decision) -> Value<'py>,
     ) -> Value<'py> {
         match &self.0 {
-            Source::Made(decision) => read(decision),
+            Source::Made(decision, _) => read(decision),
             Source::Pickled(attributes) => {
                 let missing = || library_error(format!("the pickled decision has no `{name}`"));
                 attributes.bind(py).get_item(name)?.ok_or_else(missing)
@@ -92,7 +101,7 @@ impl Decision {
 
     fn json(&self, py: Python<'_>) -> PyResult<String> {
         match &self.0 {
-            Source::Made(decision) => json_text(decision),
+            Source::Made(decision, _) => json_text(decision),
             Source::Pickled(_) => self.read(py, TO_JSON, |_| ())?.extract(),
         }
     }
@@ -212,20 +221,39 @@ impl Decision {
         })
     }
 
+    /// The conditions of a choice that were left out, because a value that they read is missing or
+    /// of another type. Each is a dict, as `Rules.skipped` returns.
+    #[getter]
+    fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
+        let message = match &self.0 {
+            Source::Made(_, message) => message.as_deref(),
+            Source::Pickled(_) => None,
+        };
+        self.read_any(py, "skipped", |decision| match message {
+            Some(message) => Ok(pythonize(py, &without_gil(py, || decision.skipped(message)))?),
+            None => Ok(PyList::empty(py).into_any()),
+        })
+    }
+
     /// Returns the decision as the JSON text that `rulec run` prints.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         self.json(py)
     }
 
-    /// Returns the decision as a dict.
+    /// Returns the decision as a dict: what `to_json` has, and `skipped` if it is not empty.
     fn to_dict<'py>(&self, py: Python<'py>) -> Value<'py> {
-        match &self.0 {
-            Source::Made(decision) => Ok(pythonize(py, decision)?),
+        let dict = match &self.0 {
+            Source::Made(decision, _) => pythonize(py, decision)?,
             Source::Pickled(_) => {
                 let value: Json = serde_json::from_str(&self.json(py)?).map_err(library_error)?;
-                Ok(pythonize(py, &value)?)
+                pythonize(py, &value)?
             }
+        };
+        let skipped = self.skipped(py)?;
+        if skipped.is_truthy()? {
+            dict.set_item("skipped", skipped)?;
         }
+        Ok(dict)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
@@ -235,6 +263,11 @@ impl Decision {
             attributes.set_item(name, if name == TO_JSON { value.call0()? } else { value })?;
         }
         Ok((py.import("rulec._rulec")?.getattr("unpickled_decision")?, (attributes,)))
+    }
+
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("decision_html", (slf,))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
@@ -292,6 +325,11 @@ impl Explanation {
 
     fn __str__(&self) -> String {
         self.0.render(&RenderOptions::default())
+    }
+
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("explanation_html", (slf,))
     }
 
     fn __repr__(&self) -> String {

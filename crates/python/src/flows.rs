@@ -1,22 +1,51 @@
 //! Python classes for flows that a message may start, and for choices that a language model makes.
 //! Both provide a prompt section and a tool definition for the model.
 
+use super::error::{library_error, unknown_name_error};
 use super::http::{HttpClient, ModelRequest, Response, call_values, http_error};
+use super::in_force::MadeOfRules;
+use super::live::WatchedRules;
 use super::message::object;
+use super::repr::count;
+use super::rules::Rules;
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec::choice;
-use rulec::flow::{FlowMatcher, FlowSelection, IntentHit, MatcherError};
+use rulec::flow::{FlowMatcher, FlowSelection, IntentFlow, IntentHit, MatcherError};
 use rulec_base::json::DecimalPaths;
 use rulec_http::FlowExecutor;
 
 /// Finds the flow that a message starts: first by patterns, then by the built-in classifier.
 #[pyclass(frozen, module = "rulec")]
-pub struct Flows {
-    matcher: FlowMatcher,
+pub struct Flows(MadeOfRules<FlowParts>);
+
+/// The parts of [`Flows`] that depend on the rules in force.
+struct FlowParts {
+    /// `None` if the rules have no flow.
+    matcher: Option<FlowMatcher>,
     /// The executor that runs flows by HTTP; `None` if no HTTP client was given.
     executor: Option<FlowExecutor>,
+}
+
+impl FlowParts {
+    fn new(rules: &rulec::Rules, client: Option<&rulec_http::HttpClient>) -> PyResult<FlowParts> {
+        let matcher = match FlowMatcher::offline(rules) {
+            Err(MatcherError::NoFlow) => return Ok(FlowParts { matcher: None, executor: None }),
+            matcher => matcher.map_err(library_error)?,
+        };
+        let executor = client.map(|client| FlowExecutor::of_rules(client.clone(), &matcher));
+        Ok(FlowParts { executor: executor.transpose().map_err(http_error)?, matcher: Some(matcher) })
+    }
+
+    fn intents(&self) -> &[IntentFlow] {
+        self.matcher.as_ref().map_or(&[], FlowMatcher::intents)
+    }
+
+    /// Returns the matcher. Fails if the rules have no flow.
+    fn matcher(&self) -> PyResult<&FlowMatcher> {
+        self.matcher.as_ref().ok_or_else(|| library_error(MatcherError::NoFlow))
+    }
 }
 
 /// A flow that a pattern or the classifier found for a text.
@@ -43,28 +72,28 @@ impl From<IntentHit> for FlowHit {
     }
 }
 
-impl Flows {
-    /// Creates a finder for the flows of these rules.
-    pub fn new(rules: &rulec::Rules) -> Result<Flows, MatcherError> {
-        Ok(Flows { matcher: FlowMatcher::offline(rules)?, executor: None })
-    }
-
-    /// Adds the HTTP client that calls the endpoint which the rules declare.
-    pub fn with_client(self, client: &HttpClient) -> PyResult<Flows> {
-        let executor = FlowExecutor::of_rules(client.0.clone(), &self.matcher).map_err(http_error)?;
-        Ok(Flows { executor: Some(executor), ..self })
-    }
-}
-
 #[pymethods]
 impl Flows {
-    fn __repr__(&self) -> String {
-        format!("<Flows: {} intents>", self.matcher.intents().len())
+    /// Creates a finder for the flows of `rules`. It always uses the rules in force of live rules,
+    /// of a watched file or of a router. With a `client`, it also executes flows.
+    #[new]
+    #[pyo3(signature = (rules, *, client = None))]
+    pub fn new(rules: &Bound<'_, PyAny>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        let client = client.map(|client| client.get().0.clone());
+        let parts = MadeOfRules::new(rules, move |rules| FlowParts::new(rules, client.as_ref()))?;
+        parts.get(rules.py())?.matcher()?;
+        Ok(Flows(parts))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(format!("<Flows: {}>", count(self.0.get(py)?.intents().len(), "intent")))
     }
 
     /// Returns the flow for a text; None if no flow fits the text.
-    fn find(&self, py: Python<'_>, text: &str) -> Option<FlowHit> {
-        without_gil(py, || match self.matcher.find(text) {
+    fn find(&self, py: Python<'_>, text: &str) -> PyResult<Option<FlowHit>> {
+        let parts = self.0.get(py)?;
+        let Some(matcher) = &parts.matcher else { return Ok(None) };
+        Ok(without_gil(py, || match matcher.find(text) {
             FlowSelection::Keyword(hit) => Some(FlowHit {
                 id: hit.id.to_owned(),
                 name: hit.name.to_owned(),
@@ -73,37 +102,41 @@ impl Flows {
             }),
             FlowSelection::Intent(hit) => Some(hit.into()),
             FlowSelection::Nothing { .. } => None,
-        })
+        }))
     }
 
     /// Returns the intent flows (flows found by the meaning of a text) that are most similar to a
     /// text, best first. Empty if `find` returns a flow for the text.
-    fn nearest(&self, py: Python<'_>, text: &str) -> Vec<FlowHit> {
-        without_gil(py, || match self.matcher.find(text) {
+    fn nearest(&self, py: Python<'_>, text: &str) -> PyResult<Vec<FlowHit>> {
+        let parts = self.0.get(py)?;
+        let Some(matcher) = &parts.matcher else { return Ok(Vec::new()) };
+        Ok(without_gil(py, || match matcher.find(text) {
             FlowSelection::Nothing { nearest } => nearest.into_iter().map(FlowHit::from).collect(),
             _ => Vec::new(),
-        })
+        }))
     }
 
     /// The section of a language model's prompt that lists the intent flows (flows found by
     /// meaning); empty if there are none.
     #[getter]
-    fn prompt(&self) -> String {
-        self.matcher.prompt()
+    fn prompt(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.0.get(py)?.matcher.as_ref().map(FlowMatcher::prompt).unwrap_or_default())
     }
 
     /// The definition of the tool that a language model calls to select an intent flow (a flow
     /// found by meaning).
     #[getter]
     fn tool<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.matcher.tool().to_json())?)
+        Ok(pythonize(py, &self.0.get(py)?.matcher()?.tool().to_json())?)
     }
 
     /// The HTTP request that executes a flow, as the rules declare it. None if the rules declare
     /// none.
     #[getter]
     fn endpoint<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        Ok(self.matcher.endpoint().map(|endpoint| pythonize(py, endpoint)).transpose()?)
+        let parts = self.0.get(py)?;
+        let endpoint = parts.matcher.as_ref().and_then(FlowMatcher::endpoint);
+        Ok(endpoint.map(|endpoint| pythonize(py, endpoint)).transpose()?)
     }
 
     /// Executes a flow by sending the request of `endpoint`. `flow` is a hit or an id. In the
@@ -122,7 +155,7 @@ impl Flows {
         };
         let no_client =
             || http_error("nothing calls the endpoint; make the flows by `rules.flows(client=…)`");
-        let executor = self.executor.clone().ok_or_else(no_client)?;
+        let executor = self.0.get(flow.py())?.executor.clone().ok_or_else(no_client)?;
         let (arguments, context) = call_values(arguments, context)?;
         start_future(flow.py(), async move {
             executor.execute(&id, &arguments, &context).await.map(Response).map_err(http_error)
@@ -131,8 +164,8 @@ impl Flows {
 
     /// The ids of the intent flows, which are found by the meaning of a text.
     #[getter]
-    fn intents(&self) -> Vec<&str> {
-        self.matcher.intents().iter().map(|flow| &*flow.id).collect()
+    fn intents(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.0.get(py)?.intents().iter().map(|flow| flow.id.clone()).collect())
     }
 }
 
@@ -192,5 +225,36 @@ impl Question {
     /// are left out, and private values are masked. None if no other fields exist.
     fn known(&self, message: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
         Ok(self.0.known(&object(message, DecimalPaths::none())?))
+    }
+}
+
+#[pymethods]
+impl Rules {
+    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
+    /// built-in classifier. With a `client`, it also executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
+    }
+
+    /// Returns the question that a language model answers to make the choice `name`.
+    fn question(&self, name: &str) -> PyResult<Question> {
+        choice::Question::new(&self.rules, name).map(Question).map_err(unknown_name_error)
+    }
+
+    /// The questions of all choices that a language model makes.
+    #[getter]
+    fn questions(&self) -> Vec<Question> {
+        choice::Question::all(&self.rules).map(Question).collect()
+    }
+}
+
+#[pymethods]
+impl WatchedRules {
+    /// Creates a finder of flows, which always uses the active version. With a `client`, it also
+    /// executes them.
+    #[pyo3(signature = (*, client = None))]
+    fn flows(slf: &Bound<'_, Self>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
+        Flows::new(slf.as_any(), client)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::error::{exception_text, library_error};
 use super::message::tree;
+use super::repr::count;
 use super::shutdown::with_gil;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -33,7 +34,7 @@ impl MemoryStore {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.0)
+        format!("<MemoryStore: {}>", count(self.0.key_count(), "key"))
     }
 }
 

@@ -4,6 +4,7 @@
 use super::error::{RulecError, library_error};
 use super::events::fields;
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::outcome::Request;
 use super::policy::seconds;
 use super::shutdown::{start_future, with_gil};
@@ -32,23 +33,23 @@ pub fn http_error(error: impl ToString) -> PyErr {
 
 /// A client that calls only the hosts that the program allows.
 #[pyclass(frozen, module = "rulec")]
-pub struct HttpClient(pub rulec_http::HttpClient);
+pub struct HttpClient(pub rulec_http::HttpClient, Names);
 
 #[pymethods]
 impl HttpClient {
-    /// Creates a client. `allow` lists hosts, as `host` or `host:port`. `attempt` and `overall` are
-    /// the time limits of one attempt and of a call, in seconds. `body` is the maximum size of a
-    /// response in bytes.
+    /// Creates a client. `allow` is a host, as `host` or `host:port`, or a list of hosts. `attempt`
+    /// and `overall` are the time limits of one attempt and of a call, in seconds. `body` is the
+    /// maximum size of a response in bytes.
     #[new]
     #[pyo3(signature = (*, allow, attempt = None, overall = None, retries = None, body = None))]
     fn new(
-        allow: Vec<String>,
+        allow: Names,
         attempt: Option<f64>,
         overall: Option<f64>,
         retries: Option<u32>,
         body: Option<usize>,
     ) -> PyResult<HttpClient> {
-        let hosts = AllowedHosts::new(allow).map_err(http_error)?;
+        let hosts = AllowedHosts::new(&allow.0).map_err(http_error)?;
         let default = Limits::default();
         let limits = Limits {
             attempt: attempt.map(seconds).transpose()?.unwrap_or(default.attempt),
@@ -57,7 +58,7 @@ impl HttpClient {
             body: body.unwrap_or(default.body),
             pauses: default.pauses,
         };
-        Ok(HttpClient(rulec_http::HttpClient::new(hosts, limits).map_err(http_error)?))
+        Ok(HttpClient(rulec_http::HttpClient::new(hosts, limits).map_err(http_error)?, allow))
     }
 
     /// Makes a GET request. `key` is sent as a bearer token and never shown.
@@ -101,8 +102,8 @@ impl HttpClient {
         NodeFactory(Arc::new(rulec_http::council_node(self.0.clone())))
     }
 
-    fn __repr__(&self) -> &'static str {
-        "<HttpClient>"
+    fn __repr__(&self) -> String {
+        format!("<HttpClient for {}>", self.1.0.join(", "))
     }
 }
 
@@ -191,7 +192,7 @@ impl HttpHandler {
 
 /// A language model at an OpenAI-compatible endpoint for chat completions.
 #[pyclass(frozen, module = "rulec")]
-pub struct ChatModel(pub rulec_http::ChatModel);
+pub struct ChatModel(pub rulec_http::ChatModel, String);
 
 #[pymethods]
 impl ChatModel {
@@ -225,7 +226,7 @@ impl ChatModel {
         if let Some(key) = key.or_else(|| std::env::var(KEY_VARIABLE).ok()) {
             chat_model = chat_model.key(Secret::new(key)).map_err(http_error)?;
         }
-        Ok(ChatModel(chat_model))
+        Ok(ChatModel(chat_model, format!("<ChatModel {model} at {base}>")))
     }
 
     /// The worker for `LLM` nodes in plans.
@@ -233,8 +234,8 @@ impl ChatModel {
         NodeFactory(Arc::new(rulec_http::llm_node(self.0.clone())))
     }
 
-    fn __repr__(&self) -> &'static str {
-        "<ChatModel>"
+    fn __repr__(&self) -> &str {
+        &self.1
     }
 }
 

@@ -165,6 +165,11 @@ impl Judgement {
         Ok(pythonize(py, &self.0)?)
     }
 
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("judgement_html", (slf,))
+    }
+
     fn __repr__(&self) -> PyResult<String> {
         Ok(format!("<Judgement {}>", self.to_json()?))
     }

@@ -5,6 +5,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `message` | conversion of Python values to messages |
+//! | `names` | arguments that are lists of names |
 //! | `pace` | whether a decision releases the interpreter lock |
 //! | `shutdown` | work without the GIL, and interpreter shutdown |
 //! | `error` | diagnostics as data, and the exceptions |
@@ -19,9 +20,13 @@
 //! | `document` | rules from other systems' JSON documents |
 //! | `flows` | flows, and choices by a language model |
 //! | `http` | HTTP calls and language models |
+//! | `repr` | parts of the texts that `repr` shows |
+//! | `in_force` | the rules in force, for objects that follow rules which change |
 //! | `runner` | flows that are found and executed in one call |
 //! | `router` | async handlers |
 //! | `switching` | how a router takes other rules while it serves |
+//! | `stats` | counts of routers and watched rules |
+//! | `watched` | the file that a router watches |
 //! | `outcome` | what handlers and hooks receive, and the outcome of a message |
 //! | `policy` | policies of handlers |
 //! | `callback` | calls of Python functions from tokio tasks |
@@ -49,23 +54,28 @@ mod flows;
 mod history;
 mod host;
 mod http;
+mod in_force;
 mod judge;
 mod live;
 mod log;
 mod message;
+mod names;
 mod outcome;
 mod pace;
 mod policy;
 mod prepared;
 mod queries;
 mod recording;
+mod repr;
 mod router;
 mod rules;
 mod runner;
 mod session;
 mod shutdown;
+mod stats;
 mod switching;
 mod tracing;
+mod watched;
 mod worker;
 mod workflow;
 
@@ -107,6 +117,8 @@ mod _rulec {
     use super::history::MemoryStore;
     #[pymodule_export]
     use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
+    #[pymodule_export]
+    use super::in_force::RulesInForce;
     #[pymodule_export]
     use super::judge::{Judge, Judgement, Violation};
     #[pymodule_export]

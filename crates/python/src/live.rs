@@ -1,22 +1,27 @@
 //! Python classes for rules that change while other threads decide with them. The program edits the
 //! rules, or the rules are reloaded from watched files.
 
+use super::decide::{decided_text, error_at};
 use super::decision::{Decision, Explanation};
-use super::error::{compile_error, library_error, message_error, unknown_name_error};
+use super::error::{compile_error, library_error, unknown_name_error};
 use super::host::register_functions;
 use super::log::decision_log;
-use super::message::{as_dict, object, text_bytes};
+use super::message::text_bytes;
+use super::names::Names;
+use super::prepared::message_to_json;
 use super::rules::Rules;
 use super::shutdown::{start_future, wait_for, without_gil};
+use super::stats::stats_to_python;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use pythonize::pythonize;
 use rulec::{Compiler, EditError};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
-use std::sync::Arc;
-use tokio::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of the entry that decides by default: the routes outside any table.
+pub const ROUTES: &str = "routes";
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
@@ -32,12 +37,18 @@ pub fn edit_error(py: Python<'_>, error: &EditError) -> PyErr {
 
 /// An edit of live rules. `LiveRules.edit` applies a list of edits at once.
 #[pyclass(frozen, module = "rulec")]
-pub struct Edit(pub rulec::Edit);
+pub struct Edit(pub rulec::Edit, String);
 
 impl Edit {
-    fn new(edit: rulec::Edit, table: Option<&str>, file: Option<&str>) -> Edit {
+    /// `call` is the name of the method that made the edit, with its first argument.
+    fn new(edit: rulec::Edit, call: (&str, &str), table: Option<&str>, file: Option<&str>) -> Edit {
+        let (method, argument) = call;
+        let mut shown = format!("Edit.{method}({argument:?}");
+        for (name, value) in [("table", table), ("file", file)] {
+            shown += &value.map_or(String::new(), |value| format!(", {name}={value:?}"));
+        }
         let edit = table.into_iter().fold(edit, rulec::Edit::in_table);
-        Edit(file.into_iter().fold(edit, rulec::Edit::in_file))
+        Edit(file.into_iter().fold(edit, rulec::Edit::in_file), shown + ")")
     }
 }
 
@@ -48,7 +59,7 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn insert(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::insert(statement), table, file)
+        Edit::new(rulec::Edit::insert(statement), ("insert", statement), table, file)
     }
 
     /// Replaces the statement that has the same keyword and name, in `table` if given. `file` is
@@ -56,7 +67,7 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (statement, *, table = None, file = None))]
     fn replace(statement: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::replace(statement), table, file)
+        Edit::new(rulec::Edit::replace(statement), ("replace", statement), table, file)
     }
 
     /// Removes a statement, given by its keyword and name, from `table` if given. A bare name means
@@ -64,11 +75,11 @@ impl Edit {
     #[staticmethod]
     #[pyo3(signature = (name, *, table = None, file = None))]
     fn remove(name: &str, table: Option<&str>, file: Option<&str>) -> Edit {
-        Edit::new(rulec::Edit::remove(name), table, file)
+        Edit::new(rulec::Edit::remove(name), ("remove", name), table, file)
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.0)
+        self.1.clone()
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -79,7 +90,7 @@ impl Edit {
 /// Rules that can be edited while threads decide with them.
 #[pyclass(frozen, module = "rulec")]
 pub struct LiveRules {
-    rules: rulec::LiveRules,
+    pub rules: rulec::LiveRules,
     /// The Python functions that the rules call, by name. Kept for `snapshot`.
     functions: Option<Py<PyMapping>>,
 }
@@ -121,21 +132,54 @@ impl LiveRules {
         LiveRules::compile(py, functions, |compiler| rulec::LiveRules::from_text(compiler, text))
     }
 
+    /// Loads an artifact (compiled rules), from bytes or a file; see `Rules.from_artifact`. Its
+    /// rules cannot be edited.
+    #[staticmethod]
+    #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
+    fn from_artifact(
+        py: Python<'_>,
+        artifact: &Bound<'_, PyAny>,
+        functions: Option<Bound<'_, PyMapping>>,
+        trusted: Option<Names>,
+    ) -> PyResult<Self> {
+        let kept = functions.as_ref().map(|functions| functions.clone().unbind());
+        let rules = Rules::from_artifact(py, artifact, functions, trusted)?;
+        Ok(LiveRules { rules: rules.rules.into(), functions: kept })
+    }
+
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        let decision = without_gil(py, || match entry {
-            Some(entry) => self.rules.decide_in(entry, &message),
-            None => Ok(self.rules.decide(&message)),
-        });
-        decision.map(Decision::new).map_err(unknown_name_error)
+        let message = message_to_json(message, &self.rules.decimal_paths())?;
+        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
+        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
     }
 
     /// Decides a message given as JSON text.
-    fn decide_json(&self, py: Python<'_>, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
+    #[pyo3(signature = (text, *, entry = None))]
+    fn decide_json(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Decision> {
         let text = text_bytes(text)?;
-        let decision = without_gil(py, || self.rules.decide_line(text));
-        decision.map(Decision::new).map_err(|error| message_error(error.to_string()))
+        let decision = without_gil(py, || self.rules.decide_line_in(entry.unwrap_or(ROUTES), text));
+        decided_text(decision.map_err(unknown_name_error)?, text, &self.rules.decimal_paths())
+    }
+
+    /// Decides a sequence of messages, each by the rules in force at that time. The error for an
+    /// invalid message contains the index of the message.
+    #[pyo3(signature = (messages, *, entry = None))]
+    fn decide_many(
+        &self,
+        py: Python<'_>,
+        messages: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+    ) -> PyResult<Vec<Decision>> {
+        let decide = |(index, message): (usize, PyResult<Bound<'_, PyAny>>)| {
+            self.decide(py, &message?, entry).map_err(|error| error_at(py, index, error))
+        };
+        messages.try_iter()?.enumerate().map(decide).collect()
     }
 
     #[pyo3(signature = (message, *, entry = None))]
@@ -145,19 +189,21 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        without_gil(py, || match entry {
-            Some(entry) => self.rules.matched_in(entry, &message),
-            None => Ok(self.rules.matched(&message)),
-        })
-        .map_err(unknown_name_error)
+        let message = message_to_json(message, &self.rules.decimal_paths())?;
+        without_gil(py, || self.rules.matched_in(entry.unwrap_or(ROUTES), &message))
+            .map_err(unknown_name_error)
     }
 
     /// Explains a decision of the current rules. Pending edits are compiled first.
-    fn explain(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Explanation> {
-        let message = object(&as_dict(message)?, &self.rules.decimal_paths())?;
-        let explanation = without_gil(py, || self.rules.explain(&message));
-        explanation.map(Explanation).map_err(|error| compile_error(py, &error))
+    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    pub fn explain(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Explanation> {
+        self.snapshot(py)?.explain(py, message, entry, show_private)
     }
 
     /// Inserts a statement, into `table` if given. Returns the new generation: the version number
@@ -259,35 +305,50 @@ pub fn live_rules(rules: &Bound<'_, PyAny>) -> PyResult<rulec::LiveRules> {
 /// The state of watched rule files.
 #[pyclass(frozen, eq, module = "rulec")]
 #[derive(PartialEq)]
-pub struct WatchStatus {
-    /// The generation of the rules that became active most recently.
-    #[pyo3(get)]
-    generation: u64,
-    /// The number of versions that became active, including the first.
-    #[pyo3(get)]
-    loaded: u64,
-    /// The number of versions that were refused.
-    #[pyo3(get)]
-    refused: u64,
-    /// The reason why the current version of the files is not active; None if it is active.
-    #[pyo3(get)]
-    error: Option<String>,
-}
-
-impl From<Status> for WatchStatus {
-    fn from(status: Status) -> WatchStatus {
-        let Status { generation, loaded, refused, error } = status;
-        WatchStatus { generation, loaded, refused, error: error.map(|error| error.to_string()) }
-    }
-}
+pub struct WatchStatus(pub Status);
 
 #[pymethods]
 impl WatchStatus {
+    /// The generation of the rules that became active most recently.
+    #[getter]
+    fn generation(&self) -> u64 {
+        self.0.generation
+    }
+
+    /// The number of versions that became active, including the first.
+    #[getter]
+    fn loaded(&self) -> u64 {
+        self.0.loaded
+    }
+
+    /// The number of versions that were refused.
+    #[getter]
+    fn refused(&self) -> u64 {
+        self.0.refused
+    }
+
+    /// The reason why the current version of the files is not active; None if it is active.
+    #[getter]
+    fn error(&self) -> Option<String> {
+        self.0.error.as_ref().map(ToString::to_string)
+    }
+
     pub fn __repr__(&self) -> String {
-        let error = self.error.as_ref().map_or(String::new(), |error| format!(", error {error:?}"));
-        let WatchStatus { generation, loaded, refused, .. } = self;
+        let error = self.error().map_or(String::new(), |error| format!(", error {error:?}"));
+        let Status { generation, loaded, refused, .. } = &self.0;
         format!("<WatchStatus of generation {generation}: {loaded} loaded, {refused} refused{error}>")
     }
+}
+
+/// Waits for the future of a status, as the awaitable of `changed`.
+pub fn await_status<'py>(
+    py: Python<'py>,
+    status: impl Future<Output = Option<Status>> + Send + 'static,
+) -> PyResult<Bound<'py, PyAny>> {
+    start_future(py, async move {
+        let ended = || library_error("the file is no longer watched, because the watch was closed");
+        status.await.map(WatchStatus).ok_or_else(ended)
+    })
 }
 
 /// Rules that follow a file: a rule file with its imports, or an artifact. When the file changes,
@@ -295,10 +356,9 @@ impl WatchStatus {
 /// version stays active.
 #[pyclass(frozen, module = "rulec")]
 pub struct WatchedRules {
-    rules: route::WatchedRules,
-    /// A second handle to the same watched file. Only `changed` locks it, while it waits for the
-    /// next status. So no other method waits for that lock.
-    changes: Arc<Mutex<route::WatchedRules>>,
+    pub rules: route::WatchedRules,
+    /// Whether the warning about rules that read a history was given.
+    warned: AtomicBool,
     /// The Python functions that the rules call, by name.
     functions: Option<Py<PyMapping>>,
 }
@@ -323,19 +383,32 @@ impl WatchedRules {
         }
         let rules = wait_for(py, builder.open()).map_err(library_error)?;
         let functions = functions.map(Bound::unbind);
-        Ok(WatchedRules { changes: Arc::new(Mutex::new(rules.clone())), rules, functions })
+        Ok(WatchedRules { rules, warned: AtomicBool::new(false), functions })
     }
 
     /// Decides a message by the active version of the file. Counts the decision, and writes it to
     /// the log. `entry` names the table, choice or router that decides.
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
-        let message = object(&as_dict(message)?, &self.rules.rules().decimal_paths())?;
-        let decision = without_gil(py, || match entry {
-            Some(entry) => self.rules.decide_in(entry, &message),
-            None => Ok(self.rules.decide(&message)),
-        });
-        decision.map(Decision::new).map_err(unknown_name_error)
+        let rules = self.rules.rules();
+        if rules.has_history() && !self.warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(target: "rulec::history", "{}", route::Warning::NoHistory);
+        }
+        let message = message_to_json(message, &rules.decimal_paths())?;
+        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
+        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
+    }
+
+    /// Explains a decision of the active version. The decision is neither counted nor logged.
+    #[pyo3(signature = (message, *, entry = None, show_private = false))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        message: &Bound<'_, PyAny>,
+        entry: Option<&str>,
+        show_private: bool,
+    ) -> PyResult<Explanation> {
+        self.rules(py).explain(py, message, entry, show_private)
     }
 
     /// The active version of the rules. Its decisions are neither counted nor logged.
@@ -347,19 +420,29 @@ impl WatchedRules {
 
     #[getter]
     fn status(&self) -> WatchStatus {
-        self.rules.status().into()
+        WatchStatus(self.rules.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused. Returns at once if such a
-    /// change has happened since the previous call.
-    fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let changes = self.changes.clone();
-        start_future(py, async move { Ok(WatchStatus::from(changes.lock().await.changed().await)) })
+    /// Waits until a version of the file becomes active or is refused after this call, or after the
+    /// status `since`. Each call waits on its own.
+    #[pyo3(signature = (*, since = None))]
+    fn changed<'py>(
+        &self,
+        py: Python<'py>,
+        since: Option<&Bound<'py, WatchStatus>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let known = since.map_or_else(|| self.rules.status(), |since| since.get().0.clone());
+        await_status(py, self.rules.changed_since(known))
     }
 
-    /// Returns counts and latencies by route.
+    /// Returns counts and latencies by route, like `Router.stats`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.rules.stats())?)
+        stats_to_python(py, &self.rules.stats())
+    }
+
+    /// Checks soon whether the file has changed, without a notification of the operating system.
+    fn check(&self) {
+        self.rules.check();
     }
 
     fn __repr__(&self) -> String {

@@ -2,6 +2,7 @@
 //! function.
 
 use super::shutdown::{start_future, with_gil};
+use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use rulec_runtime::route;
@@ -30,11 +31,17 @@ impl DecisionLog {
     ) -> PyResult<DecisionLog> {
         let builder = route::DecisionLog::builder().message(message).explanation(explanation);
         let builder = builder.analysis(analysis).capacity(capacity);
-        let log = match target.is_callable() {
-            true => builder.to_writer(FunctionWriter { function: target.clone().unbind() }),
-            false => builder.to_file(target.extract::<PathBuf>()?),
-        };
-        Ok(DecisionLog(log?))
+        if target.is_callable() {
+            let writer = FunctionWriter { function: target.clone().unbind() };
+            return Ok(DecisionLog(builder.to_writer(writer)?));
+        }
+        let path = target.extract::<PathBuf>()?;
+        let log = builder.to_file(&path).map_err(|error| match error.raw_os_error() {
+            // Python chooses the class by the number, and shows the path.
+            Some(number) => PyOSError::new_err((number, system_text(target.py(), number), path)),
+            None => error.into(),
+        })?;
+        Ok(DecisionLog(log))
     }
 
     /// Returns the numbers of lines that were written, were dropped, and could not be written, and
@@ -68,6 +75,11 @@ impl DecisionLog {
             stats.written, stats.dropped, stats.failed
         )
     }
+}
+
+/// Returns the text of the operating system for an error number, as Python shows it.
+fn system_text(py: Python<'_>, number: i32) -> Option<String> {
+    py.import("os").and_then(|os| os.call_method1("strerror", (number,))?.extract()).ok()
 }
 
 fn stats_to_python<'py>(py: Python<'py>, stats: &route::LogStats) -> PyResult<Bound<'py, PyAny>> {

@@ -1,6 +1,7 @@
 //! Python class for the policy of a handler: time limits, retries, circuit breaker and fallbacks.
 
 use super::error::RouterError;
+use super::names::Names;
 use pyo3::prelude::*;
 use rulec_runtime::route;
 use std::time::Duration;
@@ -13,7 +14,13 @@ pub fn seconds(seconds: f64) -> PyResult<Duration> {
 
 /// The policy for a handler that is slow or fails. Times are in seconds.
 #[pyclass(frozen, module = "rulec")]
-pub struct Policy(pub route::Policy);
+pub struct Policy(pub route::Policy, String);
+
+/// Returns the call that makes a policy, with the arguments that are given.
+fn shown(arguments: [(&str, Option<String>); 5]) -> String {
+    let given = arguments.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", value?)));
+    format!("Policy({})", given.collect::<Vec<_>>().join(", "))
+}
 
 #[pymethods]
 impl Policy {
@@ -24,8 +31,16 @@ impl Policy {
         chain_limit: Option<f64>,
         retries: Option<(usize, f64)>,
         circuit: Option<(u32, f64)>,
-        fallbacks: Option<Vec<String>>,
+        fallbacks: Option<Names>,
     ) -> PyResult<Policy> {
+        let fallbacks = fallbacks.map(|names| names.0);
+        let shown = shown([
+            ("time_limit", time_limit.map(|limit| limit.to_string())),
+            ("chain_limit", chain_limit.map(|limit| limit.to_string())),
+            ("retries", retries.map(|retries| format!("{retries:?}"))),
+            ("circuit", circuit.map(|circuit| format!("{circuit:?}"))),
+            ("fallbacks", fallbacks.as_ref().map(|names| format!("{names:?}"))),
+        ]);
         let mut policy = route::Policy::new();
         if let Some(limit) = time_limit {
             policy = policy.time_limit(seconds(limit)?);
@@ -39,10 +54,11 @@ impl Policy {
         if let Some((failures, open_for)) = circuit {
             policy = policy.circuit(failures, seconds(open_for)?);
         }
-        Ok(Policy(fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback)))
+        let policy = fallbacks.into_iter().flatten().fold(policy, route::Policy::fallback);
+        Ok(Policy(policy, shown))
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.0)
+        self.1.clone()
     }
 }

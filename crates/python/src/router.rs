@@ -8,9 +8,13 @@ use super::error::RouterError;
 use super::live::live_rules;
 use super::log::decision_log;
 use super::message::{as_dict, mapping_entries, object, tree};
+use super::names::Names;
 use super::outcome::{Finished, Outcome, Request};
 use super::policy::Policy;
+use super::repr::{count, rule_counts};
 use super::shutdown::{start_future, with_gil, without_gil};
+use super::stats::stats_to_python;
+use super::watched::WatchedFile;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyMapping;
@@ -257,6 +261,7 @@ pub struct Router {
     handlers: HashMap<String, Py<PyAny>>,
     /// The handler of all targets that have no handler of their own.
     otherwise: Option<Py<PyAny>>,
+    pub watched: WatchedFile,
 }
 
 impl Router {
@@ -289,7 +294,7 @@ impl Router {
 impl Router {
     #[new]
     #[pyo3(signature = (rules, handlers, *, otherwise = None, entry = None, policies = None, permissions = None, log = None,
-        log_analysis = false, before = None, after = None, error_scope = None))]
+        log_analysis = false, before = None, after = None, error_scope = None, keep = 1))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn new(
         rules: &Bound<'_, PyAny>,
@@ -303,9 +308,10 @@ impl Router {
         before: Option<Py<PyAny>>,
         after: Option<Py<PyAny>>,
         error_scope: Option<Py<PyAny>>,
+        keep: usize,
     ) -> PyResult<Router> {
         let calls = RoutedMessages::default();
-        let mut builder = route::Router::builder(live_rules(rules)?);
+        let mut builder = route::Router::builder(live_rules(rules)?).keep(keep);
         let mut functions = HashMap::new();
         for (name, function) in mapping_entries(Some(handlers))? {
             if !function.is_callable() {
@@ -351,7 +357,7 @@ impl Router {
         }
         let router = without_gil(rules.py(), || builder.build()).map_err(router_error)?;
         let otherwise = otherwise.map(|function| function.clone().unbind());
-        Ok(Router { router, calls, handlers: functions, otherwise })
+        Ok(Router { router, calls, handlers: functions, otherwise, watched: WatchedFile::default() })
     }
 
     /// Decides a message and awaits the chosen handler; `permissions` are the sender's permissions.
@@ -371,10 +377,10 @@ impl Router {
     fn begin<'py>(
         &self,
         message: &Bound<'py, PyAny>,
-        permissions: Option<Vec<String>>,
+        permissions: Option<Names>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, router) = (message.py(), self.router.clone());
-        let permissions = permissions.map(Permissions::from_iter);
+        let permissions = permissions.map(|names| Permissions::from_iter(names.0));
         let message_json = Arc::new(object(&as_dict(message)?, &router.rules().decimal_paths())?);
         let begun = without_gil(py, || {
             let mut begun = router.begin(message_json.clone())?;
@@ -415,14 +421,17 @@ impl Router {
         self.router.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// Returns counts and latencies of routes and handlers.
+    /// Returns counts and latencies of routes and handlers. `latency_bounds_us` has the upper
+    /// bounds of the buckets of each latency, in microseconds; the last bucket has none.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &self.router.stats())?)
+        stats_to_python(py, &self.router.stats())
     }
 
-    /// Waits until all lines of the decision log are written, then closes the log.
+    /// Ends the watching of a file. Waits until all lines of the decision log are written, then
+    /// closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
+        self.watched.replace(None);
         start_future(py, async move {
             if let Some(log) = router.log() {
                 log.close().await;
@@ -432,6 +441,7 @@ impl Router {
     }
 
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.router)
+        let (rules, handlers) = (self.router.rules(), count(self.handlers.len(), "handler"));
+        format!("<Router: {}, generation {}, {handlers}>", rule_counts(&rules.rules()), rules.generation())
     }
 }

@@ -3,13 +3,13 @@
 use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
-use super::flows::{Flows, Question};
 use super::host::{check_functions_declared, register_functions};
-use super::http::HttpClient;
 use super::judge::Judge;
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::pace::Pace;
 use super::prepared::message_to_json;
+use super::repr::rule_counts;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyMapping};
@@ -157,13 +157,13 @@ impl Rules {
     /// `trusted` are public keys as PEM text; if given, one of them must have signed the artifact.
     #[staticmethod]
     #[pyo3(signature = (artifact, *, functions = None, trusted = None))]
-    fn from_artifact(
+    pub fn from_artifact(
         py: Python<'_>,
         artifact: &Bound<'_, PyAny>,
         functions: Option<Bound<'_, PyMapping>>,
-        trusted: Option<Vec<String>>,
+        trusted: Option<Names>,
     ) -> PyResult<Rules> {
-        let keys = trusted.iter().flatten().map(|pem| VerifyingKey::from_pem(pem));
+        let keys = trusted.iter().flat_map(|names| &names.0).map(|pem| VerifyingKey::from_pem(pem));
         let keys = keys.collect::<Result<Vec<_>, _>>().map_err(library_error)?;
         let with_trusted_keys = |compiler: Compiler| keys.into_iter().fold(compiler, Compiler::trust);
         if let Ok(bytes) = artifact.cast::<PyBytes>() {
@@ -267,7 +267,7 @@ impl Rules {
     }
 
     #[pyo3(signature = (message, *, entry = None, show_private = false))]
-    fn explain(
+    pub fn explain(
         &self,
         py: Python<'_>,
         message: &Bound<'_, PyAny>,
@@ -335,9 +335,9 @@ impl Rules {
         &self,
         router: &str,
         output: &Bound<'_, PyAny>,
-        all_next_ids: Vec<String>,
+        all_next_ids: Names,
     ) -> PyResult<Vec<String>> {
-        let all_next_ids: Vec<&str> = all_next_ids.iter().map(String::as_str).collect();
+        let all_next_ids: Vec<&str> = all_next_ids.0.iter().map(String::as_str).collect();
         self.rules.next_nodes(router, &tree(output, "the output")?, &all_next_ids).map_err(unknown_name_error)
     }
 
@@ -380,28 +380,6 @@ impl Rules {
         Ok(pythonize(py, &payload::schema(&self.rules, kind).map_err(unknown_name_error)?)?)
     }
 
-    /// Creates a finder of flows. It finds keyword flows by patterns, and intent flows by the
-    /// built-in classifier. With a `client`, it also executes them.
-    #[pyo3(signature = (*, client = None))]
-    fn flows(&self, py: Python<'_>, client: Option<&Bound<'_, HttpClient>>) -> PyResult<Flows> {
-        let flows = without_gil(py, || Flows::new(&self.rules)).map_err(library_error)?;
-        match client {
-            Some(client) => flows.with_client(client.get()),
-            None => Ok(flows),
-        }
-    }
-
-    /// Returns the question that a language model answers to make the choice `name`.
-    fn question(&self, name: &str) -> PyResult<Question> {
-        choice::Question::new(&self.rules, name).map(Question).map_err(unknown_name_error)
-    }
-
-    /// The questions of all choices that a language model makes.
-    #[getter]
-    fn questions(&self) -> Vec<Question> {
-        choice::Question::all(&self.rules).map(Question).collect()
-    }
-
     /// The names of the choices.
     #[getter]
     fn choices(&self) -> Vec<&str> {
@@ -435,7 +413,12 @@ impl Rules {
         ))
     }
 
+    /// Returns HTML for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("rulec.notebook")?.call_method1("rules_html", (slf,))
+    }
+
     fn __repr__(&self) -> String {
-        format!("<{:?}>", self.rules)
+        format!("<Rules: {}, generation {}>", rule_counts(&self.rules), self.rules.generation())
     }
 }

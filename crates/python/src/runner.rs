@@ -4,6 +4,7 @@
 use super::error::{library_error, unknown_name_error};
 use super::flows::FlowHit;
 use super::http::{ChatModel, HttpClient, ModelRequest, Response, call_values, http_error};
+use super::in_force::MadeOfRules;
 use super::message::object;
 use super::rules::Rules;
 use super::shutdown::start_future;
@@ -13,25 +14,30 @@ use rulec_http::{FlowEnding, FoundBy, Role};
 
 /// Finds flows by pattern, by the classifier or by a model, and executes them.
 #[pyclass(frozen, module = "rulec")]
-pub struct FlowRunner(rulec_http::FlowRunner);
+pub struct FlowRunner(MadeOfRules<rulec_http::FlowRunner>);
 
 #[pymethods]
 impl FlowRunner {
-    /// Creates a runner for the flows of the rules. The rules declare the endpoint that executes a
-    /// flow: `flow tool … { endpoint: … }`.
+    /// Creates a runner for the flows of `rules`. It always uses the rules in force of live rules,
+    /// of a watched file or of a router. The rules declare the endpoint that executes a flow: `flow
+    /// tool … { endpoint: … }`.
     #[new]
     #[pyo3(signature = (rules, client, *, model = None))]
     fn new(
-        rules: &Bound<'_, Rules>,
+        rules: &Bound<'_, PyAny>,
         client: &Bound<'_, HttpClient>,
         model: Option<&Bound<'_, ChatModel>>,
     ) -> PyResult<FlowRunner> {
-        let matcher = FlowMatcher::offline(&rules.get().rules).map_err(library_error)?;
-        let runner = rulec_http::FlowRunner::of_rules(matcher, client.get().0.clone()).map_err(http_error)?;
-        Ok(FlowRunner(match model {
-            Some(model) => runner.with_model(model.get().0.clone()),
-            None => runner,
-        }))
+        let (client, model) = (client.get().0.clone(), model.map(|model| model.get().0.clone()));
+        let runner = MadeOfRules::new(rules, move |rules| {
+            let matcher = FlowMatcher::offline(rules).map_err(library_error)?;
+            let runner = rulec_http::FlowRunner::of_rules(matcher, client.clone()).map_err(http_error)?;
+            Ok(match &model {
+                Some(model) => runner.with_model(model.clone()),
+                None => runner,
+            })
+        });
+        Ok(FlowRunner(runner?))
     }
 
     /// Finds the flow for a text and executes it. `history` are the earlier messages of the
@@ -51,7 +57,7 @@ impl FlowRunner {
             let help = "write `user` or `assistant`";
             return Err(library_error(format!("`{role}` is no role of a message; {help}")));
         }
-        let runner = self.0.clone();
+        let runner = self.0.get(py)?;
         start_future(py, async move {
             let turns: Vec<rulec_http::Turn<'_>> = history
                 .iter()
@@ -74,16 +80,17 @@ impl FlowRunner {
         arguments: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (arguments, context) = call_values(arguments, context)?;
-        let runner = self.0.clone();
+        let runner = self.0.get(py)?;
         start_future(py, async move { Ok(FlowOutcome(runner.execute(&flow, &arguments, &context).await)) })
     }
 
     /// Returns the prompt and the tool with which a model chooses an intent flow for a text. None
     /// if a pattern or the classifier finds a flow, or if there are no intent flows.
-    fn question(&self, text: &str) -> Option<ModelRequest> {
-        let matcher = self.0.matcher();
+    fn question(&self, py: Python<'_>, text: &str) -> PyResult<Option<ModelRequest>> {
+        let runner = self.0.get(py)?;
+        let matcher = runner.matcher();
         let open = matches!(matcher.find(text), FlowSelection::Nothing { .. });
-        (open && !matcher.intents().is_empty()).then(|| ModelRequest(matcher.request(text)))
+        Ok((open && !matcher.intents().is_empty()).then(|| ModelRequest(matcher.request(text))))
     }
 }
 

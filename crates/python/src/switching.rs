@@ -2,7 +2,7 @@
 //! rules and watched files.
 
 use super::host::register_functions;
-use super::live::{Edit, LiveRules, WatchStatus, edit_error, live_rules};
+use super::live::{Edit, LiveRules, WatchStatus, await_status, edit_error, live_rules};
 use super::router::{Router, router_error};
 use super::shutdown::{start_future, without_gil};
 use pyo3::prelude::*;
@@ -12,7 +12,6 @@ use rulec::Compiler;
 use rulec_runtime::route;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::sync::Mutex;
 
 #[pymethods]
 impl Router {
@@ -70,6 +69,8 @@ impl Router {
 
     /// Watches a rule file or artifact, and makes each written version active, the current one at
     /// once. A version that cannot be loaded is refused, and the last good version stays active.
+    /// The router watches the file until it watches another one, or until it or the watch is
+    /// closed.
     #[pyo3(signature = (path, *, functions = None))]
     fn watch<'py>(
         &self,
@@ -78,13 +79,11 @@ impl Router {
         functions: Option<&Bound<'_, PyMapping>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let compiler = register_functions(Compiler::new(), functions)?;
-        let router = self.router.clone();
+        let (router, watched) = (self.router.clone(), self.watched.clone());
         start_future(py, async move {
-            let watch = router.watch(compiler, path).await.map_err(router_error)?;
-            Ok(Watch {
-                status: Arc::new(std::sync::Mutex::new(watch.status())),
-                watch: Arc::new(Mutex::new(watch)),
-            })
+            let watch = Arc::new(router.watch(compiler, path).await.map_err(router_error)?);
+            watched.replace(Some(watch.clone()));
+            Ok(Watch(watch))
         })
     }
 
@@ -97,33 +96,35 @@ impl Router {
 
 /// A watched file whose versions become the active rules of a router.
 #[pyclass(frozen, module = "rulec")]
-pub struct Watch {
-    watch: Arc<Mutex<route::Watch>>,
-    /// The last known status. `status` returns it while `changed` holds the lock of the watch.
-    status: Arc<std::sync::Mutex<route::WatchStatus>>,
-}
+pub struct Watch(Arc<route::Watch>);
 
 #[pymethods]
 impl Watch {
     #[getter]
     fn status(&self) -> WatchStatus {
-        let mut status = self.status.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // While `changed` waits, it holds the lock, and the status cannot change. So the last known
-        // status is current.
-        if let Ok(watch) = self.watch.try_lock() {
-            *status = watch.status();
-        }
-        status.clone().into()
+        WatchStatus(self.0.status())
     }
 
-    /// Waits until a version of the file becomes active or is refused.
-    fn changed<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (watch, status) = (self.watch.clone(), self.status.clone());
-        start_future(py, async move {
-            let changed = watch.lock().await.changed().await;
-            *status.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = changed.clone();
-            Ok(WatchStatus::from(changed))
-        })
+    /// Waits until a version of the file becomes active or is refused after this call, or after the
+    /// status `since`. Each call waits on its own.
+    #[pyo3(signature = (*, since = None))]
+    fn changed<'py>(
+        &self,
+        py: Python<'py>,
+        since: Option<&Bound<'py, WatchStatus>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let known = since.map_or_else(|| self.0.status(), |since| since.get().0.clone());
+        await_status(py, self.0.changed_since(known))
+    }
+
+    /// Checks soon whether the file has changed, without a notification of the operating system.
+    fn check(&self) {
+        self.0.check();
+    }
+
+    /// Ends the watching. The active rules stay active.
+    fn close(&self) {
+        self.0.close();
     }
 
     fn __repr__(&self) -> String {

@@ -18,7 +18,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// Maximum number of events that wait for Python; further events are dropped.
 const CAPACITY: usize = 4096;
 /// The prefix of the targets whose events are passed on.
-const TARGET: &str = "rulec";
+const TARGET: &str = "rulec::";
 
 /// The most detailed level that is passed on, as an index into [`LEVELS`].
 static MAX_LEVEL: AtomicU8 = AtomicU8::new(1);

@@ -3,6 +3,7 @@
 use super::callback::CallerLoop;
 use super::error::{RulecError, library_error, unknown_name_error};
 use super::message::{mapping_entries, tree};
+use super::names::Names;
 use super::rules::Rules;
 use super::shutdown::{start_future, with_gil};
 use super::worker::{PythonProcessor, call_factory, node_factory};
@@ -116,7 +117,7 @@ struct Parts<'py> {
     processors: Option<Bound<'py, PyMapping>>,
     merge: Option<Bound<'py, PyAny>>,
     merges: Option<Bound<'py, PyMapping>>,
-    passthrough: Option<Vec<String>>,
+    passthrough: Option<Names>,
     step_limit: Option<usize>,
     byte_limit: Option<usize>,
 }
@@ -166,7 +167,7 @@ impl<'py> Parts<'py> {
         for (node, merge) in mapping_entries(self.merges.as_ref())? {
             builder = Merge::new(&merge)?.set(builder, Some(&node));
         }
-        builder = builder.passthrough(self.passthrough.into_iter().flatten());
+        builder = builder.passthrough(self.passthrough.into_iter().flat_map(|names| names.0));
         if let Some(steps) = self.step_limit {
             builder = builder.step_limit(steps);
         }

@@ -13,6 +13,7 @@ mod difference;
 mod failures;
 mod fallback;
 mod handler;
+mod handlers;
 mod history;
 mod hooks;
 mod log;
@@ -21,13 +22,14 @@ mod permission;
 mod policy;
 mod shadow;
 mod stats;
+mod warning;
 #[cfg(feature = "watch")]
 mod watch;
 #[cfg(feature = "watch")]
 mod watched;
 
 pub use begun::Begun;
-pub use build::{Problem, RouterBuilder, RouterError, Warning};
+pub use build::{Problem, RouterBuilder, RouterError};
 pub use difference::RoutePosition;
 pub use failures::TypedError;
 pub use handler::{HandlerError, HandlerResult, Reply, Request};
@@ -40,6 +42,7 @@ pub use permission::Permissions;
 pub use policy::{CircuitState, Policy};
 pub use shadow::{Differences, Generations, PairStats, ShadowStats, SwitchError};
 pub use stats::{Counts, HandlerStats, LATENCY_BOUNDS_US, Latencies, RouteStats, RouterStats};
+pub use warning::Warning;
 #[cfg(feature = "watch")]
 pub use watch::{Watch, WatchError, WatchStatus};
 #[cfg(feature = "watch")]
@@ -47,8 +50,8 @@ pub use watched::{WatchedRules, WatchedRulesBuilder};
 
 use super::task;
 use arc_swap::{ArcSwap, ArcSwapOption};
-use build::HandlerMap;
 use failures::FailureMemory;
+use handlers::HandlerMap;
 use history::PreviousRules;
 use hooks::Hooks;
 use log::DecisionRecord;

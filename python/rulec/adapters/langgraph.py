@@ -19,6 +19,7 @@ from typing import Any
 
 from langgraph.graph import END
 
+from .._history import warn_without_history
 from .._rulec import Decision, Rules
 
 
@@ -31,6 +32,7 @@ def edge(rules: Rules, entry: str | None = None, *, message: Callable[[Any], Any
     """
     if entry is not None and entry not in rules.entries:
         rules.decide({}, entry=entry)  # Raises UnknownName.
+    warn_without_history(rules, "the edge of a graph")
 
     def path(state: Any) -> list[Hashable]:
         return nodes(rules.decide(state if message is None else message(state), entry=entry))

@@ -49,9 +49,9 @@ impl EditError {
     /// Returns this error as a localized message.
     pub fn to_message(&self) -> Message {
         match self {
-            EditError::NotOneStatement(found) => message!(
-                "one statement is wanted, and this is {found}; give `LiveRules::edit` an edit for each"
-            ),
+            EditError::NotOneStatement(found) => {
+                message!("one statement is wanted, and this is {found}; give `edit` an edit for each")
+            }
             EditError::Compile(error) => error.to_message(),
             EditError::UnknownTable(error) => error.to_message(),
             EditError::NoRoutes(name) => message!(
@@ -62,7 +62,7 @@ impl EditError {
                 message!("there is no file `{name}` among the rules; the files are {known}")
             }
             EditError::Ambiguous(what, files) => message!(
-                "there is more than one {what}, in {files}; name one with `Edit::in_file`, or give them names of their own"
+                "there is more than one {what}, in {files}; name one as the `file` of the edit, or give them names of their own"
             ),
             EditError::Twice(what) => {
                 message!("an edit before this one changes the {what} as well; make one edit of both")
@@ -72,8 +72,8 @@ impl EditError {
                 error.to_message()
             ),
             EditError::Fixed => message!(
-                "these rules cannot be edited, since their texts are not kept; make them with `LiveRules::from_path` \
-                 or `LiveRules::from_text`"
+                "these rules cannot be edited, since their texts are not kept; load them as `LiveRules`, \
+                 from a file or a text"
             ),
             EditError::Refused(why) => why.clone(),
             EditError::Duplicate(what) => {

@@ -96,6 +96,15 @@ impl NamedKeys {
 }
 
 impl JsonError {
+    /// Adds a remedy after the known one.
+    pub fn with_further_help(self, further: Message) -> JsonError {
+        let help = match self.help.is_empty() {
+            true => further,
+            false => message!("{}; {}", self.help, further),
+        };
+        JsonError { help, ..self }
+    }
+
     /// Returns the kind of mistake in the JSON text, one of a fixed list.
     pub fn kind(&self) -> JsonErrorKind {
         self.kind

@@ -52,13 +52,9 @@ fn describe_wrong_character(
             message!("`{mark}` is not a mark of JSON"),
             message!("write the narrow mark: `,`, `:`, `{{` or `[`"),
         ),
-        ("key must be a string", Some(first)) if first.is_alphabetic() || first == '_' => (
-            message!("key is not a string"),
-            message!(
-                "write keys in double quotes: `\"{word}\"`; a shell removes them unless the JSON is in single \
-                quotes, as in '{{\"{word}\": …}}'"
-            ),
-        ),
+        ("key must be a string", Some(first)) if first.is_alphabetic() || first == '_' => {
+            (message!("key is not a string"), message!("write keys in double quotes: `\"{word}\"`"))
+        }
         ("expected value", Some('N' | 'I' | 'T' | 'F')) => (
             message!("expected a JSON value"),
             message!("the only words in JSON are `true`, `false` and `null`"),

@@ -84,7 +84,7 @@ fn open_shared(place: &Path, name: Option<&str>, creates: bool) -> Result<KeptSt
 #[cfg(not(feature = "shared"))]
 fn open_shared(_: &Path, _: Option<&str>, _: bool) -> Result<KeptStore, CliError> {
     Err(CliError::usage(message!(
-        "this program was built without histories at a server: `cargo build -p rulec-cli --features shared`"
+        "this program was built without histories at a server; the Python package never has them: `cargo build -p rulec-cli --features shared` builds a program that has them"
     )))
 }
 

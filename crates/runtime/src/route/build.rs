@@ -3,65 +3,24 @@
 
 use super::failures::{FailureMemory, ScopeFn};
 use super::handler::{HandlerResult, Request};
+use super::handlers::{ArgsCheck, HandlerMap, RegisteredHandler};
 use super::history::PreviousRules;
 use super::hooks::Hooks;
 use super::policy::{Circuit, Policy};
 use super::stats::RouterCounters;
+use super::warning::warnings;
 use super::{ActiveRules, DecisionLog, PermissionFn, Permissions, Router, RouterShared};
 use crate::task::{UserFunction, box_function};
 use arc_swap::{ArcSwap, ArcSwapOption};
-use rulec::{ArgsError, Guard, LiveRules, Rules, UnknownEntry};
+use rulec::{ArgsError, Guard, LiveRules, UnknownEntry};
 use rulec_base::diag::{Message, join_lines, nearest};
 use rulec_base::message;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-/// The handlers that are registered with a router, by name.
-#[derive(Default)]
-pub(super) struct HandlerMap {
-    by_name: HashMap<String, RegisteredHandler>,
-    /// The handler of all targets that have no handler of their own; `None` if there is no such
-    /// handler.
-    default_handler: Option<RegisteredHandler>,
-}
-
-impl HandlerMap {
-    /// Returns the handler that is registered for a target, otherwise the default handler. `None`
-    /// if there is neither.
-    pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
-        self.by_name.get(target).or(self.default_handler.as_ref())
-    }
-
-    /// Returns the names and the handlers that are registered by name, without the default handler.
-    pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
-        self.by_name.iter()
-    }
-
-    pub fn len(&self) -> usize {
-        self.by_name.len()
-    }
-}
-
-pub(super) struct RegisteredHandler {
-    pub function: UserFunction<Request, Json>,
-    pub policy: Policy,
-    pub circuit: Option<Circuit>,
-    /// Function that checks that the arguments in the rules fit the type of the handler's
-    /// arguments. `None` if the handler takes its arguments as JSON.
-    check_args: Option<ArgsCheck>,
-}
-
-type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
-
-impl RegisteredHandler {
-    fn new(function: UserFunction<Request, Json>) -> RegisteredHandler {
-        RegisteredHandler { function, policy: Policy::new(), circuit: None, check_args: None }
-    }
-}
 
 /// The rules, handlers and settings from which a [`Router`] is built.
 #[must_use]
@@ -250,7 +209,8 @@ impl RouterBuilder {
             match (self.handlers.by_name.get_mut(&name), function) {
                 (Some(registered), _) => registered.policy = policy,
                 (None, Some(function)) => {
-                    let registered = RegisteredHandler { policy, ..RegisteredHandler::new(function) };
+                    let default = RegisteredHandler::new(function);
+                    let registered = RegisteredHandler { policy, is_otherwise: true, ..default };
                     self.handlers.by_name.insert(name, registered);
                 }
                 (None, None) => {
@@ -343,16 +303,7 @@ pub(super) fn validate_rules(
     if !problems.is_empty() {
         return Err(problems);
     }
-    let mut warnings = Vec::new();
-    if entry.is_empty() {
-        warnings.push(Warning::EmptyEntry { name: entry.name().to_owned() });
-    }
-    let fallbacks: HashSet<&String> =
-        handlers.by_name.values().flat_map(|handler| &handler.policy.fallbacks).collect();
-    let is_unused = |name: &&String| !targets.contains(name.as_str()) && !fallbacks.contains(*name);
-    let mut unused: Vec<&String> = handlers.by_name.keys().filter(is_unused).collect();
-    unused.sort();
-    warnings.extend(unused.into_iter().map(|name| Warning::UnusedHandler { name: name.clone() }));
+    let warnings = warnings(&rules, &entry, &targets, handlers);
     Ok(ActiveRules { rules: live, warnings })
 }
 
@@ -463,34 +414,5 @@ fn handler_hint(near: Option<&str>) -> Message {
     match near {
         Some(near) => message!("did you mean `{near}`, which is registered?"),
         None => message!("register one of this name"),
-    }
-}
-
-/// A likely mistake in a router's settings or rules. The router works nevertheless.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", self.to_message())]
-#[non_exhaustive]
-pub enum Warning {
-    /// No route targets this registered handler, and no policy names it as fallback.
-    UnusedHandler {
-        /// Name of the unused handler.
-        name: String,
-    },
-    /// The entry table has no route and no default, so every message ends without a route.
-    EmptyEntry {
-        /// Name of the table where decisions start.
-        name: String,
-    },
-}
-
-impl Warning {
-    /// Returns this warning as a localized message.
-    pub fn to_message(&self) -> Message {
-        match self {
-            Warning::UnusedHandler { name } => message!("no route leads to the handler `{name}`"),
-            Warning::EmptyEntry { name } => message!(
-                "the entry `{name}` holds no route and no default; name another with `.entry(\"…\")`"
-            ),
-        }
     }
 }

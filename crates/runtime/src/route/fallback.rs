@@ -1,9 +1,9 @@
 //! Runs the handler that a decision selects, under the handler's policy. If the handler fails, runs
 //! its fallbacks.
 
-use super::build::RegisteredHandler;
 use super::failures::TypedError;
 use super::handler::Request;
+use super::handlers::RegisteredHandler;
 use super::outcome::{Attempt, HandlerOutcome};
 use super::policy::{CallPermit, Circuit};
 use super::{MessageSender, RouterShared};

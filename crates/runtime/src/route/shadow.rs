@@ -2,8 +2,9 @@
 //! active rules, but no handler runs for their decisions. Their differences from the active rules
 //! are counted per route, until they become active or are removed.
 
-use super::build::{RouterError, Warning};
+use super::build::RouterError;
 use super::difference::{DecisionPart, Difference, RoutePosition};
+use super::warning::Warning;
 use super::{ActiveRules, Router, RouterShared, Swapped};
 use rulec::{Decision, LiveRules};
 use rulec_base::diag::{Message, comma_list};
@@ -127,7 +128,7 @@ impl SwitchError {
             ),
             SwitchError::NotKept { asked, kept } => match &kept[..] {
                 [] => message!(
-                    "generation {asked} is not kept; no rules were replaced yet, or the router was built with `keep(0)`"
+                    "generation {asked} is not kept; no rules were replaced yet, or the router keeps none"
                 ),
                 kept => message!("generation {asked} is not kept; kept are {}", comma_list(kept)),
             },

@@ -102,6 +102,21 @@ impl Watch {
         next_status(&mut self.status).await
     }
 
+    /// Waits until the state differs from `known`, and returns the new state. Several calls may
+    /// wait for the same change. `None` if the watching has ended.
+    pub fn changed_since(
+        &self,
+        known: WatchStatus,
+    ) -> impl Future<Output = Option<WatchStatus>> + Send + use<> {
+        let mut statuses = self.status.clone();
+        async move { statuses.wait_for(|status| *status != known).await.ok().map(|status| status.clone()) }
+    }
+
+    /// Ends the watching. The active version stays active.
+    pub fn close(&self) {
+        self.task.abort();
+    }
+
     /// Checks soon whether the files have changed, without waiting for a notification of the
     /// operating system.
     pub fn check(&self) {
@@ -119,7 +134,7 @@ impl Watch {
 /// state.
 pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
     // An error would mean that the sender was dropped. The task owns the sender, and the task ends
-    // only when the `Watch` is dropped.
+    // only when the `Watch` is dropped or closed.
     let _ = statuses.changed().await;
     statuses.borrow_and_update().clone()
 }

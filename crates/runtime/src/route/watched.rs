@@ -185,6 +185,15 @@ impl WatchedRules {
         next_status(&mut self.statuses).await
     }
 
+    /// Waits until the state differs from `known`, and returns the new state; see
+    /// [`Watch::changed_since`].
+    pub fn changed_since(
+        &self,
+        known: WatchStatus,
+    ) -> impl Future<Output = Option<WatchStatus>> + Send + use<> {
+        self.watch.changed_since(known)
+    }
+
     /// Checks soon whether the files have changed, without waiting for a notification of the
     /// operating system. [`WatchedRules::changed`] reports a new version.
     pub fn check(&self) {

@@ -23,7 +23,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tracing::{Instrument, debug, info_span, warn};
+use tracing::Instrument;
 
 impl Workflow {
     /// Runs the workflow on `input`, inside a tokio runtime. Failures are listed in the report.
@@ -142,7 +142,7 @@ impl Run {
     /// Runs all remaining nodes and returns the report.
     pub async fn to_end(mut self) -> Report {
         let start = self.plan.start_step().map(|step| step.id.clone());
-        let span = info_span!("workflow", start = start.as_deref());
+        let span = tracing::info_span!(target: "rulec::workflow", "workflow", start = start.as_deref());
         async move {
             match self.plan.runs_when_ready {
                 true => self.run_ready_nodes().await,
@@ -270,9 +270,9 @@ impl Run {
             }
         };
         let ready = target.is_none() || ready_inputs.is_some();
-        debug!(%from, %to, ready, loop_back, "deliver");
+        tracing::debug!(target: "rulec::workflow", %from, %to, ready, loop_back, "deliver");
         if target.is_none() {
-            warn!(%from, %to, "no such node");
+            tracing::warn!(target: "rulec::workflow", %from, %to, "no such node");
         }
         self.state.report.deliveries.push(Delivery { from, to: to.clone(), ready, loop_back });
         let mut inputs = ready_inputs?;
@@ -317,7 +317,7 @@ impl Run {
             self.state.report.failures.truncate(failures);
             self.state.report.limit_hit = true;
             self.state.pending = Some(ReadyNode { node, input });
-            warn!(limit = plan.step_limit, node = %step.id, "step limit reached");
+            tracing::warn!(target: "rulec::workflow", limit = plan.step_limit, node = %step.id, "step limit reached");
             return Vec::new();
         }
         let input = Arc::new(input);
@@ -350,7 +350,7 @@ impl Run {
         if let Some(field) = processor.round_field() {
             self.state.rounds.enter_node(&step.id, field, &mut input);
         }
-        debug!(node = %step.id, "run");
+        tracing::debug!(target: "rulec::workflow", node = %step.id, "run");
         self.state.report.executed.push(step.id.clone());
         let memory = self.memory.entry(step.id.clone()).or_default().clone();
         let call = Call { node: step.id.clone(), memory };
@@ -401,7 +401,7 @@ impl Run {
     }
 
     fn record_failure(&mut self, node: &NodeId, (kind, message): NodeError) {
-        warn!(%node, ?kind, %message, "failed");
+        tracing::warn!(target: "rulec::workflow", %node, ?kind, %message, "failed");
         self.state.report.failures.push(Failure { node: node.clone(), kind, message });
     }
 
@@ -418,7 +418,7 @@ impl Run {
                     waiting_for.remove(index);
                 }
             }
-            warn!(node = %step.id, waiting_for = %join_names(&waiting_for), "stalled");
+            tracing::warn!(target: "rulec::workflow", node = %step.id, waiting_for = %join_names(&waiting_for), "stalled");
             report.stalled.push(Stall { node: step.id.clone(), received, waiting_for });
         }
         report.stalled.sort_by(|a, b| a.node.cmp(&b.node));

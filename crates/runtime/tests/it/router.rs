@@ -264,6 +264,22 @@ fn building_tells_everything_that_is_wrong() {
     assert_eq!(router.warnings(), [Warning::UnusedHandler { name: "unused".to_owned() }]);
     assert_eq!(router.warnings()[0].to_string(), "no route leads to the handler `unused`");
 
+    // A policy of a target that no route has, and rules that read a history.
+    let text = "input { now: datetime }\nhistory keep 1h\ndefault -> refund";
+    let router = Router::builder(compile_rules(text))
+        .otherwise(echo_request)
+        .handler_time_limit("refnd", LONG_TIME)
+        .handler_time_limit("refund", LONG_TIME)
+        .build()
+        .unwrap();
+    let near = Some("refund".to_owned());
+    let policy = Warning::UnusedPolicy { name: "refnd".to_owned(), near };
+    assert_eq!(router.warnings(), [policy, Warning::NoHistory]);
+    assert_eq!(
+        router.warnings()[0].to_string(),
+        "a policy or time limit is set for `refnd`, to which no route leads; did you mean `refund`?"
+    );
+
     let empty = Router::builder(compile_rules("table t { default -> x }")).build().unwrap();
     assert_eq!(empty.warnings(), [Warning::EmptyEntry { name: "routes".to_owned() }]);
 }

@@ -135,3 +135,21 @@ async fn what_cannot_be_loaded_at_first_is_not_watched() {
     assert!(matches!(error, WatchError::Router(_)), "{error}");
     assert_eq!(handler_for_text(&router, "x").await, "a");
 }
+
+#[tokio::test]
+async fn several_callers_wait_for_one_change_until_the_watch_is_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("main.rules");
+    fs::write(&path, "default -> b").unwrap();
+    let watch = build_router().watch(Compiler::new(), &path).await.unwrap();
+    let first = watch.status();
+    let changes = [watch.changed_since(first.clone()), watch.changed_since(first.clone())];
+    replace_file(&path, "default -> c");
+    for change in changes {
+        let status = tokio::time::timeout(Duration::from_secs(20), change).await.unwrap().unwrap();
+        assert_eq!((status.loaded, watch.changed_since(first.clone()).await), (2, Some(status)));
+    }
+    let change = watch.changed_since(watch.status());
+    watch.close();
+    assert_eq!((change.await, watch.status().loaded), (None, 2));
+}

@@ -1,0 +1,107 @@
+//! The rules in force, for Python objects that follow live rules, a watched file or a router.
+
+use super::error::compile_error;
+use super::live::{LiveRules, WatchedRules};
+use super::router::Router;
+use super::rules::Rules;
+use super::shutdown::without_gil;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Rules that other rules may replace. `current` returns those in force.
+#[pyclass(frozen, module = "rulec")]
+pub struct RulesInForce {
+    /// Returns the live rules in force; `None` for rules that nothing replaces.
+    live: Option<Box<dyn Fn() -> rulec::LiveRules + Send + Sync>>,
+    /// The rules that `current` has returned last, with their generation (version number).
+    last: Mutex<(u64, Py<Rules>)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Compiles the pending edits of live rules, and returns the rules with their generation.
+fn merged(py: Python<'_>, live: &rulec::LiveRules) -> PyResult<(u64, Py<Rules>)> {
+    // Read first: if an edit follows, the rules are newer, and the next call merges again.
+    let generation = live.generation();
+    let rules = without_gil(py, || live.merge().map(|()| live.rules()));
+    let rules = rules.map_err(|error| compile_error(py, &error))?;
+    Ok((generation, Py::new(py, Rules::from_compiled(rules, None))?))
+}
+
+#[pymethods]
+impl RulesInForce {
+    /// Follows `Rules`, `LiveRules`, `WatchedRules` or a `Router`.
+    #[new]
+    pub fn new(rules: &Bound<'_, PyAny>) -> PyResult<RulesInForce> {
+        let py = rules.py();
+        let live: Box<dyn Fn() -> rulec::LiveRules + Send + Sync> = if let Ok(fixed) = rules.cast::<Rules>() {
+            let last = Mutex::new((fixed.get().rules.generation(), fixed.clone().unbind()));
+            return Ok(RulesInForce { live: None, last });
+        } else if let Ok(live) = rules.cast::<LiveRules>() {
+            let live = live.get().rules.clone();
+            Box::new(move || live.clone())
+        } else if let Ok(watched) = rules.cast::<WatchedRules>() {
+            let watched = watched.get().rules.clone();
+            Box::new(move || watched.rules())
+        } else if let Ok(router) = rules.cast::<Router>() {
+            let router = router.get().router.clone();
+            Box::new(move || router.rules())
+        } else {
+            let (found, help) = (rules.get_type(), "`Rules.from_path` reads a file");
+            return Err(PyTypeError::new_err(format!(
+                "`Rules`, `LiveRules`, `WatchedRules` or a `Router` are wanted, and not a {found}; {help}"
+            )));
+        };
+        let last = Mutex::new(merged(py, &live())?);
+        Ok(RulesInForce { live: Some(live), last })
+    }
+
+    /// Returns the rules in force, with all edits. This is the same object until the rules change.
+    pub fn current(&self, py: Python<'_>) -> PyResult<Py<Rules>> {
+        let last = lock(&self.last);
+        let changed = self.live.as_ref().map(|live| live()).filter(|live| live.generation() != last.0);
+        let Some(live) = changed else { return Ok(last.1.clone_ref(py)) };
+        // A thread that waits for the GIL must not hold the lock.
+        drop(last);
+        let (generation, rules) = merged(py, &live)?;
+        *lock(&self.last) = (generation, rules.clone_ref(py));
+        Ok(rules)
+    }
+}
+
+/// A value that is made from the rules in force, and made again when they have changed.
+pub struct MadeOfRules<T> {
+    rules: RulesInForce,
+    make: Box<dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync>,
+    /// The value that was made last, with its rules.
+    last: Mutex<(Py<Rules>, Arc<T>)>,
+}
+
+impl<T: Send + Sync> MadeOfRules<T> {
+    /// Makes the value for the first time, by `make`.
+    pub fn new(
+        rules: &Bound<'_, PyAny>,
+        make: impl Fn(&rulec::Rules) -> PyResult<T> + Send + Sync + 'static,
+    ) -> PyResult<MadeOfRules<T>> {
+        let (py, in_force) = (rules.py(), RulesInForce::new(rules)?);
+        let current = in_force.current(py)?;
+        let made = without_gil(py, || make(&current.get().rules))?;
+        Ok(MadeOfRules { rules: in_force, make: Box::new(make), last: Mutex::new((current, Arc::new(made))) })
+    }
+
+    /// Returns the value for the rules in force.
+    pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
+        let current = self.rules.current(py)?;
+        let last = lock(&self.last);
+        if last.0.is(&current) {
+            return Ok(last.1.clone());
+        }
+        drop(last);
+        let made = Arc::new(without_gil(py, || (self.make)(&current.get().rules))?);
+        *lock(&self.last) = (current, made.clone());
+        Ok(made)
+    }
+}

@@ -1,0 +1,27 @@
+//! Parts of the texts that `repr` shows.
+
+use rulec::TableKind;
+
+/// Returns a number with a noun, which takes an `s` unless the number is 1.
+pub fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Returns the number of routes in compiled rules, and the numbers of their other rules, if there
+/// are any.
+pub fn rule_counts(rules: &rulec::Rules) -> String {
+    let counted = |kind: TableKind, noun: &str| {
+        let tables = rules.program().tables.iter().filter(|table| table.kind == kind);
+        let number: usize =
+            tables.map(|table| table.order.len() + usize::from(table.default.is_some())).sum();
+        (number > 0 || kind == TableKind::Routes).then(|| count(number, noun))
+    };
+    let parts = [
+        counted(TableKind::Routes, "route"),
+        counted(TableKind::Choice, "choice case"),
+        counted(TableKind::Flows, "flow pattern"),
+        counted(TableKind::Router, "router case"),
+        counted(TableKind::Requirements, "payload rule"),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,12 @@
+//! Counts and latencies of routers and watched rules, as Python dicts.
+
+use pyo3::prelude::*;
+use pythonize::pythonize;
+use rulec_runtime::route;
+
+/// Converts the counts of a router or of watched rules, with the bounds of their histograms.
+pub fn stats_to_python<'py>(py: Python<'py>, stats: &route::RouterStats) -> PyResult<Bound<'py, PyAny>> {
+    let dict = pythonize(py, stats)?;
+    dict.set_item("latency_bounds_us", route::LATENCY_BOUNDS_US)?;
+    Ok(dict)
+}

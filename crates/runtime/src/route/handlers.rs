@@ -1,0 +1,59 @@
+//! The handlers of a router, with their policies.
+
+use super::handler::Request;
+use super::policy::{Circuit, Policy};
+use crate::task::UserFunction;
+use rulec::{ArgsError, Rules};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+
+/// The handlers that are registered with a router, by name.
+#[derive(Default)]
+pub(super) struct HandlerMap {
+    pub by_name: HashMap<String, RegisteredHandler>,
+    /// The handler of all targets that have no handler of their own; `None` if there is no such
+    /// handler.
+    pub default_handler: Option<RegisteredHandler>,
+}
+
+impl HandlerMap {
+    /// Returns the handler that is registered for a target, otherwise the default handler. `None`
+    /// if there is neither.
+    pub fn get(&self, target: &str) -> Option<&RegisteredHandler> {
+        self.by_name.get(target).or(self.default_handler.as_ref())
+    }
+
+    /// Returns the names and the handlers that are registered by name, without the default handler.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &RegisteredHandler)> {
+        self.by_name.iter()
+    }
+
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+}
+
+pub(super) struct RegisteredHandler {
+    pub function: UserFunction<Request, Json>,
+    pub policy: Policy,
+    pub circuit: Option<Circuit>,
+    /// Function that checks that the arguments in the rules fit the type of the handler's
+    /// arguments. `None` if the handler takes its arguments as JSON.
+    pub check_args: Option<ArgsCheck>,
+    /// Whether this is the default handler, under the name of a target that has a policy.
+    pub is_otherwise: bool,
+}
+
+pub(super) type ArgsCheck = fn(&Rules, &str) -> Result<(), ArgsError>;
+
+impl RegisteredHandler {
+    pub fn new(function: UserFunction<Request, Json>) -> RegisteredHandler {
+        RegisteredHandler {
+            function,
+            policy: Policy::new(),
+            circuit: None,
+            check_args: None,
+            is_otherwise: false,
+        }
+    }
+}
