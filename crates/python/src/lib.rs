@@ -108,7 +108,7 @@ mod _rulec {
     #[pymodule_export]
     use super::http::{ChatModel, HttpClient, HttpError, HttpHandler, ModelRequest, Response, http_handler};
     #[pymodule_export]
-    use super::judge::{Judge, Judgement, Violation};
+    use super::judge::{Judge, JudgeByField, Judgement, Violation};
     #[pymodule_export]
     use super::live::{Edit, LiveRules, WatchStatus, WatchedRules};
     #[pymodule_export]
