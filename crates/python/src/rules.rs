@@ -128,7 +128,16 @@ impl Rules {
 
     /// Returns the entry of this name, or the default entry.
     pub fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
-        name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown_name_error))
+        match name {
+            Some(name) => self.rules.entry(name).map_err(unknown_name_error),
+            None => self.rules.default_entry().or_else(|names| match *names {
+                [] => Ok(self.rules.main()),
+                _ => Err(unknown_name_error(format!(
+                    "no route lies outside tables, so name the `entry` that decides: {}",
+                    names.join(", ")
+                ))),
+            }),
+        }
     }
 }
 
