@@ -425,7 +425,8 @@ impl<'a> Checker<'a> {
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
     /// settings without effect. Reports nothing after an error, or for a file without decisions,
-    /// which other files import.
+    /// which other files import. A file that imports all its decisions has no definitions to
+    /// report, but settings.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -435,8 +436,17 @@ impl<'a> Checker<'a> {
                     Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
                 )
         };
-        let mut all_diagnostics = self.loaded.diagnostics.iter().chain(&self.diagnostics);
-        if !self.main_statements().iter().any(makes_decisions) || all_diagnostics.any(Diagnostic::is_error) {
+        if self.loaded.diagnostics.iter().chain(&self.diagnostics).any(Diagnostic::is_error) {
+            return;
+        }
+        let main_decides = self.main_statements().iter().any(makes_decisions);
+        let decides = main_decides
+            || !self.program.rules.is_empty()
+            || self.program.tables.iter().any(|table| table.default.is_some());
+        if is_whole_program && decides {
+            self.warn_settings_without_effect();
+        }
+        if !main_decides {
             return;
         }
         for symbol in self.symbols.definitions.iter() {
@@ -447,9 +457,6 @@ impl<'a> Checker<'a> {
             }
         }
         self.warn_unused_analysis();
-        if is_whole_program {
-            self.warn_settings_without_effect();
-        }
     }
 
     /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.
