@@ -155,7 +155,7 @@ impl Rules {
     /// that a language model makes counts only if there is no other entry.
     /// ```
     /// # use rulec::Rules;
-    /// let rules = Rules::from_text("choice plan { branch free when true; default branch paid }")?;
+    /// let rules = Rules::from_text("choice plan { default branch paid; branch free { free } }")?;
     /// assert_eq!(rules.default_entry().map(|entry| entry.name()), Ok("plan"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

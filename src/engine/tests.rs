@@ -197,7 +197,7 @@ fn a_written_decision_is_the_serialized_one() {
 /// Regression test: rules without top-level routes chose nothing, though one choice could decide.
 #[test]
 fn the_only_entry_decides_where_there_are_no_routes() {
-    let choice = "choice plan { default branch paid; branch free when free }";
+    let choice = "choice plan { default branch paid; branch free { free } }";
     let flow = "flow hello keyword contains [\"hi\"] -> \"hello\"";
     let ask = "choice mood ask \"how?\" { branch good \"well\"; default branch bad }";
     let message = json!({"free": true, "text": "hi"});

@@ -33,7 +33,7 @@ impl DocumentArgs {
     }
 }
 
-/// Checks that flows are loaded if their patterns are to be compared literally.
+/// Checks that flows are loaded if their patterns must be compared literally.
 pub fn check_literal(literal: bool, system: Option<System>) -> Result<(), Message> {
     match literal && system != Some(System::Flows) {
         true => Err(message!("only `flows` have patterns that `--literal` can compare")),

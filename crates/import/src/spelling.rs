@@ -12,12 +12,12 @@ pub(super) enum Spelling {
     Document,
 }
 
-/// The key under which a comment keeps the spelling of a choice, unless it is that of the module.
+/// The key under which a comment keeps the spelling of a choice, unless the module has the same.
 const KEY: &str = "spelling";
 const CAPITALS: &str = "capitals";
 
 impl Spelling {
-    /// Returns the spelling of a choice: that of the document if one of its conditions has it.
+    /// Returns the spelling of a choice. One condition in the spelling of the document decides.
     pub(super) fn of_choice<'j>(mut branches: impl Iterator<Item = &'j Json>) -> Spelling {
         let conditions = |branch: &'j Json| branch["conditions"].as_array().into_iter().flatten();
         match branches.any(|branch| conditions(branch).any(is_in_document_spelling)) {
@@ -59,7 +59,7 @@ impl Spelling {
         }
     }
 
-    /// Writes the names of a condition, which has those of the module, in this spelling.
+    /// Writes the names of a condition in this spelling. The condition has the names of the module.
     pub(super) fn respell(self, condition: &mut Json) {
         if self == Spelling::Module {
             return;

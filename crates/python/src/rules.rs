@@ -393,7 +393,7 @@ impl Rules {
     }
 
     /// Creates a checker of payloads of all kinds. The field `field` of a payload names its kind. A
-    /// payload without a known kind is rejected. The other parameters are those of `judge`.
+    /// payload without a known kind is rejected. `judge` describes the other parameters.
     #[pyo3(signature = (field, *, inputs = None, options = None, strict = false))]
     fn judge_by(
         &self,

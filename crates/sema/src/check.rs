@@ -424,9 +424,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error, or for a file without decisions,
-    /// which other files import. A file that imports all its decisions has no definitions to
-    /// report, but settings.
+    /// settings without effect. Reports nothing after an error. Of a file without decisions, which
+    /// other files import, reports only settings of the file itself.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -440,11 +439,8 @@ impl<'a> Checker<'a> {
             return;
         }
         let main_decides = self.main_statements().iter().any(makes_decisions);
-        let decides = main_decides
-            || !self.program.rules.is_empty()
-            || self.program.tables.iter().any(|table| table.default.is_some());
-        if is_whole_program && decides {
-            self.warn_settings_without_effect();
+        if is_whole_program {
+            self.warn_settings_without_effect(main_decides);
         }
         if !main_decides {
             return;

@@ -170,7 +170,7 @@ fn documents_of_flows_are_loaded_literally() {
         r#"[{"flow_id": "us", "type": "keyword", "trigger_patterns": ["US"], "match_type": "exact"}]"#;
     let folder = Folder::with("default -> h").file("flows.json", flows).file("routes.json", "[]");
     let us = "{\"text\": \"us\"}\n";
-    let chosen = |args: &[&str]| folder.fed(args, us).expect(0).json()[0]["chosen"].clone();
+    let chosen = |args: &[&str]| folder.fed(args, us).expect(0).json()[0]["flow"].clone();
     assert_eq!(chosen(&["run", "flows.json"]), "us");
     assert_eq!(chosen(&["run", "flows.json", "--literal"]), serde_json::Value::Null);
     assert_eq!(chosen(&["run", "flows.json", "--as", "flows", "--literal"]), serde_json::Value::Null);

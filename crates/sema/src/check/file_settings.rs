@@ -180,12 +180,14 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns about each written setting that no statement of its file depends on.
-    pub(super) fn warn_settings_without_effect(&mut self) {
+    /// Warns about each written setting that no statement of its file depends on. `main_decides` is
+    /// false if the main file makes no decisions. Then settings of the whole program may still
+    /// affect the files that import the main file.
+    pub(super) fn warn_settings_without_effect(&mut self, main_decides: bool) {
         for WrittenSetting { name, of_file, applies_to, span } in
             std::mem::take(&mut self.setting_uses.written)
         {
-            if self.has_effect(span.file, name) {
+            if self.has_effect(span.file, name) || !(of_file || main_decides) {
                 continue;
             }
             let message = match of_file {
