@@ -429,8 +429,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error, or for a file without decisions,
-    /// which other files import.
+    /// settings without effect. Reports nothing after an error. Of a file without decisions, which
+    /// other files import, reports only settings of the file itself.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -440,8 +440,14 @@ impl<'a> Checker<'a> {
                     Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
                 )
         };
-        let mut all_diagnostics = self.loaded.diagnostics.iter().chain(&self.diagnostics);
-        if !self.main_statements().iter().any(makes_decisions) || all_diagnostics.any(Diagnostic::is_error) {
+        if self.loaded.diagnostics.iter().chain(&self.diagnostics).any(Diagnostic::is_error) {
+            return;
+        }
+        let main_decides = self.main_statements().iter().any(makes_decisions);
+        if is_whole_program {
+            self.warn_settings_without_effect(main_decides);
+        }
+        if !main_decides {
             return;
         }
         for symbol in self.symbols.definitions.iter() {
@@ -452,9 +458,6 @@ impl<'a> Checker<'a> {
             }
         }
         self.warn_unused_analysis();
-        if is_whole_program {
-            self.warn_settings_without_effect();
-        }
     }
 
     /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.
