@@ -309,10 +309,12 @@ def test_errors_name_what_a_python_program_can_change(tmp_path: Path) -> None:
     assert error.value.filename == log
     ran = subprocess.run([sys.executable, "-m", "rulec", "serve", "x.rules"], capture_output=True, text=True)
     assert "the Python package never has it" in ran.stderr
-    for make, wrong in [(lambda: HttpClient(allow=unfit), 3), (lambda: Policy(fallbacks=unfit), [3])]:
-        unfit: Any = wrong
+    unfit: Any
+    for unfit in (3, [3]):
         with pytest.raises(TypeError, match="a list of texts is wanted, and not <class 'int'>"):
-            make()
+            HttpClient(allow=unfit)
+        with pytest.raises(TypeError, match="a list of texts is wanted, and not <class 'int'>"):
+            Policy(fallbacks=unfit)
 
 
 def test_a_text_is_one_name() -> None:
