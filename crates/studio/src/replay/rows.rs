@@ -300,7 +300,7 @@ impl Replay {
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
         let pretty = |json: &Json| serde_json::to_string_pretty(json).ok();
         let (message, context) =
-            match message.and_then(|message| Some(split_payload_line(&self.snapshot, &entry, message))) {
+            match message.map(|message| split_payload_line(&self.snapshot, &entry, message)) {
                 Some((message, context)) => {
                     (pretty(&message), context.map(Json::Object).as_ref().and_then(pretty))
                 }

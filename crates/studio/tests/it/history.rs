@@ -51,8 +51,8 @@ fn entries_say_whether_they_read_a_history() {
     let open = Open::new(&[("guard.rules", GUARD)]);
     let overview = open.get("/api/overview?rules=0");
     let reads = |name: &str| {
-        let entries = overview["entries"].as_array().into_iter().flatten();
-        let entry = entries.filter(|entry| entry["name"] == name).next_back();
+        let mut entries = overview["entries"].as_array().into_iter().flatten();
+        let entry = entries.rfind(|entry| entry["name"] == name);
         entry.unwrap_or_else(|| panic!("no {name} in {overview}"))["reads_history"].clone()
     };
     assert_eq!(["routes", "plain", "action"].map(reads), [json!(true), json!(false), json!(true)]);
