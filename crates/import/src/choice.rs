@@ -332,8 +332,8 @@ struct BranchConditions {
 }
 
 /// Translates the conditions of the branch `label`. Adds differences from the original system to
-/// `findings`. `is_any` is true if one condition suffices for the branch. `spelling` is the spelling
-/// of the choice.
+/// `findings`. `is_any` is true if one condition suffices for the branch. `spelling` is the
+/// spelling of the choice.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
     (is_any, spelling): (bool, Spelling),
