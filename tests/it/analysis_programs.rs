@@ -62,5 +62,5 @@ fn no_message_contradicts_what_is_found_about_programs_of_the_whole_language() {
         found += findings.len();
         findings.iter().for_each(|finding| check(&rules, finding, &messages, &program.source));
     }
-    assert!(analysed > 60 && found > 30, "{analysed} programs, {found} findings");
+    assert!(analysed > 50 && found > 30, "{analysed} programs, {found} findings");
 }

@@ -249,11 +249,11 @@ fn every_engine_answers_like_the_reference() {
     let tally = run_trials(seeds(PROGRAMS), compare, Tally::add);
     println!("{tally:?}");
     let Tally { pairs, hits, lacking, chose, found, ref loaded, .. } = tally;
-    assert!(pairs >= 27_500 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
-    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 22), "{tally:?}");
-    assert!(chose > 1_400 && found * 100 >= chose * 21, "{tally:?}");
+    assert!(pairs >= 20_000 && hits * 10 >= pairs * 3 && lacking * 20 >= pairs, "{tally:?}");
+    assert!(loaded.len() == COLUMNS.len() && loaded.values().all(|count| *count > 14), "{tally:?}");
+    assert!(chose > 1_000 && found * 100 >= chose * 21, "{tally:?}");
     assert!(tally.merging > 16, "{tally:?}");
-    assert!(tally.historic > 2_800 && tally.with_past * 2 > tally.historic, "{tally:?}");
+    assert!(tally.historic > 2_000 && tally.with_past * 2 > tally.historic, "{tally:?}");
 }
 
 /// Pieces of syntax of random predicates, as they appear in the source text.

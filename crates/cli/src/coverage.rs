@@ -264,8 +264,8 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_privat
     out + "</body>\n</html>\n"
 }
 
-/// Replaces the tests in the source text of a file by blanks and a mask. Lines and byte offsets stay
-/// as they are.
+/// Replaces the tests in the source text of a file by blanks and a mask. Lines and byte offsets
+/// stay as they are.
 fn without_tests(text: &str) -> String {
     let mut shown = text.to_owned();
     for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {

@@ -95,8 +95,8 @@ pub(super) struct AccessSelection<'n> {
     /// For each set of atoms (facts about a message), in how many possible choices of keys the set
     /// occurs, counted over all routes.
     set_uses: Vec<u32>,
-    /// The best choice of keys of each disjunction seen so far; `None` if it has no keys. Many routes
-    /// may contain one disjunction, such as a definition with a thousand operands.
+    /// The best choice of keys of each disjunction seen so far; `None` if it has no keys. Many
+    /// routes may contain one disjunction, such as a definition with a thousand operands.
     disjunction_choices: RefCell<HashMap<CondId, Option<KeyChoice>, foldhash::fast::FixedState>>,
 }
 
@@ -233,8 +233,8 @@ impl<'n> AccessSelection<'n> {
         }
     }
 
-    /// Returns the choice of keys for a disjunction: the most selective choice of each operand. `None`
-    /// if an operand has no keys.
+    /// Returns the choice of keys for a disjunction: the most selective choice of each operand.
+    /// `None` if an operand has no keys.
     fn disjunction_choice(&self, operands: &[CondId]) -> Option<KeyChoice> {
         let mut key_choice = KeyChoice::new();
         for operand in operands {

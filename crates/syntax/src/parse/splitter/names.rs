@@ -54,14 +54,16 @@ impl Splitter<'_> {
     /// True for the word `import` after the name of a file, as in `from "x.rules" import a` or
     /// `"x.rules" import`. The error is about the order, so no second statement begins here.
     fn follows_file(&self, index: usize) -> bool {
-        let is_text = |index: usize| self.sigs[index].token.kind == TokenKind::String;
+        let is_text =
+            |index: usize| self.sigs.get(index).is_some_and(|sig| sig.token.kind == TokenKind::String);
         let names_file = |current: &CurrentStatement| {
             let first = current.first_token;
             first + 1 == index && is_text(first)
                 || first + 2 == index
                     && match self.token_text(first) {
                         "from" => true,
-                        word => word == "import" && is_text(first + 1),
+                        // A second import on the line is a statement of its own.
+                        word => word == "import" && is_text(first + 1) && !is_text(index + 1),
                     }
         };
         self.sigs[index].indent().is_none() && self.current.as_ref().is_some_and(names_file)
