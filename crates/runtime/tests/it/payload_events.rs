@@ -107,7 +107,8 @@ async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
         coordinator.publish(Proposal::new(kind, json!({}))).await;
         let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
         assert!(one.feedback.contains(message), "{}", one.feedback);
-        assert!(!one.feedback.contains("  "), "{}", one.feedback);
+        let payload = if kind.is_empty() { "payload" } else { "create_nod payload" };
+        assert!(one.feedback.starts_with(&format!("The {payload} was rejected")), "{}", one.feedback);
         let [violation] = one.violations() else { panic!("{:?}", one.violations()) };
         assert_eq!((&*violation.rule, &*violation.path), (rule, "$.action_type"));
     }

@@ -14,8 +14,8 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// `and`, `or` or `unless`, with its span. `None` if there is none.
     fn rest_of_comparison(&self, first: usize) -> Option<(&str, Span)> {
         let end = self.comparison_end(first);
-        let span =
-            self.element_span(first).to(self.element_span(end.checked_sub(1).filter(|last| *last >= first)?));
+        let last = end.checked_sub(1).filter(|last| *last >= first && first < self.elements.len())?;
+        let span = self.element_span(first).to(self.element_span(last));
         Some((self.span_text(span), span))
     }
 
