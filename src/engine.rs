@@ -107,16 +107,17 @@ impl Rules {
     }
 
     /// Returns the decision of the top-level routes, which lie outside any table, for a message.
+    /// Without such routes, the entry of [`Rules::default_entry`] decides, if there is one.
     /// The first route whose condition holds is chosen, otherwise the default. A message that
     /// violates the `input` declaration still gets a decision; [`Decision::breaches`] lists the
     /// violations. A message that is not an object gets none; see [`Decision::refusal`].
     pub fn decide(&self, message: &Json) -> Decision {
-        self.main().decide(message)
+        self.deciding_entry().decide(message)
     }
 
     /// Decides for a message given as JSON text; see [`Entry::decide_line`].
     pub fn decide_line(&self, text: &[u8]) -> Result<Decision, JsonError> {
-        self.main().decide_line(text)
+        self.deciding_entry().decide_line(text)
     }
 
     /// Decides for any value that serializes to a JSON object; see [`Entry::decide_value`].
@@ -124,12 +125,13 @@ impl Rules {
     /// # Errors
     /// If the value cannot be represented as JSON, or is not an object.
     pub fn decide_value<T: Serialize>(&self, message: &T) -> Result<Decision, serde_json::Error> {
-        self.main().decide_value(message)
+        self.deciding_entry().decide_value(message)
     }
 
-    /// Opens a session for the top-level routes: the fastest way to make many decisions.
+    /// Opens a session for the entry that [`Rules::decide`] uses: the fastest way to make many
+    /// decisions.
     pub fn session(&self) -> Session {
-        self.main().session()
+        self.deciding_entry().session()
     }
 
     /// Reads from the message every field that the rules use. Several decisions about the message
@@ -138,14 +140,49 @@ impl Rules {
         self.rule_set().prepare(message)
     }
 
-    /// Explains the decision of the top-level routes for a message, condition by condition.
+    /// Explains the decision of [`Rules::decide`] for a message, condition by condition.
     pub fn explain(&self, message: &Json) -> Explanation {
-        self.main().explain(message, false)
+        self.deciding_entry().explain(message, false)
     }
 
     /// Returns the top-level routes, which lie outside any table, as an [`Entry`], which decides.
     pub fn main(&self) -> Entry<'_> {
         self.table(TableId(0))
+    }
+
+    /// Returns the entry that decides if the caller names none. This is the entry of the top-level
+    /// routes. If there are no such routes, it is the only choice, router or set of flows. A choice
+    /// that a language model makes counts only if there is no other entry.
+    /// ```
+    /// # use rulec::Rules;
+    /// let rules = Rules::from_text("choice plan { default branch paid; branch free { free } }")?;
+    /// assert_eq!(rules.default_entry().map(|entry| entry.name()), Ok("plan"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such entry, or if there are several. The error holds their names.
+    pub fn default_entry(&self) -> Result<Entry<'_>, Vec<&str>> {
+        let main = self.main();
+        if !main.is_empty() {
+            return Ok(main);
+        }
+        let mut entries: Vec<&str> = self.entries().skip(1).collect();
+        let questions = &self.rule_set().program.questions;
+        let asks_model = |name: &str| questions.iter().any(|question| &*question.name == name);
+        if !entries.iter().all(|name| asks_model(name)) {
+            entries.retain(|name| !asks_model(name));
+        }
+        match *entries {
+            [only] => self.entry(only).ok().filter(|entry| entry.kind() != TableKind::Routes).ok_or(entries),
+            _ => Err(entries),
+        }
+    }
+
+    /// Returns the entry that decides for [`Rules::decide`]. If several could, it is the entry of
+    /// the top-level routes, which chooses nothing.
+    fn deciding_entry(&self) -> Entry<'_> {
+        self.default_entry().unwrap_or_else(|_| self.main())
     }
 
     /// Returns the table with this id as an [`Entry`], through which it decides messages. Not part

@@ -26,6 +26,7 @@
 //! ```
 
 mod arbitrate;
+mod by_field;
 mod compare;
 mod engine;
 mod judgement;
@@ -40,6 +41,7 @@ mod unchecked;
 mod why;
 
 pub use arbitrate::{Arbitration, arbitrate};
+pub use by_field::{JudgeByField, reject_unknown_kind};
 pub use compare::{Change, changes};
 pub use judgement::{Applied, Judgement, Outcome, Unchecked, Violation};
 pub use schema::schema;
@@ -145,9 +147,8 @@ fn unknown_name_hint<'n>(name: &str, names: impl Iterator<Item = &'n str>, what:
 }
 
 /// Creates the error for an unknown payload kind (name of a `payload` statement), with a
-/// suggestion. Not part of the stable API.
-#[doc(hidden)]
-pub fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
+/// suggestion.
+fn unknown_kind_error(program: &Program, name: &str) -> JudgeError {
     let names = program.payloads.iter().map(|payload| &*payload.name);
     JudgeError::UnknownKind { name: name.to_owned(), hint: unknown_name_hint(name, names, message!("kinds")) }
 }
@@ -402,29 +403,6 @@ impl Judge {
     pub fn schema(&self) -> Json {
         schema::build_schema(&self.rules, self.payload())
     }
-}
-
-/// Rejects a payload whose field `field` should name a payload kind (a `payload` statement), but is
-/// missing or does not. The result has one violation. Its rule is the one that this payload
-/// violates at `field` if it is validated as the first kind of the rules. If there is no such rule,
-/// the violation has the rule name `FIELD.required` or `FIELD.match`.
-pub fn reject_unknown_kind(rules: &Rules, field: &str, payload: &Json) -> Judgement {
-    let path = format!("$.{field}");
-    let given = payload.get(field).filter(|kind| !kind.is_null());
-    let (message, suffix) = match given {
-        None => (message!("`{field}` must name the kind of the payload"), "required"),
-        Some(kind) => (message!("`{field}` is {kind}, which is not a payload kind"), "match"),
-    };
-    let rule_of_kind = |kind: &str| {
-        let judgement = Judge::new(rules, kind).ok()?.judge(payload);
-        let mut violations = judgement.violations().iter();
-        violations.find(|violation| violation.path == path).map(|violation| violation.rule.clone())
-    };
-    let rule = kinds(rules).next().and_then(rule_of_kind);
-    let rule = rule.unwrap_or_else(|| format!("{field}.{suffix}").into());
-    let name = given.and_then(Json::as_str).unwrap_or_default();
-    let repair = unknown_name_hint(name, kinds(rules), message!("kinds"));
-    Judgement::rejected(name, Violation { rule, path, message, repair })
 }
 
 /// Returns the names of the payload kinds (`payload` statements), in the order of their

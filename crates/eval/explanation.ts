@@ -43,7 +43,8 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  *
  * A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
  * `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
- * truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
+ * truncated value. `recorded` lists the positions of the recorded messages from which a value was
+ * computed. The `elements` of a quantifier have `shown` (each with `index`, `element` and
  * `when`), `more` and `skipped`.
  */
 export type Explanation = {
@@ -270,7 +271,7 @@ operands?: Array<Operand>,
  */
 found?: string,
 /**
- * Sentences that explain why the condition is unknown; empty if it is not unknown.
+ * Sentences that explain why the condition is unknown, or why a false one nearly holds.
  */
 because?: Array<string>,
 /**
@@ -316,7 +317,12 @@ length?: number,
 /**
  * The elements that were evaluated, if the operand is `count x in L: C`.
  */
-elements?: Elements, };
+elements?: Elements,
+/**
+ * The positions, in the history, of the recorded messages from which the value was computed,
+ * such as the counted ones. At most a thousand; empty for other values.
+ */
+recorded?: Array<number>, };
 
 /**
  * The elements that a quantifier or `count` evaluated.

@@ -40,6 +40,7 @@ __all__ = [
     "HttpError",
     "HttpHandler",
     "Judge",
+    "JudgeByField",
     "Judgement",
     "LiveRules",
     "MemoryStore",
@@ -416,6 +417,14 @@ class Rules:
         options: Mapping[str, Any] | None = None,
         strict: bool = False,
     ) -> Judge: ...
+    def judge_by(
+        self,
+        field: str,
+        *,
+        inputs: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        strict: bool = False,
+    ) -> JudgeByField: ...
     def models(self) -> Models: ...
     def schema(self, kind: str) -> dict[str, Any]: ...
     def draw(self, name: str | None = None, *, format: str = "mermaid") -> str: ...
@@ -639,6 +648,20 @@ class Judge:
     def judge(self, payload: _Message | str) -> Judgement: ...
     def why(self, payload: _Message) -> list[dict[str, Any]]: ...
     def schema(self) -> dict[str, Any]: ...
+
+@final
+class JudgeByField:
+    """A checker of payloads of all kinds. A field of each payload names its kind.
+
+    >>> rules = Rules.from_text("payload refund { kind: any const decision; amount: number }")
+    >>> judges = rules.judge_by("kind")
+    >>> judges.judge({"kind": "refund", "amount": 20}).is_accepted
+    True
+    >>> judges.judge({"kind": "refunds", "amount": 20}).violations
+    [<Violation of refund.kind.match at $.kind: `kind` is "refunds", which is not a payload kind>]
+    """
+
+    def judge(self, payload: _Message | str) -> Judgement: ...
 
 @final
 class Violation:
@@ -1104,7 +1127,7 @@ class DecisionMade:
     {'response': 'hello'}
     """
 
-    def __new__(cls, kind: str, payload: Any, *, id: str = "", confidence: float | None = None) -> DecisionMade: ...
+    def __new__(cls, kind: str | None, payload: Any, *, id: str = "", confidence: float | None = None) -> DecisionMade: ...
     @property
     def id(self) -> str: ...
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -64,6 +65,31 @@ def test_create_node_without_required_config_should_fail() -> None:
     result = Coordinator(RULES).validate_decision(DecisionMade("create_node", HTTP | {"config": {}}))
     assert result.is_valid is False
     assert any("url" in error.lower() for error in result.errors)
+
+
+@pytest.mark.parametrize(("kind", "rule"), [(None, "required"), ("", "required"), ("nope", "match")])
+def test_a_decision_without_a_known_kind_has_a_violation(kind: str | None, rule: str) -> None:
+    # What `payload.get("action_type")` returns for a payload of a careless model.
+    result = Coordinator(RULES).validate_decision(DecisionMade(kind, {"response": "hello"}))
+    assert isinstance(result, DecisionRejected)
+    [violation] = result.violations
+    assert (violation.rule, violation.path) == (f"general.action_type.{rule}", "$.action_type")
+
+
+@pytest.mark.parametrize(("kind", "rule"), [(None, "required"), ("", "match"), ("nope", "match")])
+def test_the_field_names_the_kind_of_a_payload(kind: str | None, rule: str) -> None:
+    judges = RULES.judge_by("action_type")
+    payload = {"action_type": kind, "response": "hello", "intent": "greeting", "confidence": 1}
+    for judgement in (judges.judge(payload), judges.judge(json.dumps(payload))):
+        assert not judgement.is_accepted
+        assert [violation.rule for violation in judgement.violations] == [f"general.action_type.{rule}"]
+        assert "respond" in judgement.feedback()
+    accepted = judges.judge(payload | {"action_type": "respond"})
+    assert (accepted.kind, accepted.outcome) == ("respond", "accept")
+    with pytest.raises(MessageError):
+        judges.judge("[]")
+    strict = RULES.judge_by("action_type", inputs={"context": CONTEXT}, options={"sandbox": False}, strict=True)
+    assert strict.judge(payload | {"action_type": "respond"}).is_accepted
 
 
 def test_decision_made_event_should_trigger_validation() -> None:

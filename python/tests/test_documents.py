@@ -7,7 +7,7 @@ import pickle
 
 import pytest
 
-from rulec import Rules, RulecError
+from rulec import RulecError, Rules, UnknownName
 
 FLOWS = {
     "flows": [
@@ -83,6 +83,22 @@ def test_routes_and_choices() -> None:
     with pytest.raises(RulecError, match="choices\\[2\\].logic"):
         Rules.from_choices(document, strict=True)
     assert all(item.outcome == "loaded" for item in report)
+
+
+def test_the_only_entry_decides() -> None:
+    flows = [{"flow_id": "greet", "type": "keyword", "trigger_patterns": ["hi"], "match_type": "exact"}]
+    rules = Rules.from_flows(flows)
+    assert rules.decide({"text": "hi"}).flow == "greet"
+    assert rules.decide_json('{"text": "hi"}').flow == "greet"
+    assert rules.session().decide({"text": "hi"}).flow == "greet"
+    step = [{"branch_id": "b", "is_default": True}]
+    assert Rules.from_choices(step).decide({"steps": {}}).branch == "b"
+    several = Rules.from_choices([{"id": "one", "choices": step}, {"id": "two", "choices": step}])
+    with pytest.raises(UnknownName, match="name the `entry` that decides: one, two"):
+        several.decide({"steps": {}})
+    assert several.decide({"steps": {}}, entry="two").branch == "b"
+    # Rules without any entry choose nothing.
+    assert Rules.from_text("payload p { a: int }").decide({}).chosen is None
 
 
 def test_the_context_of_payloads_is_used_and_pickled() -> None:

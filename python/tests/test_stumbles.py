@@ -144,7 +144,7 @@ def test_sessions_and_sequences_of_texts() -> None:
     for threads in (1, 2, 3, 2000):
         decisions = rules.decide_json_many(texts, entry="t", threads=threads)
         assert [decision.target for decision in decisions] == ["few"] * 4 + ["many"] * 2996
-    assert rules.decide_json_many([], threads=2) == []
+    assert rules.decide_json_many([], entry="t", threads=2) == []
     with pytest.raises(MessageError, match="message 2: "):
         rules.decide_json_many(["{}", "{}", "{"], threads=2)
     # Of several invalid messages, the first is named, whichever thread finds it.

@@ -4,8 +4,9 @@
 use super::Rules;
 use super::decision::Decision;
 use super::set::RuleSet;
-use crate::history::{self, HistoryPlan, Past, RecordError, Store, StoreError, time_of_message};
+use crate::history::{self, Events, HistoryPlan, Past, RecordError, Store, StoreError, time_of_message};
 use serde_json::Value as Json;
+use time::OffsetDateTime;
 
 impl RuleSet {
     /// Returns the recorded messages that a decision about `message` can read; see [`Rules::past`].
@@ -38,17 +39,28 @@ impl RuleSet {
         message: &Json,
         mut decide: impl FnMut(Past) -> Option<Decision>,
     ) -> Result<Option<Decision>, RecordError> {
-        let plan = self.history_plan().ok_or(RecordError::NoHistory)?;
-        let key = plan.key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
-        let at = time_of_message(message).ok_or(RecordError::NoTime)?;
         let mut decision = None;
-        history::with_key(store, &key, &mut |events| {
+        self.with_events(store, message, |plan, at, events| {
             decision = decide(plan.past(events, message));
             let names = decision.as_ref().map(|decision| [decision.chosen(), decision.target()]);
             let element = plan.element(message, names, events);
             events.insert(at, element, plan);
         })?;
         Ok(decision)
+    }
+
+    /// Calls `work` with the recorded messages of the key of `message`, and with its time.
+    fn with_events(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        mut work: impl FnMut(&HistoryPlan, OffsetDateTime, &mut Events),
+    ) -> Result<(), RecordError> {
+        let plan = self.history_plan().ok_or(RecordError::NoHistory)?;
+        let key = plan.key(message).ok_or_else(|| RecordError::NoKey(plan.key_path()))?;
+        let at = time_of_message(message).ok_or(RecordError::NoTime)?;
+        history::with_key(store, &key, &mut |events| work(plan, at, events))?;
+        Ok(())
     }
 }
 
@@ -96,6 +108,31 @@ impl Rules {
     /// If the message has no key or no time, if the rules keep no history, or if the store fails.
     pub fn record(&self, store: &dyn Store, message: &Json, decision: &Decision) -> Result<(), RecordError> {
         self.rule_set().insert_message(store, message, Some(decision))
+    }
+
+    /// Records a message with the names of the statement and of the handler that an earlier
+    /// decision about it chose, for example from a log. Not part of the stable API.
+    ///
+    /// # Errors
+    /// The errors of [`Rules::record`].
+    #[doc(hidden)]
+    pub fn record_names(
+        &self,
+        store: &dyn Store,
+        message: &Json,
+        names: [Option<&str>; 2],
+    ) -> Result<(), RecordError> {
+        self.rule_set().with_events(store, message, |plan, at, events| {
+            let element = plan.element(message, Some(names), events);
+            events.insert(at, element, plan);
+        })
+    }
+
+    /// Returns the key of the history to which a message belongs. `None` if the message has no key,
+    /// or if the rules keep no history. Not part of the stable API.
+    #[doc(hidden)]
+    pub fn history_key(&self, message: &Json) -> Option<String> {
+        self.rule_set().history_plan()?.key(message)
     }
 
     /// Records a message without a decision, such as the result of a tool.

@@ -2,6 +2,7 @@
 //! as expected.
 
 use super::{Decision, Rules};
+use crate::history::Past;
 use rulec_base::diag::Message;
 use rulec_base::parallel::{self, Threads};
 use rulec_base::span::Span;
@@ -50,12 +51,18 @@ impl Rules {
         parallel::map_in_parallel(test_groups, run_group).into_iter().flatten().collect()
     }
 
+    /// Returns the earlier messages that a `test` block lists, which its decision reads as
+    /// `history`. Not part of the stable API.
+    #[doc(hidden)]
+    pub fn past_of_test(&self, test: &Test) -> Past {
+        let plan = self.rule_set().history_plan();
+        plan.map(|plan| plan.past_of_test(test.history.clone(), &test.message)).unwrap_or_default()
+    }
+
     /// Runs a `test` block that expects a decision of a table, choice or router. `None` if other
     /// code runs the test: it is about a payload, or about flows of rules with intent flows.
     fn run_test(&self, test: &Test, show_private: bool) -> Option<TestOutcome> {
-        let plan = self.rule_set().history_plan();
-        let past =
-            plan.map(|plan| plan.past_of_test(test.history.clone(), &test.message)).unwrap_or_default();
+        let past = self.past_of_test(test);
         let entry = self.table(test.entry).with_history(&past);
         if entry.kind() == TableKind::Flows && self.rule_set().program.has_intents() {
             return None;

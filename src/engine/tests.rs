@@ -193,3 +193,27 @@ fn a_written_decision_is_the_serialized_one() {
     }
     assert!(distinct.len() > 20, "{distinct:#?}");
 }
+
+/// Regression test: rules without top-level routes chose nothing, though one choice could decide.
+#[test]
+fn the_only_entry_decides_where_there_are_no_routes() {
+    let choice = "choice plan { default branch paid; branch free { free } }";
+    let flow = "flow hello keyword contains [\"hi\"] -> \"hello\"";
+    let ask = "choice mood ask \"how?\" { branch good \"well\"; default branch bad }";
+    let message = json!({"free": true, "text": "hi"});
+    for (text, entry, chosen) in [
+        (choice.to_owned(), "plan", Some("free")),
+        (flow.to_owned(), "flows", Some("hello")),
+        (format!("{choice}\n{ask}"), "plan", Some("free")),
+        (format!("{choice}\nroute a when free -> h"), "routes", Some("a")),
+        (format!("{choice}\n{flow}"), "routes", None),
+    ] {
+        let rules = rules(&text);
+        let decision = rules.decide(&message);
+        assert_eq!((decision.entry(), decision.chosen()), (entry, chosen), "{text}");
+        assert_eq!(rules.session().decide(&message).chosen(), chosen, "{text}");
+        assert_eq!(rules.explain(&message).entry, entry, "{text}");
+    }
+    let both = rules(&format!("{choice}\n{flow}"));
+    assert_eq!(both.default_entry().map(|entry| entry.name()), Err(vec!["plan", "flows"]));
+}

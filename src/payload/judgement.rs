@@ -229,12 +229,9 @@ impl Judgement {
         let open_violations = if corrections.is_empty() { violations } else { remaining };
         if !open_violations.is_empty() {
             let plural_suffix = if open_violations.len() == 1 { "" } else { "s" };
-            let _ = writeln!(
-                text,
-                "The {} payload was rejected: {} problem{plural_suffix}.",
-                self.kind,
-                open_violations.len()
-            );
+            let kind = if self.kind.is_empty() { String::new() } else { format!("{} ", self.kind) };
+            let count = open_violations.len();
+            let _ = writeln!(text, "The {kind}payload was rejected: {count} problem{plural_suffix}.");
             for (at, violation) in open_violations.iter().enumerate() {
                 let _ = writeln!(text, "{}. At {}: {}.", at + 1, violation.path, violation.message);
                 if violation.repair != violation.message {

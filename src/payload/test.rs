@@ -57,11 +57,8 @@ fn judge_message(
     kind: &str,
     test: &Test,
 ) -> Result<(&'static str, Vec<ViolatedRule>), JudgeError> {
-    let Test { message, history, .. } = test;
-    let mut judge = Judge::new(rules, kind)?;
-    if let Some(plan) = rules.rule_set().history_plan() {
-        judge = judge.with_history(plan.past_of_test(history.clone(), message));
-    }
+    let message = &test.message;
+    let mut judge = Judge::new(rules, kind)?.with_history(rules.past_of_test(test));
     for (name, value) in message.as_object().into_iter().flatten() {
         if name != "payload" {
             judge = judge.input(name, value.clone())?;

@@ -441,7 +441,7 @@ fn random_forgeries_are_refused_or_all_engines_agree() {
             }
             bytes
         };
-        let numbers = seeds(if number == 0 { 12 } else { 120 });
+        let numbers = seeds(if number == 0 { 8 } else { 80 });
         let count = (numbers.end - numbers.start) as usize;
         let thorough = if is_long() { 1 } else { 16 };
         let (refused, loaded) = check_forgeries(&compiler, messages, numbers, thorough, &mutate);

@@ -76,19 +76,25 @@ pub(super) fn analyse_condition(
     facts
 }
 
+/// Returns the operands of an `and`, also of an `and` inside it. For any other condition, returns
+/// the condition itself.
+pub(super) fn conjuncts_of(cond: &Cond) -> Vec<&Cond> {
+    match &cond.kind {
+        CondKind::And(_) => flatten_operands(cond).to_vec(),
+        _ => vec![cond],
+    }
+}
+
 /// Reports a condition that can never be true. The diagnostic shows a minimal set of operands that
 /// cannot be true together. `name` is the rule's name if `cond` is the whole condition of the rule,
 /// and `None` if `cond` is only a part.
-fn report_never_true(
+pub(super) fn report_never_true(
     solver: &mut Solver<'_>,
     report: &mut AnalysisReport<'_>,
     cond: &Cond,
     name: Option<&str>,
 ) {
-    let mut parts: Vec<&Cond> = match &cond.kind {
-        CondKind::And(_) => flatten_operands(cond).to_vec(),
-        _ => vec![cond],
-    };
+    let mut parts = conjuncts_of(cond);
     let mut is_contradictory = |parts: &[&Cond]| {
         let goals: Vec<_> = parts.iter().map(|part| (solver.builder.build_cond(part, true), true)).collect();
         solver.solve(&goals).is_unsatisfiable()

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod arguments;
 mod atoms;
 mod budget;
 mod completeness;
@@ -145,6 +146,7 @@ pub fn analyse(subject: &AnalysisSubject<'_>) -> Analysis {
             let condition_facts = conditions::analyse_condition(&mut solver, &mut report, rule, is_constant);
             missing::report_missing_in_negations(&mut solver, &mut report, rule, &condition_facts);
             missing::report_skipped_conditions(&mut solver, &mut report, rule, &condition_facts);
+            arguments::report_conditions_of_arguments(&mut solver, &mut report, rule, &condition_facts);
             report.record_if_exhausted(*id);
             facts.insert(*id, condition_facts);
         }

@@ -11,11 +11,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use bumpalo::Bump;
 use rulec::payload::Judge;
-use rulec::{Decision, Entry, Rules, Session};
+use rulec::{Decision, Entry, Rules, Session, UnknownEntry};
 use rulec_lang::privacy::Privacy;
 use serde_json::Value as Json;
 use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Returns the entry of this name, or the entry that decides by default.
+fn find_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r>, UnknownEntry> {
+    name.map_or_else(|| Ok(rules.default_entry().unwrap_or_else(|_| rules.main())), |name| rules.entry(name))
+}
 
 /// Decides the rows of record batches of one schema; each input batch gives one batch of answers.
 /// Use one decider per thread.
@@ -59,7 +64,7 @@ impl Decider {
         schema: SchemaRef,
         options: &Options,
     ) -> Result<Decider, ColumnsError> {
-        let decision_entry = entry.map_or_else(|| Ok(rules.main()), |name| rules.entry(name))?;
+        let decision_entry = find_entry(rules, entry)?;
         let session = decision_entry.session();
         let binding = Arc::new(Binding::new(schema, &session, options)?);
         let answers = AnswerBuilder::for_entry(rules, decision_entry, options.wants_matched())
@@ -88,8 +93,7 @@ impl Decider {
     /// message fields.
     #[must_use]
     pub fn clone_for_thread(&self) -> Decider {
-        let entry = self.entry.as_deref().map_or(Ok(self.rules.main()), |name| self.rules.entry(name));
-        let entry = entry.unwrap_or_else(|_| self.rules.main());
+        let entry = find_entry(&self.rules, self.entry.as_deref()).unwrap_or_else(|_| self.rules.main());
         Decider {
             rules: self.rules.clone(),
             entry: self.entry.clone(),

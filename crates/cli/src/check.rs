@@ -3,7 +3,7 @@
 mod cost;
 
 use super::compiled::Compiled;
-use super::document;
+use super::document::DocumentArgs;
 use super::files;
 use super::fix::Fixes;
 use super::language::{localized, singular_or_plural};
@@ -14,7 +14,6 @@ use rulec::{AnalysisOptions, Code, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
 use rulec_config::{Settings, SettingsCache, WarningLevel, WarningSelector, parse_warning};
-use rulec_import::System;
 use std::collections::HashSet;
 use std::path::PathBuf;
 
@@ -69,10 +68,8 @@ pub struct Args {
     /// folder]
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// The files are another system's JSON documents of this kind [default: recognize a `.json`
-    /// file by its shape]
-    #[arg(long = "as", value_name = "KIND", value_parser = document::system_parser())]
-    system: Option<System>,
+    #[command(flatten)]
+    document: DocumentArgs,
 }
 
 fn parse_denied(text: &str) -> Result<WarningSelector, String> {
@@ -147,7 +144,7 @@ struct FindingCounts {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let paths = files::paths_or_current_folder(&args.paths);
-    let mut compiled = files::compile_files_as(&paths, args.root.as_deref(), args.system)?;
+    let mut compiled = files::compile_files_as(&paths, args.root.as_deref(), args.document)?;
     if args.fix {
         let fixes = Fixes::find_and_apply(&mut compiled)?;
         let outcome = if args.dry_run { fixes.print_patch(out) } else { fixes.write_files() };

@@ -1,6 +1,6 @@
 //! A rules file and the result of compiling it, with file names as the user would write them.
 
-use super::document::Document;
+use super::document::{Document, DocumentArgs};
 use super::{CliError, stdio, usage};
 use rulec::artifact;
 use rulec::artifact::MAX_ARTIFACT_BYTES;
@@ -10,7 +10,6 @@ use rulec::{
     Loader, Rules, SourceMap, VerifyingKey,
 };
 use rulec_base::message;
-use rulec_import::System;
 use rulec_syntax::loader::MAX_FILE_BYTES;
 use std::collections::HashMap;
 use std::io::Read;
@@ -23,9 +22,9 @@ pub struct CompileTarget {
     pub path: PathBuf,
     /// The root folder for imports. `None` means the folder of the rules file.
     pub root: Option<PathBuf>,
-    /// The other system that wrote the file as a JSON document, if the user names it. Otherwise a
-    /// `.json` file is recognized by its shape.
-    pub system: Option<System>,
+    /// How to load the file if it is another system's JSON document. Unless the user names the
+    /// system, a `.json` file is recognized by its shape.
+    pub document: DocumentArgs,
     /// Index of the command-line argument that names the folder in which the file was found. Only
     /// files found by the same argument are searched for imports of each other. `None` if the
     /// command line names the file itself.
@@ -142,6 +141,7 @@ impl CompileTarget {
         if !wants_signature && self.is_document() {
             return self.load_document();
         }
+        self.document.check_literal(None).map_err(CliError::usage)?;
         if let Some(key) = key {
             compiler = compiler.trust(key);
         }
@@ -179,7 +179,7 @@ impl CompileTarget {
     /// True if the file is another system's JSON document instead of rules.
     fn is_document(&self) -> bool {
         let is_json = self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-        self.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
+        self.document.system.is_some() || (is_json && !self.path.is_dir() && !is_artifact(&self.path))
     }
 
     /// Loads the rules of another system's JSON document.
@@ -193,7 +193,7 @@ impl CompileTarget {
             };
             read_limited(&self.path).map_err(unreadable)?
         };
-        let (result, document) = Document::load(&bytes, name, self.system);
+        let (result, document) = Document::load(&bytes, name, self.document);
         let files = if self.is_stdin() { Vec::new() } else { vec![self.path.clone()] };
         Ok(Compiled { target: self, result, is_artifact: false, document: Some(document), files })
     }

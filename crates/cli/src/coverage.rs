@@ -7,8 +7,11 @@ use super::language::{language, localized, singular_or_plural};
 use rulec::{FileId, Finding, Message};
 use rulec_base::diag::comma_list;
 use rulec_base::message;
+use rulec_base::parallel::Threads;
 use rulec_base::text::to_one_line;
+use rulec_eval::trace::MASK;
 use rulec_report::coverage::{Coverage, CoveredItem, times_text};
+use rulec_syntax::ast::StatementKind;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -226,10 +229,13 @@ fn html_head() -> String {
     )
 }
 
-/// Formats the coverage of several rules files as one HTML page without external parts.
-pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
+/// Formats the coverage of several rules files as one HTML page without external parts. Unless
+/// `show_private`, the page leaves out the tests of rules with private fields.
+pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])], show_private: bool) -> String {
     let mut out = html_head();
     for (compiled, coverage, findings) in files {
+        let mut sources = coverage.rules().sources().iter();
+        let hides_tests = !show_private && sources.any(|(_, source)| source.text.contains("@private"));
         let (routes, conditions) = (coverage.route_items(findings), coverage.condition_items());
         for (file, source) in coverage.rules().sources().iter() {
             let is_in_file = |items: &[CoveredItem]| items.iter().any(|item| item.span.file == file);
@@ -251,10 +257,31 @@ pub fn format_html(files: &[(&Compiled, &Coverage<'_>, &[Finding])]) -> String {
                 );
             }
             out += "</table>\n";
-            out += &format_source_html(file, &source.text, &routes, &conditions);
+            let text = if hides_tests { without_tests(&source.text) } else { source.text.to_string() };
+            out += &format_source_html(file, &text, &routes, &conditions);
         }
     }
     out + "</body>\n</html>\n"
+}
+
+/// Replaces the tests in the source text of a file by blanks and a mask. Lines and byte offsets
+/// stay as they are.
+fn without_tests(text: &str) -> String {
+    let mut shown = text.to_owned();
+    for statement in rulec_syntax::parse(Threads::All, FileId(0), text).statements {
+        if matches!(statement.kind, StatementKind::Test(_)) {
+            let range = statement.span.start as usize..statement.span.end as usize;
+            let blank: String =
+                text[range.clone()].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+            let masked = format!("test {MASK}");
+            let blank = match blank.strip_prefix(&" ".repeat(masked.len())) {
+                Some(rest) => masked + rest,
+                None => blank,
+            };
+            shown.replace_range(range, &blank);
+        }
+    }
+    shown
 }
 
 /// Formats the source text of a file as HTML. The colour of conditions and of the first word of

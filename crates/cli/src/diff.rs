@@ -4,7 +4,6 @@ use super::files::RulesArgs;
 use super::language::{localized, singular_or_plural};
 use super::lines::LineReader;
 use super::run::select_entry;
-use super::run_history::observed_message;
 use super::stream::open_input;
 use super::term::{Format, Out, Term, paint};
 use super::{CliError, Status};
@@ -291,7 +290,7 @@ fn replay_messages(
                 replay.refused += 1;
                 continue;
             };
-            if has_history && let Some(observed) = observed_message(&message) {
+            if has_history && let Some(observed) = log::observed_message(&message) {
                 for session in &sessions {
                     // A message without a time or a key cannot be recorded, and is ignored.
                     let _ = session.observe(&observed);

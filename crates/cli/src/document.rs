@@ -8,6 +8,39 @@ use rulec_base::message;
 use rulec_import::{ImportError, Options, Outcome, Report, ReportItem, System};
 use serde_json::Value as Json;
 
+/// Arguments that say how to load another system's JSON document in place of rules.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct DocumentArgs {
+    /// The rules are another system's JSON document of this kind [default: recognize a `.json` file
+    /// by its shape]
+    #[arg(long = "as", value_name = "KIND", display_order = 902, value_parser = system_parser())]
+    pub system: Option<System>,
+    /// Compare the patterns of flows literally, as `==` and `in` of the document do: case and white
+    /// space count
+    #[arg(long, display_order = 903)]
+    literal: bool,
+}
+
+impl DocumentArgs {
+    /// Refuses `--literal` for rules that come from a document of another system than flows. The
+    /// system is `None` for rules that come from no document.
+    pub fn check_literal(self, system: Option<System>) -> Result<(), Message> {
+        check_literal(self.literal, system)
+    }
+
+    fn options(self) -> Options {
+        if self.literal { Options::default().literal() } else { Options::default() }
+    }
+}
+
+/// Checks that flows are loaded if their patterns must be compared literally.
+pub fn check_literal(literal: bool, system: Option<System>) -> Result<(), Message> {
+    match literal && system != Some(System::Flows) {
+        true => Err(message!("only `flows` have patterns that `--literal` can compare")),
+        false => Ok(()),
+    }
+}
+
 /// A JSON document from which rules were loaded.
 pub struct Document {
     sources: SourceMap,
@@ -20,39 +53,40 @@ pub struct Document {
 
 /// Returns the clap parser for the name of a system: another program whose JSON documents can be
 /// loaded.
-pub fn system_parser() -> impl TypedValueParser<Value = System> {
+fn system_parser() -> impl TypedValueParser<Value = System> {
     PossibleValuesParser::new(System::ALL.map(System::name)).try_map(|name| name.parse::<System>())
 }
 
 impl Document {
-    /// Loads the rules from a JSON document of another system. If `system` is `None`, the document
-    /// is recognized by its shape.
-    pub fn load(
-        bytes: &[u8],
-        name: String,
-        system: Option<System>,
-    ) -> (Result<Rules, CompileError>, Document) {
+    /// Loads the rules from a JSON document of another system. If `args` names no system, the
+    /// document is recognized by its shape.
+    pub fn load(bytes: &[u8], name: String, args: DocumentArgs) -> (Result<Rules, CompileError>, Document) {
         let mut sources = SourceMap::new();
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let file = sources.add(name, String::from_utf8_lossy(bytes));
         let text = sources.file(file).text.clone();
-        let imported = std::str::from_utf8(bytes).map_or_else(
-            // The JSON parser reports the position of the invalid bytes and a remedy.
-            |_| json::parse_bytes(bytes).map(drop).map_err(ImportError::from),
-            |_| Ok(()),
-        );
-        let imported = imported.and_then(|()| {
-            let system = system.map_or_else(|| System::recognize_text(&text), |system| Ok(Some(system)))?;
-            let Some(system) = system else { return Ok(None) };
-            system.import(&text, Options::default()).map(Some)
-        });
+        // The JSON parser reports the position of the invalid bytes and a remedy.
+        let is_text = std::str::from_utf8(bytes)
+            .map_or_else(|_| json::parse_bytes(bytes).map(drop).map_err(ImportError::from), |_| Ok(()));
+        let recognize = || System::recognize_text(&text);
+        let system = is_text.and_then(|()| args.system.map_or_else(recognize, |system| Ok(Some(system))));
+        let imported = match system {
+            Ok(Some(system)) => match args.check_literal(Some(system)) {
+                Ok(()) => system.import(&text, args.options()),
+                Err(message) => {
+                    let diagnostic = Diagnostic::new(Code::DocumentRefused, start_of(file), message);
+                    return failed(sources, diagnostic);
+                }
+            },
+            Ok(None) => return failed(sources, unrecognized_error(file)),
+            Err(error) => Err(error),
+        };
         match imported {
-            Ok(Some(imported)) => {
+            Ok(imported) => {
                 let imported = imported.named(&sources.file(file).name);
                 let diagnostics = report_diagnostics(&imported.report, file);
                 (Ok(imported.rules), Document { sources, diagnostics, context: imported.context })
             }
-            Ok(None) => failed(sources, unrecognized_error(file)),
             Err(error) => {
                 let diagnostic = import_diagnostic(&error, sources.file(file).text.len(), file);
                 failed(sources, diagnostic)
@@ -76,11 +110,14 @@ fn failed(sources: SourceMap, diagnostic: Diagnostic) -> (Result<Rules, CompileE
     (Err(CompileError::from(diagnostic)), document)
 }
 
+fn start_of(file: FileId) -> Span {
+    Span { file, start: 0, end: 0 }
+}
+
 fn unrecognized_error(file: FileId) -> Diagnostic {
-    let start = Span { file, start: 0, end: 0 };
     let kinds = System::ALL.map(System::name).join(", ");
     let message = message!("the JSON has the shape of no known document, or of several");
-    Diagnostic::new(Code::DocumentRefused, start, message).help(message!(
+    Diagnostic::new(Code::DocumentRefused, start_of(file), message).help(message!(
         "messages are named after the rules, as in `rulec run my.rules messages.jsonl`; a document is \
             named by its kind, `--as KIND`: {kinds}"
     ))

@@ -2,6 +2,7 @@
 
 use super::language::language;
 use super::term::{Out, Term, paint};
+use super::usage::explained_decision;
 use super::{CliError, Status};
 use rulec::{Code, Message};
 use rulec_base::diag::{comma_list, nearest};
@@ -100,6 +101,9 @@ fn nearest_word(text: &str) -> Option<&'static str> {
 }
 
 fn unknown_code_message(text: &str) -> Message {
+    if let Some(remedy) = explained_decision(&["explain"], &["explain", text]) {
+        return remedy;
+    }
     let is_code = text.chars().skip(1).any(|c| c.is_ascii_digit());
     if let Some(word) = nearest_word(text).filter(|_| !is_code) {
         let word = if word.contains(' ') { format!("\"{word}\"") } else { word.to_owned() };

@@ -2,7 +2,7 @@
 //! files that do not compile.
 
 use super::compiled::{CompileTarget, Compiled, STDIN};
-use super::document;
+use super::document::DocumentArgs;
 use super::keys::KeyLocation;
 use super::language::singular_or_plural;
 use super::report::{compile_diagnostics, format_human};
@@ -15,7 +15,6 @@ use rulec_base::diag::Argument;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_base::parallel;
-use rulec_import::System;
 use rulec_syntax::loader::MAX_FILE_BYTES;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeSet, HashMap};
@@ -28,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// inside `root`; `None` means the named folder, or the folder of the named file. The bool that
 /// comes with a file is true if another file of the same named folder imports this file.
 pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Compiled, bool)>, CliError> {
-    compile_files_as(paths, root, None)
+    compile_files_as(paths, root, DocumentArgs::default())
 }
 
 /// Compiles files like [`compile_files`]. If `system` is given, the named files are JSON documents
@@ -36,13 +35,13 @@ pub fn compile_files(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<(Comp
 pub fn compile_files_as(
     paths: &[PathBuf],
     root: Option<&Path>,
-    system: Option<System>,
+    document: DocumentArgs,
 ) -> Result<Vec<(Compiled, bool)>, CliError> {
     let mut targets = collect_targets(paths, root)?;
     targets
         .iter_mut()
         .filter(|target| target.folder_argument.is_none())
-        .for_each(|target| target.system = system);
+        .for_each(|target| target.document = document);
     let jobs = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let parts = targets.chunks(targets.len().div_ceil(jobs).max(1));
     let compile =
@@ -60,7 +59,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
             targets.push(CompileTarget {
                 path: path.clone(),
                 root: root.map(Path::to_path_buf),
-                system: None,
+                document: DocumentArgs::default(),
                 folder_argument: None,
             });
             continue;
@@ -75,7 +74,7 @@ fn collect_targets(paths: &[PathBuf], root: Option<&Path>) -> Result<Vec<Compile
         targets.extend(rules_files.into_iter().map(|path| CompileTarget {
             path,
             root: Some(root.clone()),
-            system: None,
+            document: DocumentArgs::default(),
             folder_argument: Some(index),
         }));
     }
@@ -330,22 +329,20 @@ pub struct RulesArgs {
     /// `env:NAME` for an environment variable
     #[arg(long, value_name = "KEY", display_order = 901, allow_hyphen_values = true)]
     verify: Option<KeyLocation>,
-    /// The rules are another system's JSON document of this kind [default: recognize a `.json` file
-    /// by its shape]
-    #[arg(long = "as", value_name = "KIND", display_order = 902, value_parser = document::system_parser())]
-    system: Option<System>,
+    #[command(flatten)]
+    document: DocumentArgs,
 }
 
 impl RulesArgs {
     pub fn new(path: PathBuf, root: Option<PathBuf>) -> RulesArgs {
-        RulesArgs { path, root, verify: None, system: None }
+        RulesArgs { path, root, verify: None, document: DocumentArgs::default() }
     }
 
     fn to_target(&self) -> CompileTarget {
         CompileTarget {
             path: self.path.clone(),
             root: self.root.clone(),
-            system: self.system,
+            document: self.document,
             folder_argument: None,
         }
     }

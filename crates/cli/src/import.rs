@@ -1,5 +1,6 @@
 //! `rulec import`: converts another system's JSON to rules.
 
+use super::document;
 use super::files;
 use super::term::{Out, Term};
 use super::{CliError, Status};
@@ -60,9 +61,7 @@ pub fn rules_system_parser() -> impl TypedValueParser<Value = System> {
 
 pub fn run(args: &Args, term: &Term, out: &mut Out) -> Result<Status, CliError> {
     let (bytes, name) = files::read_file(&args.file)?;
-    if args.literal && args.system != System::Flows {
-        return Err(CliError::usage(message!("only `flows` have patterns that `--literal` can compare")));
-    }
+    document::check_literal(args.literal, Some(args.system)).map_err(CliError::usage)?;
     let options = if args.strict { Options::default().strict() } else { Options::default() };
     let options = if args.literal { options.literal() } else { options };
     let imported = match std::str::from_utf8(&bytes) {

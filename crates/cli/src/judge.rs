@@ -11,15 +11,15 @@ use super::stream::{LineFailure, StreamArgs, Worker, write_json};
 use super::term::{Out, Term};
 use super::{CliError, Status};
 use rulec::history::HistoryGap;
-use rulec::payload::{Judge, JudgeError, Judgement, Outcome, kinds, reject_unknown_kind};
+use rulec::payload::{Judge, JudgeByField, JudgeError, Judgement, Outcome, kinds};
 use rulec::{Code, Rules};
 #[cfg(feature = "columns")]
 use rulec_arrow::AnswerColumns;
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
 use rulec_report::answer::{AnswerLine, JudgementAnswer};
-use serde_json::{Map, Value as Json};
-use std::collections::BTreeMap;
+use rulec_report::log;
+use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -40,18 +40,19 @@ impl JudgeArgs {
     /// and options from files. `loaded` is the context that was loaded with the rules, used if no
     /// context file is given.
     pub fn build_judge(&self, rules: &Rules, kind: &str, loaded: Option<&Json>) -> Result<Judge, CliError> {
-        let mut judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
+        let judge = Judge::new(rules, kind).map_err(|error| CliError::usage(error.to_message()))?;
+        self.configure(judge, loaded)
+    }
+
+    fn configure(&self, mut judge: Judge, loaded: Option<&Json>) -> Result<Judge, CliError> {
+        let usage = |error: JudgeError| CliError::usage(error.to_message());
         if let Some(path) = &self.context {
-            judge = judge
-                .context(read_object_file(path)?)
-                .map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge.context(read_object_file(path)?).map_err(usage)?;
         } else if let Some(context) = loaded {
-            judge = judge.context(context.clone()).map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge.context(context.clone()).map_err(usage)?;
         }
         if let Some(path) = &self.options {
-            judge = judge
-                .options(read_object_file(path)?)
-                .map_err(|error| CliError::usage(error.to_message()))?;
+            judge = judge.options(read_object_file(path)?).map_err(usage)?;
         }
         Ok(if self.strict { judge.strict() } else { judge })
     }
@@ -61,13 +62,8 @@ impl JudgeArgs {
 pub enum StreamJudges {
     /// One validator checks every payload, because all payloads are of one kind.
     One(Judge),
-    /// A validator for each payload kind (one `payload` statement); each payload names its kind.
-    ByField {
-        /// The field of a payload that names its kind.
-        field: String,
-        judges: BTreeMap<String, Judge>,
-        rules: Rules,
-    },
+    /// Each payload names its kind.
+    ByField(JudgeByField),
 }
 
 impl StreamJudges {
@@ -80,14 +76,12 @@ impl StreamJudges {
         args: &JudgeArgs,
         loaded: Option<&Json>,
     ) -> Result<StreamJudges, CliError> {
-        let result: Result<BTreeMap<String, Judge>, CliError> =
-            kinds(rules).map(|kind| Ok((kind.to_owned(), args.build_judge(rules, kind, loaded)?))).collect();
-        match result? {
-            judges if judges.is_empty() => Err(CliError::usage(message!(
+        if kinds(rules).next().is_none() {
+            return Err(CliError::usage(message!(
                 "the rules declare no payload kind; add one: `payload KIND {{ … }}`"
-            ))),
-            judges => Ok(StreamJudges::ByField { field: field.to_owned(), judges, rules: rules.clone() }),
+            )));
         }
+        JudgeByField::new(rules, field, |judge| args.configure(judge, loaded)).map(StreamJudges::ByField)
     }
 
     /// Masks the names of private fields that an error message quotes. If each payload names its
@@ -95,9 +89,7 @@ impl StreamJudges {
     fn masked_error(&self, error: JsonError) -> JsonError {
         match self {
             StreamJudges::One(judge) => judge.masked_error(error),
-            StreamJudges::ByField { judges, .. } => {
-                judges.values().fold(error, |error, judge| judge.masked_error(error))
-            }
+            StreamJudges::ByField(judge) => judge.masked_error(error),
         }
     }
 
@@ -106,23 +98,9 @@ impl StreamJudges {
     fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
         match self {
             StreamJudges::One(judge) => Ok(judge),
-            StreamJudges::ByField { field, judges, rules } => {
-                let judge = payload.get(field).and_then(Json::as_str).and_then(|kind| judges.get(kind));
-                judge.ok_or_else(|| Box::new(reject_unknown_kind(rules, field, payload)))
-            }
+            StreamJudges::ByField(judge) => judge.find(payload),
         }
     }
-}
-
-/// The field of a line that contains the payload, in streams whose lines also contain input values.
-const PAYLOAD_FIELD: &str = "payload";
-
-/// Splits a line into its payload and its other fields, which a history records as a message.
-/// `None` if the line has no field `payload` with an object.
-pub fn split_payload(line: &Json) -> Option<(Json, Map<String, Json>)> {
-    let mut message = line.as_object()?.clone();
-    let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
-    Some((payload, message))
 }
 
 /// Validates all payloads of a stream. With a history, each line has its payload in the field
@@ -219,7 +197,7 @@ impl JudgingWorker<'_> {
         if history.observe(rules, line, message, out) {
             return Ok(None);
         }
-        let Some((payload, message)) = split_payload(message) else {
+        let Some((payload, message)) = log::split_payload(message) else {
             let message = message!("the line has no object `payload`");
             let help = message!(
                 "with `--history`, a line is {{\"payload\": {{…}}}}, next to the fields of `input`, such as `now`"

@@ -78,8 +78,28 @@ impl LineChunk {
         }
         let first = self.lines().find_map(|(_, line)| line)?.trim_ascii();
         let lower = name.to_lowercase();
-        let is_table = lower.ends_with(".csv") || lower.ends_with(".tsv");
+        let is_table = lower.ends_with(".csv") || lower.ends_with(".tsv") || self.has_header();
         (is_table && !first.starts_with(b"{")).then_some(message!("a table of values (CSV)"))
+    }
+
+    /// True if the first lines are a table of values: names of columns with `,`, `;` or tabs
+    /// between them, and lines with as many of these separators.
+    fn has_header(&self) -> bool {
+        let lines = self.lines().filter_map(|(_, line)| line).map(<[u8]>::trim_ascii);
+        let mut lines = lines.filter(|line| !line.is_empty());
+        let (Some(header), Some(second)) = (lines.next(), lines.next()) else { return false };
+        let is_name = |cell: &[u8]| {
+            let cell = cell.strip_prefix(b"\"").and_then(|cell| cell.strip_suffix(b"\"")).unwrap_or(cell);
+            let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
+            cell.first().is_some_and(u8::is_ascii_alphabetic) && cell.iter().all(is_part)
+        };
+        // Before JSON lines, the first line is a damaged message.
+        !second.starts_with(b"{")
+            && [b',', b';', b'\t'].into_iter().any(|separator| {
+                let count = |line: &[u8]| line.iter().filter(|byte| **byte == separator).count();
+                let columns = header.split(|byte| *byte == separator);
+                count(header) > 0 && columns.clone().all(is_name) && count(second) >= count(header)
+            })
     }
 
     /// Adds a line to this batch. The line's bytes begin at `start` and end where the bytes of this

@@ -27,7 +27,7 @@ use rulec_arrow::AnswerColumns;
 use rulec_base::diag::comma_list;
 use rulec_base::json::JsonError;
 use rulec_base::message;
-use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer, default_entry};
+use rulec_report::answer::{Answer, AnswerLine, AnswerOptions, IntentAnswer};
 use rulec_runtime::route::DecidedMessage;
 use rulec_sema::hir::TableKind;
 use serde_json::Value as Json;
@@ -433,7 +433,7 @@ pub fn select_entry<'r>(rules: &'r Rules, name: Option<&str>) -> Result<Entry<'r
                 ),
             })
         }),
-        None => default_entry(rules).map_err(|entries| match entries.is_empty() {
+        None => rules.default_entry().map_err(|entries| match entries.is_empty() {
             true => no_entries_error(rules),
             false => ambiguous_entry_error(rules, &entries),
         }),

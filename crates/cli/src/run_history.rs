@@ -10,23 +10,11 @@ use rulec::history::{MemoryStore, Past, RecordError, Store, StoreError};
 use rulec::{Decision, Entry, Rules};
 use rulec_base::diag::Message;
 use rulec_base::message;
+use rulec_report::log::observed_message;
 use serde_json::{Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-
-/// The field that marks a message as observed. Such a message is recorded, but not decided.
-const OBSERVE_FIELD: &str = "observe";
-
-/// Returns a message that is marked as observed, without the mark. `None` for other messages.
-pub fn observed_message(message: &Json) -> Option<Json> {
-    if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
-        return None;
-    }
-    let mut observed = message.clone();
-    observed.as_object_mut()?.remove(OBSERVE_FIELD);
-    Some(observed)
-}
 
 /// The store in which a run records its messages.
 #[derive(Default)]

@@ -289,7 +289,8 @@ fn write_outcomes(
 
 /// Reports the coverage of the tests if the options request it. Returns true if the coverage is
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
-/// printed on standard error instead. The bool that comes with each file is ignored.
+/// printed on standard error instead. A file without tests counts as not covered, unless other
+/// files import it: the bool that comes with each file says so.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -302,10 +303,10 @@ fn report_coverage(
         return Ok(false);
     }
     let mut reports = Vec::new();
-    for (compiled, _) in compiled {
+    for (compiled, is_imported) in compiled {
         let Ok(rules) = &compiled.result else { continue };
         let coverage = Coverage::of_tests(rules, |name| args.selects(name));
-        if coverage.decisions() > 0 {
+        if coverage.decisions() > 0 || !is_imported {
             reports.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
         }
     }
@@ -324,7 +325,7 @@ fn report_coverage(
             .iter()
             .map(|(compiled, coverage, findings)| (*compiled, coverage, findings.as_slice()))
             .collect();
-        files::replace_file(path, coverage::format_html(&files).as_bytes())?;
+        files::replace_file(path, coverage::format_html(&files, args.show_private).as_bytes())?;
     }
     if let Some(path) = &args.coverage_lcov {
         let records: String =

@@ -3,7 +3,7 @@
 
 mod foreign;
 
-pub use foreign::rules_come_first;
+pub use foreign::{explained_decision, rules_come_first};
 
 use super::help::localized_command;
 use super::language::{language, localized};
@@ -24,6 +24,7 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
         error.remove(ContextKind::Suggested);
     }
     let texts: Vec<_> = args.iter().skip(1).map(|arg| arg.to_string_lossy()).collect();
+    let words: Vec<&str> = texts.iter().map(|text| &**text).collect();
     let mut verb = command;
     let mut path = Vec::new();
     for text in &texts {
@@ -49,27 +50,29 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.remove(ContextKind::Suggested);
                 error.insert(ContextKind::InvalidArg, ContextValue::String(written.to_owned()));
                 error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("-{written}")));
+            } else if let Some(tip) = foreign::explained_decision(&path, &words) {
+                error.remove(ContextKind::SuggestedArg);
+                set_tips(error, vec![tip]);
             } else if invalid.starts_with('-') {
-                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-                add_meant_option(error, verb, &path, (&texts, &invalid));
+                add_meant_option(error, verb, &path, (&words, &invalid));
             } else {
-                let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-                if let Some(tip) = foreign::surplus_argument(verb, &path, &texts, &invalid) {
+                if let Some(tip) = foreign::surplus_argument(verb, &path, &words, &invalid) {
                     set_tips(error, vec![tip]);
                 }
             }
         }
         ErrorKind::InvalidValue => {
-            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            if let Some(tip) = foreign::exchanged_values(verb, &path, &texts) {
+            let value = context_text(error, ContextKind::InvalidValue).unwrap_or_default();
+            let tip = foreign::exchanged_values(verb, &path, &words)
+                .or_else(|| foreign::missing_kind(verb, &path, &words, &value));
+            if let Some(tip) = tip {
                 error.remove(ContextKind::SuggestedValue);
                 set_tips(error, vec![tip]);
             }
         }
         ErrorKind::InvalidSubcommand => {
             let written = context_text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
-            let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
-            let ordered = foreign::command_after_arguments(command, &texts, &written);
+            let ordered = foreign::command_after_arguments(command, &words, &written);
             if let Some(tip) = ordered.filter(|_| foreign::looks_like_argument(&written)) {
                 error.remove(ContextKind::SuggestedSubcommand);
                 set_tips(error, vec![tip]);
@@ -77,24 +80,34 @@ pub fn add_remedies(error: &mut clap::Error, command: &Command, args: &[OsString
                 error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(meant.to_owned()));
             }
         }
-        ErrorKind::MissingRequiredArgument => {
-            let verb = localized_command(verb.clone());
-            let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
-            let describe = |shown: &String| {
-                let name = shown.trim_matches(['<', '>']);
-                let is_meant = |arg: &&clap::Arg| {
-                    arg.is_positional()
-                        && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == name))
-                };
-                let help = verb.get_arguments().find(is_meant)?.get_help()?.to_string();
-                Some(message!("{shown} is: {help}", shown = shown.clone()))
-            };
-            let tips: Vec<Message> = missing.iter().filter_map(describe).collect();
-            if !tips.is_empty() {
-                set_tips(error, tips);
-            }
-        }
+        ErrorKind::MissingRequiredArgument => describe_missing(error, verb, &words),
         _ => {}
+    }
+}
+
+/// Describes the missing arguments of the subcommand `verb`, and says how it reads a message from
+/// standard input. `words` are the arguments of this run after the program's name.
+fn describe_missing(error: &mut clap::Error, verb: &Command, words: &[&str]) {
+    let verb = localized_command(verb.clone());
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else { return };
+    let describe = |shown: &String| {
+        let name = shown.trim_matches(['<', '>']);
+        let is_meant = |arg: &&clap::Arg| {
+            arg.is_positional() && arg.get_value_names().is_some_and(|names| names.iter().any(|n| n == name))
+        };
+        let help = verb.get_arguments().find(is_meant)?.get_help()?.to_string();
+        Some(message!("{shown} is: {help}", shown = shown.clone()))
+    };
+    let mut tips: Vec<Message> = missing.iter().filter_map(describe).collect();
+    if let [shown] = missing.as_slice()
+        && shown.contains("--input ")
+    {
+        let given: Vec<String> = words.iter().map(|text| foreign::shell_word(text)).collect();
+        let written = format!("rulec {} --input -", given.join(" "));
+        tips.push(message!("to read the message from standard input, write `{written}`"));
+    }
+    if !tips.is_empty() {
+        set_tips(error, tips);
     }
 }
 
@@ -107,7 +120,10 @@ fn add_meant_option(
     path: &[&str],
     (texts, invalid): (&[&str], &str),
 ) {
-    if let Some(meant) = foreign::meant_option(verb, invalid) {
+    if let Some(tip) = foreign::argument_option(verb, path, texts, invalid) {
+        error.remove(ContextKind::SuggestedArg);
+        set_tips(error, vec![tip]);
+    } else if let Some(meant) = foreign::meant_option(verb, invalid) {
         error.remove(ContextKind::Suggested);
         error.insert(ContextKind::SuggestedArg, ContextValue::String(meant));
     } else if let Some(tip) = foreign::needless_option(verb, path, texts, invalid) {

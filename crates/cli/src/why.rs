@@ -19,6 +19,7 @@ use rulec::{Explanation, InputViolation};
 use rulec::{Message, RenderOptions};
 use rulec_base::json::{self, DecimalPaths, JsonError};
 use rulec_base::message;
+use rulec_report::log;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::io::{self, IsTerminal};
@@ -236,7 +237,7 @@ fn print_payload_report(
 ) -> Result<Status, CliError> {
     let payload = args.message.read_message(term, DecimalPaths::none(), |error| judge.masked_error(error))?;
     // With a history, the values of inputs may be next to the payload, as for `rulec run`.
-    let split = args.history.as_ref().and_then(|_| judge::split_payload(&payload));
+    let split = args.history.as_ref().and_then(|_| log::split_payload(&payload));
     let (payload, past, judge) = match split {
         Some((payload, message)) => {
             let judge = judge.message(&message).map_err(|error| CliError::error(error.to_message()))?;

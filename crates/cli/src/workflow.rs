@@ -81,6 +81,9 @@ struct RunArgs {
     /// The maximum number of nodes that may run in total [default: 10000]
     #[arg(long, value_name = "N")]
     step_limit: Option<usize>,
+    /// The maximum size of each output and merged input, in bytes of JSON [default: 16777216]
+    #[arg(long, value_name = "BYTES")]
+    byte_limit: Option<usize>,
     /// The output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -169,6 +172,9 @@ fn build_workflow(rules: &Rules, declared: &Declared, args: &RunArgs) -> Result<
         .kind("council", Council::factory(|_| Err(without_http())));
     if let Some(limit) = args.step_limit {
         builder = builder.step_limit(limit);
+    }
+    if let Some(bytes) = args.byte_limit {
+        builder = builder.byte_limit(bytes);
     }
     let available_kinds = ["echo", "loop", "vote", "http", "council", PARALLEL_KIND];
     if let Some(node) = declared.nodes.iter().find(|node| !available_kinds.contains(&&*node.kind)) {

@@ -14,6 +14,7 @@ mod operand;
 mod private;
 mod quote;
 mod record;
+mod recorded;
 mod request;
 #[cfg(test)]
 mod tests;

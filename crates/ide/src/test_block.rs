@@ -11,7 +11,7 @@ use rulec_base::span::Span;
 use rulec_sema::hir::{Outcome, ROUTES_TABLE, Rule, Table, TableKind};
 use rulec_syntax::loader::{LoadError, Loader};
 use rulec_syntax::write;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
 
 /// Maximum number of characters of the message's text that are used in the name of the test.
@@ -57,13 +57,40 @@ pub fn unused_test_name(
 }
 
 /// Returns a `test` block: `expected` is the statement that the rules must choose for `message`.
-pub fn write_test_block(name: &str, message: &Json, expected: &str) -> String {
+/// `history` has the earlier messages, each with its age `ago` as text of the rules or its time
+/// `at`.
+pub fn write_test_block(name: &str, message: &Json, history: &[GivenMessage], expected: &str) -> String {
     let mut block = format!("test {} {{\n", write::quote_string(name));
     for (name, value) in message.as_object().into_iter().flatten() {
         let _ = writeln!(block, "  given {} = {}", write::quote_name(name), write::format_value(value));
     }
+    if !history.is_empty() {
+        let lines: Vec<String> = history.iter().map(|given| format!("    {}", given.write())).collect();
+        let _ = writeln!(block, "  given history = [\n{}\n  ]", lines.join(",\n"));
+    }
     let _ = writeln!(block, "  expect {expected}\n}}");
     block
+}
+
+/// An earlier message in a `test` block.
+#[derive(Clone, Debug)]
+pub struct GivenMessage {
+    /// The fields of the message that the rules read, and its decision.
+    pub fields: Map<String, Json>,
+    /// The time between this message and the message of the test, in milliseconds. `None` if the
+    /// fields contain the time of the message.
+    pub ago: Option<u64>,
+}
+
+impl GivenMessage {
+    fn write(&self) -> String {
+        let fields = self.fields.iter();
+        let mut parts: Vec<String> = fields
+            .map(|(name, json)| format!("{}: {}", write::format_key(name), write::format_value(json)))
+            .collect();
+        parts.extend(self.ago.map(|ago| format!("ago: {}", write::format_duration(ago))));
+        format!("{{ {} }}", parts.join(", "))
+    }
 }
 
 impl Analysis {
@@ -119,7 +146,7 @@ impl Analysis {
             };
             is_unreachable = false;
             let name = unused_test_name(rules, None, &message, &expected);
-            let block = format!("{separator}{}", write_test_block(&name, &message, &expected));
+            let block = format!("{separator}{}", write_test_block(&name, &message, &[], &expected));
             if self.passes_with(loader, route.span, &block, &name) {
                 let end = text.len() as u32;
                 let edit = Edit { span: Span { start: end, end, ..route.span }, replacement: block };

@@ -7,6 +7,7 @@ use super::compare::{self, ConditionFindings, Difference};
 use super::document::{ImportedStatement, RulesDocument};
 use super::located::{JsonNode, ObjectReader, PathStep, ReadResult};
 use super::report::ItemKind;
+use super::spelling::Spelling;
 use super::write::{self, NameAllocator, quote_for_comment, quote_string, write_comment};
 use rulec_base::message;
 use serde_json::{Map, Value as Json, json};
@@ -157,11 +158,14 @@ fn read_choice(
         keep_fields(&mut kept, &object, &docs);
         list.as_ref().unwrap_or(node).as_list(&message!("branches"))?
     };
+    let spelling = Spelling::of_choice(branches.iter().map(|branch| branch.value));
+    spelling.keep(&mut kept);
     let mut findings = ConditionFindings::default();
     let mut ids = NameAllocator::default();
     let (mut body, mut parts, mut line) = (String::new(), Vec::new(), 1);
     for node in &branches {
-        let read = |document: &mut RulesDocument| read_branch(node, &mut ids, &mut findings, document);
+        let read =
+            |document: &mut RulesDocument| read_branch(node, spelling, (&mut ids, &mut findings), document);
         let lines = document.read_item(ItemKind::Branch, node, &["branch_id"], read)?;
         if let Some((item, lines)) = lines {
             parts.push((line, item));
@@ -208,6 +212,16 @@ fn read_choice(
     Ok(ImportedStatement { comments, docs, body, parts, ..ImportedStatement::default() })
 }
 
+/// Returns whether one condition suffices for a branch with this logic. `None` if there is no such
+/// logic.
+pub(super) fn needs_one(logic: &str) -> Option<bool> {
+    match logic {
+        "and" | "AND" | "Logic.AND" => Some(false),
+        "or" | "OR" | "Logic.OR" => Some(true),
+        _ => None,
+    }
+}
+
 /// Adds to `kept` the JSON fields of a choice that an export cannot derive from the rules. These
 /// are fields of a wrong type and a name under another key than `name`. Also a description that
 /// differs from `docs`, the text written for it, such as in its line breaks.
@@ -229,20 +243,21 @@ fn keep_fields(kept: &mut Map<String, Json>, object: &ObjectReader<'_>, docs: &s
 
 fn read_branch(
     node: &JsonNode<'_>,
-    ids: &mut NameAllocator,
-    findings: &mut ConditionFindings,
+    spelling: Spelling,
+    (ids, findings): (&mut NameAllocator, &mut ConditionFindings),
     document: &mut RulesDocument,
 ) -> ReadResult<String> {
     let object = node.as_object(&message!("a branch"))?;
     let id = object.get_required("branch_id", &message!("a branch"))?.as_text()?;
-    let is_any = match object.get_with_null("logic") {
+    let logic = object.get_with_null("logic");
+    let is_any = match &logic {
         None => false,
-        Some(logic) => match logic.value.as_str() {
-            Some("and" | "AND" | "Logic.AND") => false,
-            Some("or" | "OR" | "Logic.OR") => true,
-            _ => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
+        Some(logic) => match logic.value.as_str().and_then(needs_one) {
+            Some(is_any) => is_any,
+            None => return logic.refuse(message!("a branch's logic must be `and` or `or`")),
         },
     };
+    let logic = logic.map(|logic| logic.value);
     let is_default =
         object.get_with_null("is_default").map(|node| node.as_bool()).transpose()?.unwrap_or(true);
     // Any text is a valid id, because an id that is not a name is quoted.
@@ -274,22 +289,20 @@ fn read_branch(
             document.report.note(message!("the conditions of the default branch {label} were left out"));
             kept.insert("conditions".to_owned(), conditions.iter().map(|node| node.value.clone()).collect());
         }
-        if is_any {
-            kept.insert("logic".to_owned(), json!("or"));
-        }
+        let logic = logic.filter(|logic| *logic != spelling.logic(false));
+        kept.extend(logic.map(|logic| ("logic".to_owned(), logic.clone())));
         document.kept_comment(&kept).iter().for_each(|comment| add_comment(&mut out, comment));
         out.push_str(&format!("  default branch {id}\n"));
         return Ok(out);
     }
     let BranchConditions { lines, texts, skipped } =
-        read_conditions(&conditions, is_any, &label, findings, document)?;
+        read_conditions(&conditions, (is_any, spelling), &label, findings, document)?;
     let word = if is_any && texts.iter().flatten().count() > 1 { " any" } else { "" };
     if !skipped.is_empty() {
         kept.insert("conditions".to_owned(), Json::Object(skipped));
     }
-    if is_any && word.is_empty() {
-        kept.insert("logic".to_owned(), json!("or"));
-    }
+    let logic = logic.filter(|logic| *logic != spelling.logic(!word.is_empty()));
+    kept.extend(logic.map(|logic| ("logic".to_owned(), logic.clone())));
     if texts.iter().flatten().next().is_none() {
         // The rules contain no such branch.
         kept = Map::from_iter([("branch".to_owned(), node.value.clone())]);
@@ -319,10 +332,11 @@ struct BranchConditions {
 }
 
 /// Translates the conditions of the branch `label`. Adds differences from the original system to
-/// `findings`. `is_any` is true if one condition suffices for the branch.
+/// `findings`. `is_any` is true if one condition suffices for the branch. `spelling` is the
+/// spelling of the choice.
 fn read_conditions(
     conditions: &[JsonNode<'_>],
-    is_any: bool,
+    (is_any, spelling): (bool, Spelling),
     label: &str,
     findings: &mut ConditionFindings,
     document: &mut RulesDocument,
@@ -356,9 +370,12 @@ fn read_conditions(
         }
         match condition {
             Ok((text, remark)) => {
+                let is_otherwise = remark.is_some() || !spelling.is_of_condition(node.value);
                 if let Some(remark) = remark {
                     lines.push_str(&write_comment("#", &remark, 4));
                     texts.push(None);
+                }
+                if is_otherwise {
                     // The rules say the condition in another form than the document.
                     kept = Map::from_iter([("condition".to_owned(), node.value.clone())]);
                 } else if let Some(id) = node.value.get("id").filter(|id| **id != default_id(position)) {

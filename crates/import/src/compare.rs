@@ -4,10 +4,11 @@
 use super::Untranslatable;
 use super::literal::{self, Literal};
 use super::located::{JsonNode, ObjectReader, ReadResult, kind_with_article};
-use super::operator::{Comparison, Operator, ValueType, verb_in_capitals};
+use super::operator::{Comparison, Operator, ValueType, families_in_capitals, verb_in_capitals};
 use super::regex::{self, TranslateError};
 use super::write::{format_path, format_value, quote_for_comment, quote_raw_string};
 use rulec::Message;
+use rulec_base::diag::comma_list;
 use rulec_base::message;
 use serde_json::{Map, Value as Json};
 use std::collections::BTreeSet;
@@ -178,7 +179,16 @@ fn translate(
     };
     let operator = operator_name.and_then(find_operator).ok_or_else(|| {
         findings.differences.insert(Difference::Operator);
-        unknown_operator()
+        let families = operator_name.map_or(&[][..], families_in_capitals);
+        match families.is_empty() {
+            true => unknown_operator(),
+            false => skipped(message!(
+                "the operator {} does not take {} on its left side, only {}",
+                quote_for_comment(&format_json(operate)),
+                left_type.with_article(),
+                comma_list(families.iter().map(|ty| ty.name()))
+            )),
+        }
     })?;
     let right = right
         .ok_or_else(|| skipped(message!("it has no right value")))?

@@ -55,6 +55,9 @@ pub(super) struct ConditionFacts {
     pub(super) reads_urgency: bool,
     /// Remarks for the author about the condition that is being read.
     pub(super) remarks: Vec<Message>,
+    /// Whether a condition of the document that is being read became several conditions of the
+    /// rules.
+    pub(super) is_split: bool,
 }
 
 const COMPARISONS: &[(&str, &str)] =
@@ -137,7 +140,7 @@ impl ConditionFacts {
         if parts.is_empty() {
             return object.node.refuse(message!("a `TextCondition` needs `contains` or `keywords`"));
         }
-        Ok(Formula::Joined(JoinOperator::All, parts))
+        Ok(self.all_of(parts))
     }
 
     fn read_regex(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
@@ -183,6 +186,7 @@ impl ConditionFacts {
         if parts.is_empty() {
             self.add_remark(message!("This condition asks for nothing and holds for every message."));
         }
+        self.is_split |= parts.len() > 1;
         Formula::Joined(JoinOperator::All, parts)
     }
 
@@ -254,7 +258,11 @@ impl ConditionFacts {
             };
             parts.push(Formula::Text(format!("(ctx.error_counts[{kind}] ?? 0) {op} {limit}")));
         }
-        Ok(self.all_of(parts))
+        let is_split = self.is_split;
+        let formula = self.all_of(parts);
+        // An export joins the type of an error with the counts of this type.
+        self.is_split = is_split || kind.is_none() && self.is_split;
+        Ok(formula)
     }
 
     fn read_permission(&mut self, object: &ObjectReader<'_>) -> ReadResult<Formula> {
@@ -273,9 +281,14 @@ impl ConditionFacts {
         Ok(self.all_of(parts))
     }
 
+    /// Returns the condition of a route in rule syntax.
+    pub(super) fn write_route_condition(&self, formula: &Formula) -> String {
+        self.write_formula(formula, "  when ".len(), 4)
+    }
+
     /// Returns the formula in rule syntax. Its first line starts at column `column`, and further
     /// lines are indented by `indent` spaces.
-    pub(super) fn write_formula(&self, formula: &Formula, column: usize, indent: usize) -> String {
+    fn write_formula(&self, formula: &Formula, column: usize, indent: usize) -> String {
         let formula = simplify(formula.clone(), true);
         let line = self.write_inline(&formula, Precedence::Loose);
         match &formula {

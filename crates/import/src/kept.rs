@@ -5,6 +5,7 @@
 use super::located::{has_unreadable, is_unreadable};
 use super::write::{KEPT_MARK, is_display_control};
 use rulec::{SourceMap, Span};
+use rulec_syntax::lex::tokenize;
 use serde_json::{Map, Value as Json};
 
 /// Returns the comment that keeps these members of a JSON object, without the comment sign. `None`
@@ -135,6 +136,16 @@ pub(super) fn restore(value: &mut Json, kept: Json) {
         }
         _ => {}
     }
+}
+
+/// True if the texts differ at most in their white space and comments between the tokens. Then the
+/// author has not changed a part of the rules since an import wrote it.
+pub(super) fn has_same_tokens(one: &str, other: &str) -> bool {
+    tokens(one).eq(tokens(other))
+}
+
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }
 
 /// Returns the kept elements of a list with their positions, in increasing order.

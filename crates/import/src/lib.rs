@@ -39,6 +39,7 @@ mod regex;
 mod report;
 mod routes;
 mod settings;
+mod spelling;
 mod unreadable;
 mod write;
 

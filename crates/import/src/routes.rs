@@ -52,7 +52,7 @@ pub(super) fn read_document(root: &JsonNode<'_>, document: &mut RulesDocument) -
     handlers.declare_all(default.as_deref(), document);
     add_derived_values(&facts, document);
     for (item, route) in imported_routes {
-        let condition = facts.write_formula(&route.condition, "  when ".len(), 4);
+        let condition = facts.write_route_condition(&route.condition);
         let ImportedRoute { head, target, comments, docs, .. } = route;
         let one_line = format!("{head} when {condition} -> {target}");
         let body = if one_line.chars().count() <= 80 && !condition.contains('\n') {
@@ -111,7 +111,9 @@ fn read_route(
         Some(node) => read_metadata(&node)?,
         None => String::new(),
     };
-    let condition = facts.read_formula(&object.get_required("condition", &message!("a route"))?)?;
+    let condition_node = object.get_required("condition", &message!("a route"))?;
+    facts.is_split = false;
+    let condition = facts.read_formula(&condition_node)?;
     let remarks = std::mem::take(&mut facts.remarks);
     comments.extend(remarks.iter().map(ToString::to_string));
     remarks.into_iter().for_each(|remark| document.report.note(remark));
@@ -120,6 +122,9 @@ fn read_route(
     let mut kept = document.unread_members(&object, &of);
     if new_name != original {
         kept.insert("name".to_owned(), json!(original));
+    }
+    if facts.is_split {
+        kept.insert("condition".to_owned(), condition_node.value.clone());
     }
     if write::doc_text(&docs) != docs {
         kept.insert("description".to_owned(), Json::from(&*docs));

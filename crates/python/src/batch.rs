@@ -72,10 +72,10 @@ fn options(json: Option<Names>, allow_missing: bool, matched: bool) -> Options {
 #[pymethods]
 impl Columns {
     /// Binds the rules to the columns of a schema. `entry` names the table, choice or router that
-    /// decides; `None` means the routes outside any table. `json` names the columns whose texts are
-    /// read as JSON. If `allow_missing` is true, a field that the rules read may have no column,
-    /// and is then missing in every row. If `matched` is true, each answer lists all matching
-    /// routes.
+    /// decides; `None` means the routes outside any table, or else the only choice, router or set
+    /// of flows. `json` names the columns whose texts are read as JSON. If `allow_missing` is true,
+    /// a field that the rules read may have no column, and is then missing in every row. If
+    /// `matched` is true, each answer lists all matching routes.
     #[staticmethod]
     #[pyo3(signature = (rules, schema, *, entry = None, json = None, allow_missing = false, matched = false))]
     fn of_rules(

@@ -72,7 +72,8 @@ impl Rules {
     }
 
     /// Decides a message given as JSON text. `entry` names the table, choice or router that
-    /// decides; by default, the routes outside any table decide.
+    /// decides; by default, the routes outside any table decide, or else the only choice, router
+    /// or set of flows.
     #[pyo3(signature = (text, *, entry = None))]
     fn decide_json(
         &self,

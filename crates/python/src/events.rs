@@ -16,12 +16,17 @@ pub struct DecisionMade(pub payload::Proposal);
 
 #[pymethods]
 impl DecisionMade {
-    /// Creates a proposal. `kind` names a `payload` statement of the rules. `id` identifies the
-    /// decision in later events.
+    /// Creates a proposal. `kind` names a `payload` statement of the rules; a decision without a
+    /// kind is rejected. `id` identifies the decision in later events.
     #[new]
     #[pyo3(signature = (kind, payload, *, id = "", confidence = None))]
-    fn new(kind: &str, payload: &Bound<'_, PyAny>, id: &str, confidence: Option<f64>) -> PyResult<Self> {
-        let proposal = payload::Proposal::new(kind, tree(payload, "the payload")?).id(id);
+    fn new(
+        kind: Option<&str>,
+        payload: &Bound<'_, PyAny>,
+        id: &str,
+        confidence: Option<f64>,
+    ) -> PyResult<Self> {
+        let proposal = payload::Proposal::new(kind.unwrap_or_default(), tree(payload, "the payload")?).id(id);
         Ok(DecisionMade(match confidence {
             Some(confidence) => proposal.confidence(confidence),
             None => proposal,
@@ -140,7 +145,7 @@ impl DecisionRejected {
         Ok(pythonize(py, &self.0.decision.payload)?)
     }
 
-    /// The result of the check; None if the kind is unknown, or if a recovery failed.
+    /// The result of the check; None if a recovery failed.
     #[getter]
     fn judgement(&self) -> Option<Judgement> {
         self.0.judgement.as_deref().cloned().map(Judgement)

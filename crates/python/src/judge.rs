@@ -49,6 +49,25 @@ impl Judge {
     }
 }
 
+/// A checker of payloads of all kinds. A field of each payload names its kind.
+#[pyclass(frozen, module = "rulec")]
+pub struct JudgeByField(pub payload::JudgeByField);
+
+#[pymethods]
+impl JudgeByField {
+    /// Checks a payload, given as a dict, a dataclass, a pydantic model or JSON text. Rejects a
+    /// payload whose field names no kind of the rules.
+    fn judge(&self, py: Python<'_>, payload: &Bound<'_, PyAny>) -> PyResult<Judgement> {
+        if let Ok(text) = payload.cast::<PyString>() {
+            let text = text.to_str()?;
+            let judgement = without_gil(py, || self.0.judge_text(text));
+            return judgement.map(Judgement).map_err(|error| message_error(error.to_string()));
+        }
+        let payload = tree(payload, "the payload")?;
+        Ok(Judgement(without_gil(py, || self.0.judge(&payload))))
+    }
+}
+
 /// A violation of a payload rule.
 #[pyclass(frozen, get_all, module = "rulec")]
 pub struct Violation {

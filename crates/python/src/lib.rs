@@ -120,7 +120,7 @@ mod _rulec {
     #[pymodule_export]
     use super::in_force::RulesInForce;
     #[pymodule_export]
-    use super::judge::{Judge, Judgement, Violation};
+    use super::judge::{Judge, JudgeByField, Judgement, Violation};
     #[pymodule_export]
     use super::live::{Edit, LiveRules, WatchStatus, WatchedRules};
     #[pymodule_export]

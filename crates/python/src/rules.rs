@@ -4,7 +4,7 @@ use super::decision::Explanation;
 use super::document::{ReportItem, export_document, load_document, options, report_items};
 use super::error::{Diagnostic, compile_error, library_error, unknown_name_error};
 use super::host::{check_functions_declared, register_functions};
-use super::judge::Judge;
+use super::judge::{Judge, JudgeByField};
 use super::message::{mapping_entries, tree};
 use super::names::Names;
 use super::pace::Pace;
@@ -105,8 +105,39 @@ impl Rules {
         self.imported.as_ref().and_then(|imported| imported.context.as_ref())
     }
 
+    /// Sets the inputs of a checker of payloads. The context that was loaded with the rules applies
+    /// unless `inputs` has another one.
+    fn configure_judge(
+        &self,
+        mut judge: payload::Judge,
+        inputs: Option<&Bound<'_, PyMapping>>,
+        options: Option<&Bound<'_, PyAny>>,
+        strict: bool,
+    ) -> PyResult<payload::Judge> {
+        if let Some(context) = self.loaded_context() {
+            judge = judge.context(context.clone()).map_err(library_error)?;
+        }
+        for (name, value) in mapping_entries(inputs)? {
+            judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
+        }
+        if let Some(options) = options {
+            judge = judge.options(tree(options, "options")?).map_err(library_error)?;
+        }
+        Ok(if strict { judge.strict() } else { judge })
+    }
+
+    /// Returns the entry of this name, or the default entry.
     pub fn entry(&self, name: Option<&str>) -> PyResult<Entry<'_>> {
-        name.map_or_else(|| Ok(self.rules.main()), |name| self.rules.entry(name).map_err(unknown_name_error))
+        match name {
+            Some(name) => self.rules.entry(name).map_err(unknown_name_error),
+            None => self.rules.default_entry().or_else(|names| match *names {
+                [] => Ok(self.rules.main()),
+                _ => Err(unknown_name_error(format!(
+                    "no route lies outside tables, so name the `entry` that decides: {}",
+                    names.join(", ")
+                ))),
+            }),
+        }
     }
 }
 
@@ -357,17 +388,22 @@ impl Rules {
         options: Option<&Bound<'_, PyAny>>,
         strict: bool,
     ) -> PyResult<Judge> {
-        let mut judge = payload::Judge::new(&self.rules, kind).map_err(unknown_name_error)?;
-        if let Some(context) = self.loaded_context() {
-            judge = judge.context(context.clone()).map_err(library_error)?;
-        }
-        for (name, value) in mapping_entries(inputs)? {
-            judge = judge.input(&name, tree(&value, &name)?).map_err(library_error)?;
-        }
-        if let Some(options) = options {
-            judge = judge.options(tree(options, "options")?).map_err(library_error)?;
-        }
-        Ok(Judge(if strict { judge.strict() } else { judge }))
+        let judge = payload::Judge::new(&self.rules, kind).map_err(unknown_name_error)?;
+        Ok(Judge(self.configure_judge(judge, inputs, options, strict)?))
+    }
+
+    /// Creates a checker of payloads of all kinds. The field `field` of a payload names its kind. A
+    /// payload without a known kind is rejected. `judge` describes the other parameters.
+    #[pyo3(signature = (field, *, inputs = None, options = None, strict = false))]
+    fn judge_by(
+        &self,
+        field: &str,
+        inputs: Option<&Bound<'_, PyMapping>>,
+        options: Option<&Bound<'_, PyAny>>,
+        strict: bool,
+    ) -> PyResult<JudgeByField> {
+        let configure = |judge| self.configure_judge(judge, inputs, options, strict);
+        payload::JudgeByField::new(&self.rules, field, configure).map(JudgeByField)
     }
 
     /// Returns pydantic model classes for the message, the payloads and the handlers' arguments.

@@ -245,24 +245,3 @@ pub fn message_text(message: &Json) -> &str {
 pub fn has_intent_flows(rules: &Rules, entry: Entry<'_>) -> bool {
     entry.kind() == TableKind::Flows && rules.program().has_intents()
 }
-
-/// Returns the entry that decides if the caller names none. This is the entry of the routes outside
-/// all tables. If there are no such routes, it is the only choice, router or set of flows.
-///
-/// # Errors
-/// If there is no such entry, or if there are several. The error holds their names.
-pub fn default_entry(rules: &Rules) -> Result<Entry<'_>, Vec<&str>> {
-    if !rules.main().is_empty() {
-        return Ok(rules.main());
-    }
-    let mut entries: Vec<&str> = rules.entries().skip(1).collect();
-    // A choice that a language model makes counts only if there is no other entry.
-    let asks_model = |name: &&str| Question::new(rules, name).is_ok();
-    if !entries.iter().all(asks_model) {
-        entries.retain(|name| !asks_model(name));
-    }
-    match entries.as_slice() {
-        [only] => rules.entry(only).ok().filter(|entry| entry.kind() != TableKind::Routes).ok_or(entries),
-        _ => Err(entries),
-    }
-}

@@ -412,6 +412,7 @@ impl<'r> Coverage<'r> {
         for test in program.tests.iter().filter(|test| selects_test(&test.name)) {
             if let Expect::Judgement { kind, .. } = &test.expect {
                 if let Ok((judge, payload)) = test_judge(rules, kind, &test.message) {
+                    let judge = judge.with_history(rules.past_of_test(test));
                     coverage.add_judgement(kind, &judge.judge(payload));
                     judge.count_conditions(payload, coverage.truths_mut());
                 }
@@ -419,6 +420,8 @@ impl<'r> Coverage<'r> {
             }
             let table = &program.tables[test.entry.index()];
             let Ok(entry) = rules.entry_of_kind(&table.name, table.kind) else { continue };
+            let past = rules.past_of_test(test);
+            let entry = entry.with_history(&past);
             let matcher = matcher.as_ref().filter(|_| table.kind == TableKind::Flows);
             let explanation = matcher.and_then(|matcher| matcher.explain(&test.message, true));
             coverage.add_decision(&explanation.unwrap_or_else(|| entry.explain(&test.message, true)));

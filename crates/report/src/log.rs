@@ -74,6 +74,31 @@ impl ParsedLine {
     }
 }
 
+/// The field that marks a message as observed. Such a message is recorded in the history, but not
+/// decided.
+const OBSERVE_FIELD: &str = "observe";
+
+/// Returns a message that is marked as observed, without the mark. `None` for other messages.
+pub fn observed_message(message: &Json) -> Option<Json> {
+    if message.get(OBSERVE_FIELD) != Some(&Json::Bool(true)) {
+        return None;
+    }
+    let mut observed = message.clone();
+    observed.as_object_mut()?.remove(OBSERVE_FIELD);
+    Some(observed)
+}
+
+/// The field of a line that contains the payload, in streams whose lines also contain input values.
+const PAYLOAD_FIELD: &str = "payload";
+
+/// Splits a line into its payload and its other fields, which a history records as a message.
+/// `None` if the line has no field `payload` with an object.
+pub fn split_payload(line: &Json) -> Option<(Json, Map<String, Json>)> {
+    let mut message = line.as_object()?.clone();
+    let payload = message.remove(PAYLOAD_FIELD).filter(Json::is_object)?;
+    Some((payload, message))
+}
+
 fn is_decision(line: &Map<String, Json>) -> bool {
     line.get("entry").is_some_and(Json::is_string) && line.contains_key("route")
 }

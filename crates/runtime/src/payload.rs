@@ -56,7 +56,7 @@ pub use session::{Done, Inbox, NothingAsked, Session, Turn};
 
 use crate::events::Flow;
 use rulec::Rules;
-use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, unknown_kind_error};
+use rulec::payload::{Judge, JudgeError, Judgement, Violation, kinds, reject_unknown_kind};
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -172,8 +172,8 @@ impl Validated {
 pub struct Rejected {
     /// The decision with its payload as it was proposed.
     pub decision: Proposal,
-    /// The result of validating the payload. `None` if the payload's kind is unknown, or if the
-    /// program's recovery function returned no payload.
+    /// The result of validating the payload. `None` if the program's recovery function returned no
+    /// payload.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Box<Judgement>>,
     /// The reasons for the rejection, as one text for a language model.
@@ -320,11 +320,10 @@ impl Judges {
     /// Validates a proposed decision. Returns [`DecisionEvent::Validated`] or
     /// [`DecisionEvent::Rejected`].
     pub fn judge(&self, decision: Proposal) -> DecisionEvent {
-        let Some(judge) = self.get(&decision.kind) else {
-            let feedback = unknown_kind_error(self.rules.program(), &decision.kind).to_string();
-            return DecisionEvent::Rejected(Rejected { decision, judgement: None, feedback, fallback: None });
-        };
-        let judgement = Box::new(self.with_current_usage(judge).judge(&decision.payload));
+        let judgement = Box::new(match self.get(&decision.kind) {
+            Some(judge) => self.with_current_usage(judge).judge(&decision.payload),
+            None => reject_unknown_kind(&self.rules, &decision.kind, &decision.payload),
+        });
         if judgement.is_accepted() {
             return DecisionEvent::Validated(Validated { decision, judgement });
         }

@@ -2,6 +2,7 @@
 //! runs two passes. In the first pass every use of a message field narrows the field's type; the
 //! second pass builds the program with the narrowed types.
 
+mod address;
 mod always;
 mod blanks;
 mod branch;
@@ -51,6 +52,7 @@ mod test;
 mod tests;
 mod types;
 mod units;
+mod unknown;
 mod unused;
 mod uses;
 mod vain;
@@ -75,7 +77,7 @@ use rulec_syntax::ast::{self, Statement, StatementKind};
 use rulec_syntax::loader::Loaded;
 use scope::{Binding, Scope};
 use serde_json::{Map, Value as Json};
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
 /// The error of a check that has already reported its cause, so that the caller only stops.
@@ -211,6 +213,8 @@ struct Checker<'a> {
     entries: HashMap<Arc<str>, hir::TableId>,
     /// The number of name comparisons that are left in this pass for suggesting similar names.
     remaining_comparisons: Cell<usize>,
+    /// The declared names that have no value, such as tables; collected at the first unknown name.
+    other_names: OnceCell<HashMap<&'a str, unknown::OtherName<'a>>>,
     /// All `goto`s, each as the index of its table, the index of its target table, and its span.
     jumps: Vec<(usize, usize, Span)>,
     let_measures: Vec<Measure>,
@@ -259,6 +263,7 @@ impl<'a> Checker<'a> {
             failed_routes: HashSet::new(),
             entries: HashMap::new(),
             remaining_comparisons: Cell::new(MAX_NAME_COMPARISONS),
+            other_names: OnceCell::new(),
             jumps: Vec::new(),
             let_measures: Vec::new(),
             is_in_choice: false,
@@ -424,8 +429,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Warns about unused definitions of the main file. If `is_whole_program`, also warns about
-    /// settings without effect. Reports nothing after an error, or for a file without decisions,
-    /// which other files import.
+    /// settings without effect. Reports nothing after an error. Of a file without decisions, which
+    /// other files import, reports only settings of the file itself.
     fn warn_unused_definitions(&mut self, is_whole_program: bool) {
         use StatementKind as Kind;
         let makes_decisions = |statement: &Statement| {
@@ -435,8 +440,14 @@ impl<'a> Checker<'a> {
                     Kind::Choice(_) | Kind::Flow(_) | Kind::Router(_) | Kind::Workflow(_) | Kind::Payload(_)
                 )
         };
-        let mut all_diagnostics = self.loaded.diagnostics.iter().chain(&self.diagnostics);
-        if !self.main_statements().iter().any(makes_decisions) || all_diagnostics.any(Diagnostic::is_error) {
+        if self.loaded.diagnostics.iter().chain(&self.diagnostics).any(Diagnostic::is_error) {
+            return;
+        }
+        let main_decides = self.main_statements().iter().any(makes_decisions);
+        if is_whole_program {
+            self.warn_settings_without_effect(main_decides);
+        }
+        if !main_decides {
             return;
         }
         for symbol in self.symbols.definitions.iter() {
@@ -447,9 +458,6 @@ impl<'a> Checker<'a> {
             }
         }
         self.warn_unused_analysis();
-        if is_whole_program {
-            self.warn_settings_without_effect();
-        }
     }
 
     /// Returns the size and depth of a term with `let`s expanded, or reports that it is too large.

@@ -3,6 +3,7 @@
 pub(crate) mod decide;
 pub(crate) mod edit;
 pub(crate) mod form;
+pub(crate) mod history;
 pub(crate) mod judge;
 pub(crate) mod map;
 pub(crate) mod message;

@@ -6,6 +6,7 @@
 
 mod decide;
 mod edit;
+mod history;
 mod map;
 mod replay;
 mod report;
@@ -15,6 +16,7 @@ mod types;
 
 pub use decide::*;
 pub use edit::*;
+pub use history::*;
 pub use map::*;
 pub use replay::*;
 pub use report::*;

@@ -3,11 +3,14 @@
 //! and sorted fast. A single message is read again from the file when it is needed.
 
 mod decider;
+mod history;
 mod job;
 mod rows;
 mod sums;
 
 pub(crate) use decider::ReplayDecider;
+pub(crate) use history::split_payload_line;
+pub(crate) use rows::preview;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
 use crate::snapshot::ProjectSnapshot;
@@ -86,6 +89,17 @@ struct Row {
     flipped: bool,
     /// Duration of the handler in microseconds; [`UNKNOWN_NUMBER`] if unknown.
     elapsed: u32,
+    /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
+    /// was recorded in none.
+    session: u32,
+}
+
+/// A message that was recorded in the history, but not decided.
+#[derive(Clone, Copy, Debug)]
+struct ObservedLine {
+    place: FileLine,
+    /// A hash of the key of the history, as in [`Row`].
+    session: u32,
 }
 
 /// Marks a `u32` field of [`Row`] whose value is unknown.
@@ -95,6 +109,9 @@ const UNKNOWN_NUMBER: u32 = u32::MAX;
 #[derive(Default)]
 struct ReplayResults {
     rows: Vec<Row>,
+    observed: Vec<ObservedLine>,
+    /// Number of decided messages that were recorded in no history, although the rules keep one.
+    unrecorded: usize,
     /// Keys of statements, and names of tables and other entry points, without duplicates. Rows
     /// refer to them by index.
     names: Vec<String>,

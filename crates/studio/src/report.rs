@@ -1,13 +1,15 @@
 //! Writes the report, one HTML file that needs no server. The data of the report is embedded in a
 //! template of the page.
 
+use crate::answers::history::replayed_history;
+use crate::answers::judge::{judge_with, payload_context};
 use crate::answers::{decide, edit, map, replays, table};
 use crate::api::{AskReport, CoverageItem, Report, ReportSummary, Sample, Slow, StartReplay, Version};
 use crate::assets;
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::handle::run_blocking;
 use crate::language::{language, language_tag, localized, run_with_language};
-use crate::replay::Replay;
+use crate::replay::{Replay, split_payload_line};
 use crate::snapshot::ProjectSnapshot;
 use crate::state::{Options, Studio};
 use axum::Json;
@@ -15,7 +17,7 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::header;
 use axum::response::IntoResponse;
-use rulec::payload::Judge;
+use rulec::history::Past;
 use rulec::{Message, Rules, TableKind as Kind};
 use rulec_base::message;
 use rulec_report::coverage::{Coverage, CoveredItem};
@@ -30,6 +32,9 @@ const PLACEHOLDER: &str = "\"REPORT\"";
 /// Maximum number of replayed messages from which the coverage is counted, because each one is
 /// decided again. They are evenly spaced over the replay.
 const MAX_COVERED_MESSAGES: usize = 2_000;
+/// Maximum number of these messages if the rules keep a history, because the earlier messages of
+/// each one are read again.
+const MAX_COVERED_SESSIONS: usize = 200;
 /// Maximum number of sample decisions in a report.
 const MAX_SAMPLES: usize = 12;
 /// Maximum number of slowest statements that a report lists.
@@ -130,7 +135,7 @@ pub(crate) fn collect_report(studio: &Arc<Studio>, request: AskReport) -> Answer
     let sums = replay.as_ref().map(|replay| replay.sums());
     let (coverage, covered_by_tests) =
         match replay.as_deref().filter(|replay| replay.sums().progress.messages > 0) {
-            Some(replay) => (coverage_of_replay(rules, replay)?, false),
+            Some(replay) => (coverage_of_replay(studio, &snapshot, rules, replay)?, false),
             None => (Coverage::of_tests(rules, |_| true), true),
         };
     let covered_decisions = coverage.decisions();
@@ -211,26 +216,46 @@ fn coverage_item(snapshot: &ProjectSnapshot, item: CoveredItem) -> CoverageItem 
 }
 
 /// Counts the coverage by messages that are evenly spaced over a replay.
-fn coverage_of_replay<'r>(rules: &'r Rules, replay: &Replay) -> Answer<Coverage<'r>> {
+fn coverage_of_replay<'r>(
+    studio: &Studio,
+    snapshot: &ProjectSnapshot,
+    rules: &'r Rules,
+    replay: &Replay,
+) -> Answer<Coverage<'r>> {
     let mut coverage = Coverage::new(rules);
-    for line in replay.evenly_spaced_lines(MAX_COVERED_MESSAGES) {
+    let max_messages = if rules.has_history() { MAX_COVERED_SESSIONS } else { MAX_COVERED_MESSAGES };
+    for line in replay.evenly_spaced_lines(max_messages) {
         let entry_name = replay.entry_of_line(line)?;
         let Ok(message) = replay.message_of_line(line) else { continue };
+        let past = past_of_line(studio, replay, line)?;
         match rules.entry(&entry_name) {
             Ok(entry) if entry.kind() != Kind::Requirements => {
+                let entry = entry.with_history(&past);
                 coverage.add_decision(&entry.explain(&message, true));
                 entry.count_conditions(&message, coverage.truths_mut());
             }
             _ => {
-                if let Ok(judge) = Judge::new(rules, &entry_name) {
-                    coverage.add_judgement(&entry_name, &judge.judge(&message));
-                    judge.count_conditions(&message, coverage.truths_mut());
+                let (payload, context) = split_payload_line(snapshot, &entry_name, message);
+                let Ok(context) = payload_context(rules, None, context) else { continue };
+                if let Ok(judge) = judge_with(rules, &entry_name, context, past) {
+                    coverage.add_judgement(&entry_name, &judge.judge(&payload));
+                    judge.count_conditions(&payload, coverage.truths_mut());
                 }
             }
         }
     }
     Ok(coverage)
 }
+
+/// Returns the history that a decision about a replayed message reads.
+fn past_of_line(studio: &Studio, replay: &Replay, line: u64) -> Answer<Past> {
+    let (session, _) = replay.session_of_line(line)?;
+    Ok(replayed_history(studio, replay, line, &session)?.past)
+}
+
+/// A message of a sample decision: its line in the replayed file, the name of the entry that
+/// decides, the message, and the history that the decision reads.
+type SampleMessage = (Option<u64>, String, Value, Past);
 
 /// Returns sample decisions with explanations, one for each of the statements that a replay chose
 /// most often. Without a replay, the messages come from tests.
@@ -240,28 +265,28 @@ fn sample_decisions(
     rules: &Rules,
     replay: Option<&Replay>,
 ) -> Answer<Vec<Sample>> {
-    let mut messages: Vec<(Option<u64>, String, Value)> = Vec::new();
+    let mut messages: Vec<SampleMessage> = Vec::new();
     match replay {
         Some(replay) => {
             for line in replay.one_line_per_statement(MAX_SAMPLES) {
                 if let Ok(message) = replay.message_of_line(line) {
-                    messages.push((Some(line), replay.entry_of_line(line)?, message));
+                    let past = past_of_line(studio, replay, line)?;
+                    messages.push((Some(line), replay.entry_of_line(line)?, message, past));
                 }
             }
         }
         None => {
             let program = rules.program();
-            let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], &test.message));
+            let tests = program.tests.iter().map(|test| (&program.tables[test.entry.index()], test));
             let decision_tests = tests.filter(|(table, _)| table.kind != TableKind::Requirements);
-            messages.extend(
-                decision_tests
-                    .take(MAX_SAMPLES)
-                    .map(|(table, message)| (None, table.name.to_string(), message.clone())),
-            );
+            messages.extend(decision_tests.take(MAX_SAMPLES).map(|(table, test)| {
+                (None, table.name.to_string(), test.message.clone(), rules.past_of_test(test))
+            }));
         }
     }
-    let sample = |(line, entry, message): (Option<u64>, String, Value)| {
+    let sample = |(line, entry, message, past): SampleMessage| {
         let entry = rules.entry(&entry).ok().filter(|entry| entry.kind() != TableKind::Requirements)?;
+        let entry = entry.with_history(&past);
         let explanation = decide::explain(snapshot, rules, entry, &message, studio.show_private);
         let key = decide::explained_key(snapshot, rules, &explanation);
         Some(Sample {

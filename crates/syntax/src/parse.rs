@@ -3,6 +3,7 @@
 //! an error, and keeps all other statements.
 
 mod build;
+mod comments;
 mod context;
 mod decide;
 mod errors;
@@ -138,6 +139,7 @@ pub fn parse(threads: Threads, file: FileId, text: &str) -> Parsed {
             false => parsed.statements.extend(part.statements),
         }
         parsed.broken.extend(part.broken);
+        parsed.incomplete |= part.incomplete;
         parsed.diagnostics.extend(part.diagnostics);
     }
     parsed.diagnostics.sort_by_key(|diagnostic| diagnostic.span().map(|span| (span.start, span.end)));
@@ -239,6 +241,9 @@ impl<'a> FileParser<'a> {
         if kind.is_none() {
             let sigs = &self.sigs[raw.tokens.clone()];
             self.parsed.broken.extend(context::declared_names(self.file, self.text, sigs));
+            // The declarations of the imported file are unknown.
+            let codes = self.codes[raw.tokens.clone()].as_bytes();
+            self.parsed.incomplete |= memchr::memchr(terminals::IMPORT, codes).is_some();
         }
         if let Some((inner, close)) = &raw.table {
             span.end = self.sigs.get(*close).map_or(self.text.len() as u32, |sig| sig.token.end);
@@ -356,7 +361,7 @@ impl<'a> FileParser<'a> {
 
     /// Returns the documentation and the `allow` comments of a statement. They lie between the
     /// token before the statement and its token `first_token`.
-    fn leading_comments(&self, first_token: usize) -> (String, Vec<Allow>) {
+    fn leading_comments(&mut self, first_token: usize) -> (String, Vec<Allow>) {
         let start = first_token.checked_sub(1).map_or(0, |previous| self.sigs[previous].token.end as usize);
         let gap = &self.text[start..self.sigs[first_token].token.start as usize];
         let (mut docs, mut allows) = (Vec::new(), Vec::new());
@@ -374,10 +379,12 @@ impl<'a> FileParser<'a> {
                     docs.push(text.strip_prefix(' ').unwrap_or(text));
                 }
                 TokenKind::Comment if on_own_line => {
-                    if let Some((code, later_code)) = suppressed_code(text) {
-                        let comment_start = start + token.start as usize;
-                        let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
+                    let comment_start = start + token.start as usize;
+                    let span = Span::new(self.file, comment_start, comment_start + text.trim_end().len());
+                    if let Some((code, later_code)) = comments::suppressed_code(text) {
                         allows.push(Allow { code, later_code, span });
+                    } else if let Some(diagnostic) = comments::misspelt_suppression(text, span) {
+                        self.parsed.diagnostics.push(diagnostic);
                     }
                 }
                 _ => {}
@@ -385,19 +392,6 @@ impl<'a> FileParser<'a> {
         }
         (docs.join("\n"), allows)
     }
-}
-
-/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses, and the first code
-/// of a warning anywhere in the comment. The outer `None` means another kind of comment; the inner
-/// `None` means an unknown warning code.
-fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
-    let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
-    let rest = rest.trim_start().strip_prefix("allow")?;
-    let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
-    let mut words =
-        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，'));
-    let first = rest.split_whitespace().next().and_then(warning);
-    Some((first, words.find_map(warning)))
 }
 
 /// Call limit for statements of up to 50,000 tokens: the maximum number of calls of grammar rules

@@ -65,6 +65,15 @@ pub fn format_key(key: &str) -> String {
     if is_name(key) { key.to_owned() } else { quote_string(key) }
 }
 
+/// Returns a number of milliseconds as a duration in the largest unit that gives a whole number, as
+/// in `5m`.
+pub fn format_duration(milliseconds: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1000, "s")];
+    let is_whole = |(length, _): &(u64, &str)| milliseconds.is_multiple_of(*length) && milliseconds > 0;
+    let (length, unit) = units.into_iter().find(is_whole).unwrap_or((1, "ms"));
+    format!("{}{unit}", milliseconds / length)
+}
+
 /// Returns a JSON value as a literal of the rules language.
 pub fn format_value(json: &Json) -> String {
     match json {
@@ -95,6 +104,12 @@ mod tests {
         assert_eq!(quote_raw_string("a\nb"), r#""a\nb""#);
         let json = serde_json::json!({"a b": [1, 2.0, null, true], "c": {}, "n": 18446744073709551615u64});
         assert_eq!(format_value(&json), r#"{ "a b": [1, 2.0, null, true], c: {}, n: 18446744073709551615 }"#);
+    }
+
+    #[test]
+    fn durations_have_the_largest_whole_unit() {
+        let written = [0, 1500, 90_000, 300_000, 7_200_000, 172_800_000].map(format_duration);
+        assert_eq!(written, ["0ms", "1500ms", "90s", "5m", "2h", "2d"]);
     }
 
     /// Regression test: words that became reserved later were written as plain names, and the file

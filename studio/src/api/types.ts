@@ -154,6 +154,10 @@ statements: Array<string>,
  */
 outcomes: Array<string>,
 /**
+ * Whether decisions of the entry read the earlier messages of a session.
+ */
+reads_history: boolean,
+/**
  * Form fields for the entry's input message.
  */
 fields: Array<FormField>, };
@@ -211,7 +215,11 @@ entry: string,
 /**
  * The message, as its author wrote it.
  */
-message: string, };
+message: string,
+/**
+ * Earlier messages of the session, which the rules read as `history`.
+ */
+history?: Array<EarlierMessage>, };
 
 /**
  * The saved messages of a rule set. They are stored in a file next to the main file.
@@ -300,7 +308,11 @@ context: string | null,
  * Row of a replay whose message is decided in place of `message`. The page has only the masked
  * message of a row, so it cannot send the message itself.
  */
-row: MessageOf | null, };
+row: MessageOf | null,
+/**
+ * Earlier messages of the session, which the rules read as `history`.
+ */
+history: Array<EarlierMessage>, };
 
 /**
  * Reference to a replayed message. The server uses the message unmasked, as in the file.
@@ -314,6 +326,84 @@ replay: number,
  * Line number of the message in the replayed file, from 1.
  */
 line: number, };
+
+/**
+ * An earlier message of a session, which the rules read as `history`.
+ */
+export type EarlierMessage = {
+/**
+ * The message as JSON text. Its field `now` is its time.
+ */
+message: string,
+/**
+ * Row of a replay whose message is used in place of `message`.
+ */
+row: MessageOf | null,
+/**
+ * Whether the message was only recorded, without a decision.
+ */
+observed: boolean,
+/**
+ * The decision about the message at its time. Null means that the requested version of the
+ * rules decides the message now, with the messages before it.
+ */
+decision: EarlierDecision | null, };
+
+/**
+ * A decision about an earlier message, as the rules read it in the history.
+ */
+export type EarlierDecision = {
+/**
+ * Name of the chosen statement, such as a route; null if nothing was chosen.
+ */
+chosen: string | null,
+/**
+ * Name of the chosen handler; null if no handler was chosen.
+ */
+target: string | null, };
+
+/**
+ * The history of a decision: what the rules read of the earlier messages in the request.
+ */
+export type History = {
+/**
+ * An item for each earlier message of the request, in the order of the request.
+ */
+messages: Array<HistoryItem>,
+/**
+ * Reason why the rules may have read less than what happened, as text; null if they read all.
+ */
+gap: string | null, };
+
+/**
+ * An earlier message, as the timeline of a session shows it.
+ */
+export type HistoryItem = {
+/**
+ * Time of the message in milliseconds since 1970; null if the message has none.
+ */
+time: number | null,
+/**
+ * Start of the message's field `text`, with private values masked; empty if it has none.
+ */
+text: string,
+/**
+ * Start of the message's other fields as readable text, such as `tool search · cents 3`.
+ */
+fields: string,
+/**
+ * The decision about the message; null if it was only observed.
+ */
+decision: EarlierDecision | null,
+/**
+ * Position of the message in the history, to which the explanation refers; null if the rules
+ * do not read the message.
+ */
+position: number | null,
+/**
+ * Reason why the rules do not read the message, as text; null if they read it.
+ */
+unread: string | null, };
 
 /**
  * Response to [`Decide`]: a decision, or the reason why there is none.
@@ -372,7 +462,11 @@ question_failure: string | null,
  * Names of the host functions of the rules. Only an embedding program provides these
  * functions, so the studio treats their results as missing.
  */
-missing_functions: Array<string>, };
+missing_functions: Array<string>,
+/**
+ * What the rules read of the earlier messages in the request.
+ */
+history: History, };
 
 /**
  * A field of a message that breaks the declared input.
@@ -470,7 +564,11 @@ route: string | null,
 /**
  * Row of a replay whose message is used in place of `message`.
  */
-row: MessageOf | null, };
+row: MessageOf | null,
+/**
+ * Earlier messages of the session, which the rules read as `history`.
+ */
+history: Array<EarlierMessage>, };
 
 /**
  * A near miss: a statement that was not chosen, and a change of the message that would make the
@@ -568,7 +666,11 @@ diff: Array<DiffLine>,
 /**
  * The result as text for the language model that proposed the payload.
  */
-feedback: string, };
+feedback: string,
+/**
+ * What the rules read of the earlier messages in the request.
+ */
+history: History, };
 
 /**
  * A rule that the payload violates.
@@ -780,6 +882,10 @@ entry: string,
  */
 message: string,
 /**
+ * Context of a payload, as JSON text: values for the `input` that the rules declare.
+ */
+context: string | null,
+/**
  * Name of the test; null lets the server choose a name.
  */
 name: string | null,
@@ -791,7 +897,11 @@ expect: string | null,
 /**
  * Row of a replay whose message is used in place of `message`.
  */
-row: MessageOf | null, };
+row: MessageOf | null,
+/**
+ * Earlier messages of the session, which the rules read as `history`.
+ */
+history: Array<EarlierMessage>, };
 
 /**
  * Response to [`MakeTest`]: a generated `test` block.
@@ -911,6 +1021,15 @@ refusals: Array<LineMistake>,
  * Number of log lines whose entry (table, choice or router) the rules do not have.
  */
 foreign: number,
+/**
+ * Number of messages that were only recorded in the history, without a decision.
+ */
+observed: number,
+/**
+ * Number of decided messages that were not recorded in the history, because they have no time
+ * or no key.
+ */
+unrecorded: number,
 /**
  * Number of log lines without a message. Their logged results are counted, but they cannot be
  * decided again.
@@ -1172,9 +1291,22 @@ entry: string,
  */
 message: string | null,
 /**
+ * The fields next to the payload, as formatted JSON: the message whose history the payload's
+ * rules read. Null if the line contains no such fields.
+ */
+context: string | null,
+/**
  * The whole logged decision; null if the line is a plain message.
  */
-logged: JsonValue, };
+logged: JsonValue,
+/**
+ * The earlier messages of the same session that the rules keep, oldest first.
+ */
+history: Array<EarlierMessage>,
+/**
+ * Number of still older messages, which are left out because there are too many.
+ */
+older: number, };
 
 /**
  * The map of one version of the rules: all tables, workflows and payload kinds.
@@ -2238,7 +2370,8 @@ export type JsonValue = number | string | boolean | null | JsonValue[] | { [key:
  *
  * A route whose `goto` was taken has a `table`: the search of the target table. An operand has a
  * `value`, or `missing`, or `masked` with `•••` as its value. `length` is the full length of a
- * truncated value. The `elements` of a quantifier have `shown` (each with `index`, `element` and
+ * truncated value. `recorded` lists the positions of the recorded messages from which a value was
+ * computed. The `elements` of a quantifier have `shown` (each with `index`, `element` and
  * `when`), `more` and `skipped`.
  */
 export type Explanation = {
@@ -2465,7 +2598,7 @@ operands?: Array<Operand>,
  */
 found?: string,
 /**
- * Sentences that explain why the condition is unknown; empty if it is not unknown.
+ * Sentences that explain why the condition is unknown, or why a false one nearly holds.
  */
 because?: Array<string>,
 /**
@@ -2511,7 +2644,12 @@ length?: number,
 /**
  * The elements that were evaluated, if the operand is `count x in L: C`.
  */
-elements?: Elements, };
+elements?: Elements,
+/**
+ * The positions, in the history, of the recorded messages from which the value was computed,
+ * such as the counted ones. At most a thousand; empty for other values.
+ */
+recorded?: Array<number>, };
 
 /**
  * The elements that a quantifier or `count` evaluated.

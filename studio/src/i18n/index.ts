@@ -2,17 +2,22 @@
 // error.
 import { language } from '../state/prefs';
 import { en } from './en';
+import * as history from './history';
 import { zh } from './zh';
 
 export type Strings = typeof en;
+type Texts = Strings & { history: typeof history.en };
 
-const TABLES: Record<'en' | 'zh', Strings> = { en, zh };
+const TABLES: Record<'en' | 'zh', Texts> = {
+  en: { ...en, history: history.en },
+  zh: { ...zh, history: history.zh },
+};
 
 /**
  * Returns the texts in the chosen language. Call it while rendering, so that the page follows a
  * change of language.
  */
-export function t(): Strings {
+export function t(): Texts {
   return TABLES[language.value];
 }
 

@@ -7,6 +7,7 @@ import { addressOf, go, openInEditor, openInMap, view, type View } from '../stat
 import { failure, preferDraft, rules, ruleSet, session, views } from '../state/studio';
 import { type Links, LinksContext } from '../ui/links';
 import { Toast } from '../ui/toast';
+import { showEarlier } from '../views/decide/Before';
 import { Decide } from '../views/decide/Decide';
 import { take } from '../views/decide/state';
 import { narrow } from '../views/replay/state';
@@ -28,10 +29,11 @@ const LINKS: Links = {
     narrow({ key });
     go('replay');
   },
-  decide: (entry, message, row) => {
-    take(entry, message, row);
+  decide: (entry, message, from) => {
+    take(entry, message, { history: [], ...from });
     go('decide');
   },
+  earlier: showEarlier,
 };
 
 function Current({ name }: { name: View }): JSX.Element {

@@ -1,8 +1,8 @@
 // Actions of links on names: in the studio they open the editor, the map or the replay; in a report
 // there are none.
 import { createContext } from 'preact';
-import type { MessageOf } from '../api/types';
 import { useContext } from 'preact/hooks';
+import type { Opened } from '../views/decide/state';
 
 export interface Links {
   /** Opens the editor at a line. */
@@ -12,7 +12,9 @@ export interface Links {
   /** Shows the replayed messages that chose a statement. */
   rows?: (key: string) => void;
   /** Opens a message to decide it. */
-  decide?: (entry: string, message: string, row?: MessageOf) => void;
+  decide?: (entry: string, message: string, from?: Opened) => void;
+  /** Shows an earlier message, by its position in the history. */
+  earlier?: (position: number) => void;
 }
 
 export const LinksContext = createContext<Links>({});

@@ -201,7 +201,7 @@ define_codes! {
     UnusedImport = "W0106", "an import is not used";
     HyphenInName = "W0107", "a name with a hyphen is read as a subtraction";
     FieldLikeFunction = "W0108", "a field is spelled like a function of another language";
-    ReversedSearch = "W0109", "a list is searched for the whole text";
+    ReversedSearch = "W0109", "a list or a constant is searched for the whole text";
     LooksLikePattern = "W0110", "a plain text that looks like a pattern";
     NotATextInList = "W0111", "an element that is no text is searched for in a text";
     WindowInWindow = "W0112", "a window of the history contains another one";
@@ -223,6 +223,7 @@ define_codes! {
     DefaultFirst = "W0128", "a constant before `??`";
     IndexFromEnd = "W0129", "an index that is counted from the end";
     NumberNeverHad = "W0130", "a number that a value never has";
+    NotInAddress = "W0131", "a character that no address contains";
     NeverMatches = "W0201", "a condition can never hold";
     AlwaysMatches = "W0202", "a condition always holds and hides later routes";
     EmptyList = "W0203", "an empty list contains nothing";

@@ -4,6 +4,7 @@
 use super::parsed::parse_cached;
 use super::size::{REGEX_SIZE_LIMIT, automaton_states, compiled_size, surely_compiles};
 use regex::{CaptureLocations, Regex, RegexBuilder};
+use regex_automata::{meta, util::syntax};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,11 +14,15 @@ use std::sync::{Arc, OnceLock};
 /// expression is compiled as if it began with `(?i)`. An expression that compiles to more than
 /// [`REGEX_SIZE_LIMIT`] is an error.
 pub fn compile_regex(pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    compile_regex_within(REGEX_SIZE_LIMIT, pattern, ignore_case)
+    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(REGEX_SIZE_LIMIT).build()
 }
 
-fn compile_regex_within(size: usize, pattern: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern).case_insensitive(ignore_case).size_limit(size).build()
+/// Compiles a regular expression that searches only few texts: with the syntax, flags and limit of
+/// [`compile_regex`], but without the automata that only pay off over many texts.
+fn compile_briefly(size: usize, pattern: &str, ignore_case: bool) -> Option<meta::Regex> {
+    let config = meta::Config::new().nfa_size_limit(Some(size)).dfa(false).onepass(false);
+    let syntax = syntax::Config::new().case_insensitive(ignore_case);
+    meta::Regex::builder().configure(config).syntax(syntax).build(pattern).ok()
 }
 
 /// The source of a regular expression, which determines its limits.
@@ -42,7 +47,7 @@ const MAX_CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Default)]
 struct RegexCache {
-    compiled: HashMap<(String, bool, PatternOrigin), Option<(Regex, u64)>>,
+    compiled: HashMap<(String, bool, PatternOrigin), Option<(meta::Regex, u64)>>,
     size: usize,
 }
 
@@ -53,9 +58,10 @@ thread_local! {
 /// Returns a compiled regular expression with its number of automaton states, from the cache of
 /// this thread if possible. `ignore_case` compiles it as if it began with `(?i)`; `origin` decides
 /// its size limit. Returns `None` if the expression does not compile. The reference evaluator uses
-/// this function, because it keeps no state between evaluations. The function also compiles
-/// expressions from messages, because the size of the cache is bounded.
-pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(Regex, u64)> {
+/// this function, because it keeps no state between evaluations, and so does the analysis, which
+/// tries a few texts. The function also compiles expressions from messages, because the size of the
+/// cache is bounded.
+pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -> Option<(meta::Regex, u64)> {
     let size = match origin {
         PatternOrigin::Rules => REGEX_SIZE_LIMIT,
         PatternOrigin::Message if pattern.len() > MAX_MESSAGE_PATTERN_BYTES => return None,
@@ -69,7 +75,7 @@ pub fn compile_cached(pattern: &str, ignore_case: bool, origin: PatternOrigin) -
         }
         let hir = parse_cached(pattern, ignore_case).ok();
         let states = hir.as_ref().map_or(0, |hir| automaton_states(hir));
-        let compiled = compile_regex_within(size, pattern, ignore_case).ok().map(|regex| (regex, states));
+        let compiled = compile_briefly(size, pattern, ignore_case).map(|regex| (regex, states));
         let size = pattern.len() + hir.map_or(0, |hir| compiled_size(&hir));
         if cache.size + size > MAX_CACHE_BYTES {
             *cache = RegexCache::default();

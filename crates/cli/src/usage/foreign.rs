@@ -180,9 +180,100 @@ pub(super) fn needless_option<'t>(
     })
 }
 
+/// Names of options that mean the argument of a subcommand with this name in the usage text.
+const ARGUMENT_OPTIONS: &[(&[&str], &str)] = &[
+    (&["route", "rule", "expected"], "ROUTE"),
+    (&["system", "kind", "type", "from", "format"], "SYSTEM"),
+    (&["dir", "directory", "folder", "path"], "DIR"),
+];
+
+/// Returns the remedy for an option whose value is an argument of the subcommand, as in `rulec
+/// why-not a.rules --route refunds`. The parameters are the same as for [`needless_option`]. `None`
+/// for other options.
+pub(super) fn argument_option(
+    verb: &Command,
+    path: &[&str],
+    texts: &[&str],
+    written: &str,
+) -> Option<Message> {
+    let name = written.trim_start_matches('-').split('=').next()?.to_lowercase().replace('_', "-");
+    let named = |arg: &&clap::Arg| {
+        let is_meant = |value: &clap::builder::Str| {
+            let row = ARGUMENT_OPTIONS.iter().find(|(_, argument)| *argument == value.as_str());
+            value.to_lowercase() == name || row.is_some_and(|(names, _)| names.contains(&name.as_str()))
+        };
+        arg.get_value_names().is_some_and(|names| names.iter().any(is_meant))
+    };
+    let index = verb.get_positionals().position(|arg| named(&arg))?;
+    // `needless_option` explains these names.
+    if FILE_OPTIONS.contains(&name.as_str()) || name == "code" {
+        return None;
+    }
+    let takes_value = |text: &str| {
+        let long = text.strip_prefix("--").filter(|long| !long.contains('='));
+        let is_option = |arg: &&clap::Arg| {
+            arg.get_long().is_some_and(|name| Some(name) == long)
+                || arg.get_short().is_some_and(|short| text == format!("-{short}"))
+        };
+        verb.get_arguments().find(is_option).is_some_and(|arg| arg.get_action().takes_values())
+    };
+    // The arguments, the options with their values, and the value of the unknown option.
+    let (mut arguments, mut options, mut value) = (Vec::new(), Vec::new(), None);
+    let mut given = after_command(path, texts).iter().copied();
+    let option = written.split('=').next()?;
+    while let Some(text) = given.next() {
+        match text.split_once('=') {
+            Some((name, given_value)) if name == option => value = Some(given_value),
+            _ if text == option => value = given.next(),
+            _ if text.starts_with('-') && text != "-" => {
+                options.push(text);
+                options.extend(takes_value(text).then(|| given.next()).flatten());
+            }
+            _ => arguments.push(text),
+        }
+    }
+    arguments.insert(index.min(arguments.len()), value?);
+    let words: Vec<String> = arguments.into_iter().chain(options).map(shell_word).collect();
+    let name = verb.get_positionals().nth(index)?.to_string();
+    Some(message!("`{name}` is an argument and no option: `rulec {} {}`", path.join(" "), words.join(" ")))
+}
+
+/// Returns the remedy for arguments of `rulec why` after `rulec explain`, which explains codes and
+/// words and no decisions. `None` for other subcommands and without a file of rules.
+pub fn explained_decision(path: &[&str], texts: &[&str]) -> Option<Message> {
+    let given = after_command(path, texts);
+    given.iter().find(|text| text.ends_with(".rules")).filter(|_| path == ["explain"])?;
+    let mut words: Vec<String> = given.iter().map(|text| shell_word(text)).collect();
+    if words.len() == 1 {
+        words.push("--input -".to_owned());
+    }
+    Some(message!(
+        "`rulec explain` explains a code or a word; to explain a decision, write `rulec why {}`",
+        words.join(" ")
+    ))
+}
+
+/// Returns the remedy if the kind of a document is missing before its file, as in `rulec import
+/// router.json`. `None` for other arguments.
+pub(super) fn missing_kind(verb: &Command, path: &[&str], texts: &[&str], value: &str) -> Option<Message> {
+    let first = verb.get_positionals().next()?;
+    let kinds = first.get_possible_values();
+    let kind = kinds.first()?.get_name();
+    let is_first = after_command(path, texts).first() == Some(&value);
+    if !is_first || !looks_like_argument(value) {
+        return None;
+    }
+    let words: Vec<String> = after_command(path, texts).iter().map(|text| shell_word(text)).collect();
+    Some(message!(
+        "the kind of the document comes before the file, as in `rulec {} {kind} {}`",
+        path.join(" "),
+        words.join(" ")
+    ))
+}
+
 /// Returns an argument as a word of a shell, in single quotes if it has other characters than names
 /// of files have.
-fn shell_word(text: &str) -> String {
+pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),

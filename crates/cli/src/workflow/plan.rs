@@ -42,9 +42,6 @@ pub struct PlanArgs {
     options: Option<PathBuf>,
     #[command(flatten)]
     pub allowed: Allowed,
-    /// For a plan: the maximum size of one output, in bytes of JSON [default: 16777216]
-    #[arg(long, value_name = "BYTES")]
-    byte_limit: Option<usize>,
     /// For a plan: the maximum duration of the run, in seconds
     #[arg(long, value_name = "SECONDS")]
     time_limit: Option<u64>,
@@ -195,7 +192,7 @@ fn with_limits_and_saving(
     if let Some(steps) = args.step_limit {
         builder = builder.step_limit(steps as u64);
     }
-    if let Some(bytes) = args.plan.byte_limit {
+    if let Some(bytes) = args.byte_limit {
         builder = builder.byte_limit(bytes);
     }
     if let Some(seconds) = args.plan.time_limit {

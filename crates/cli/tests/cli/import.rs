@@ -165,6 +165,24 @@ fn a_json_document_stands_in_place_of_rules() {
 }
 
 #[test]
+fn documents_of_flows_are_loaded_literally() {
+    let flows =
+        r#"[{"flow_id": "us", "type": "keyword", "trigger_patterns": ["US"], "match_type": "exact"}]"#;
+    let folder = Folder::with("default -> h").file("flows.json", flows).file("routes.json", "[]");
+    let us = "{\"text\": \"us\"}\n";
+    let chosen = |args: &[&str]| folder.fed(args, us).expect(0).json()[0]["flow"].clone();
+    assert_eq!(chosen(&["run", "flows.json"]), "us");
+    assert_eq!(chosen(&["run", "flows.json", "--literal"]), serde_json::Value::Null);
+    assert_eq!(chosen(&["run", "flows.json", "--as", "flows", "--literal"]), serde_json::Value::Null);
+    folder.rulec(&["check", "flows.json", "--literal"]).expect(0);
+    let refusal = "only `flows` have patterns that `--literal` can compare";
+    let ran = folder.rulec(&["check", "routes.json", "--as", "routes", "--literal"]).expect(1);
+    assert!(ran.out.contains(refusal), "{}", ran.out);
+    let ran = folder.rulec(&["run", "a.rules", "--literal"]).expect(2);
+    assert!(ran.err.contains(refusal), "{}", ran.err);
+}
+
+#[test]
 fn a_payload_context_stands_in_place_of_rules() {
     let context = r#"{"workflows": {"good": {"status": "READY", "inputs": {}, "nodes": {}},
                                     "bad": {"status": 7, "inputs": {}, "nodes": {}}}}"#;

@@ -78,6 +78,10 @@ fn no_command_prints_a_private_value() {
     ] {
         check(&folder, args, "");
     }
+    // The page shows the rules, but not the values in the tests.
+    folder.rulec(&["test", "a.rules", "--coverage-html", "page.html"]).expect(1);
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("it is written");
+    assert!(page.contains("test \u{2022}\u{2022}\u{2022}") && !page.contains(TOKEN), "{page}");
     let lines = messages().join("\n");
     check(&folder, &["repl", "a.rules"], &[&lines, "\n", &BROKEN.join("\n")].concat());
 }
@@ -142,6 +146,9 @@ fn show_private_shows_them() {
         let ran = folder.rulec(args);
         assert!(without_results(&ran.out).contains(TOKEN), "{args:?}: {}", ran.out);
     }
+    folder.rulec(&["test", "a.rules", "--coverage-html", "page.html", "--show-private"]).expect(1);
+    let page = std::fs::read_to_string(folder.path("page.html")).expect("it is written");
+    assert!(page.contains(TOKEN), "{page}");
 }
 
 /// The page of a report contains all data of the report, so the test searches the text of the page.

@@ -62,6 +62,9 @@ fn coverage_below_the_minimum_fails() {
     folder.rulec(&["test", "--fail-under", "route=50,condition=30"]).expect(0);
     let ran = folder.rulec(&["test", "--fail-under", "routes=60"]).expect(1);
     assert!(ran.err.contains("1 of 2 items of the kind `route` (50%), less than 60%"), "{}", ran.err);
+    // Rules without any test are covered to 0%.
+    let ran = Folder::with(SMALL).rulec(&["test", "--fail-under", "50"]).expect(1);
+    assert!(ran.err.contains("(0%), less than 50%"), "{}", ran.err);
     folder.rulec(&["test", "--fail-under", "table=60"]).expect(2);
     folder.rulec(&["test", "--fail-under", "101"]).expect(2);
 }

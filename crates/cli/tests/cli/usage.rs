@@ -107,3 +107,47 @@ fn an_import_of_nothing_fails() {
     assert!(ran.err.contains("every item was skipped, so no rules were written"), "{}", ran.err);
     assert!(!folder.path("a.rules").exists());
 }
+
+#[test]
+fn an_argument_is_no_option() {
+    let written = "`rulec why-not a.rules show --text 'my files'`";
+    check(&["why-not", "a.rules", "--route", "show", "--text", "my files"], 2, written);
+    check(&["why-not", "--route=show", "a.rules", "--text", "my files"], 2, written);
+    check(&["why-not", "--text", "my files", "a.rules", "--rule", "show"], 2, written);
+    check(&["import", "--type", "routes", "a.json"], 2, "`rulec import routes a.json`");
+    check(&["why-not", "a.rules", "show", "--rooot", "b", "--text", "a"], 2, "'--root'");
+}
+
+#[test]
+fn a_decision_is_explained_by_another_command() {
+    check(&["explain", "a.rules", "--text", "my files"], 2, "write `rulec why a.rules --text 'my files'`");
+    check(&["explain", "a.rules", "my files"], 2, "write `rulec why a.rules 'my files'`");
+    check(&["explain", "a.rules"], 2, "write `rulec why a.rules --input -`");
+    check(&["explain", "E0203", "--text", "a"], 2, "`rulec explain --help` lists the options");
+}
+
+#[test]
+fn a_message_is_read_from_standard_input() {
+    check(&["why", "a.rules"], 2, "write `rulec why a.rules --input -`");
+    check(&["why-not", "a.rules", "show"], 2, "write `rulec why-not a.rules show --input -`");
+}
+
+#[test]
+fn the_kind_of_a_document_is_missing() {
+    check(&["import", "router.json"], 2, "as in `rulec import routes router.json`");
+    check(&["import", "routers", "router.json"], 2, "'routes'");
+}
+
+#[test]
+fn a_table_of_values_is_refused_as_a_whole() {
+    let run = |input: &str, status: i32| Folder::with(SMALL).fed(&["run", "a.rules"], input).expect(status);
+    for table in ["text,count\nshow my files,3\n", "text;count\n\"a; b\";3\n", "text\tcount\nshow\t3\n"] {
+        let ran = run(table, 1);
+        assert!(ran.err.contains("is a table of values (CSV)") && ran.out.is_empty(), "{table}{}", ran.err);
+    }
+    for other in
+        ["text,count\n{\"text\": \"show, please\", \"n\": 3}\n", "show, please\nyes, now\n", "text\nshow\n"]
+    {
+        assert!(!run(other, 1).out.is_empty(), "{other}");
+    }
+}

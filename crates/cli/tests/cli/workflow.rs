@@ -81,3 +81,14 @@ fn what_cannot_run_is_refused_with_the_remedy() {
     refused("workflow w { node a echo }", &["--resume", "a.rules"], 1, "is not a saved run");
     refused("workflow w { node a echo }", &["--resume", "none.json"], 2, "none.json");
 }
+
+#[test]
+fn a_workflow_of_rules_has_a_limit_of_bytes() {
+    let folder =
+        Folder::with("workflow long {\n  node a echo { text: \"0123456789\" } -> b\n  node b echo\n}\n");
+    let run =
+        |bytes: &str| folder.rulec(&["workflow", "run", "a.rules", "--input", "{}", "--byte-limit", bytes]);
+    run("100").expect(0);
+    let ran = run("10").expect(1);
+    assert!(ran.out.contains("the limit is 10"), "{}", ran.out);
+}

@@ -131,7 +131,7 @@ fn wrong_configs_of_conditions_and_loops_are_refused() {
         ("LOOP", json!({"iterations": 2}), "`config.body`"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "LOOP"}}), "cannot be repeated"),
         ("LOOP", json!({"iterations": 2, "body": {"type": "START", "x": 1}}), "is not a node"),
-        ("LOOP", json!({"items": "three", "body": body}), "through a list"),
+        ("LOOP", json!({"items": "three", "body": body}), "nothing ends this loop"),
         ("LOOP", json!({"items": 3, "body": body}), "nothing ends this loop"),
         ("LOOP", json!({"iterations": 50, "body": body}), "at most 10 are allowed"),
         ("LOOP", json!({"max_iterations": 50, "condition": "index >= 0", "body": body}), "after 10 rounds"),

@@ -286,7 +286,9 @@ fn failed_condition_message(node: &TraceNode, language: Language) -> Message {
 /// Returns the first reason why the condition of a trace node, or an operand of it, is unknown;
 /// `None` if neither is unknown.
 fn first_unknown_reason(node: &TraceNode) -> Option<&Message> {
-    node.because.first().or_else(|| node.children.iter().find_map(first_unknown_reason))
+    // A test that is false has at most a hint, which is no reason.
+    let reason = node.because.first().filter(|_| node.result != Mark::False);
+    reason.or_else(|| node.children.iter().find_map(first_unknown_reason))
 }
 
 /// Formats the values that a test read, such as `ctx.n = 3`, joined by commas.

@@ -5,15 +5,18 @@ use super::quote::quote_on_one_line;
 use super::record::{StepFrame, TracedEvaluator};
 use super::{Elements, Mark, NodeKind, Note, TraceNode, private};
 use crate::evaluator;
-use rulec_base::broken_invariant;
 use rulec_base::span::Span;
 use rulec_base::text;
+use rulec_base::{broken_invariant, message};
 use rulec_lang::arena::Arena;
-use rulec_lang::operators::{Implementation, Quantity, Search};
+use rulec_lang::operators::{Implementation, Op, Quantity, Search};
 use rulec_lang::ty::KindSet;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{Cond, CondKind, Guarded, Predicate, Term};
 use std::collections::HashMap;
+
+/// Maximum length in bytes of a text that is compared again without stray white space.
+const MAX_CLEANED: usize = 10_000;
 
 impl<'a> TracedEvaluator<'a, '_> {
     /// Builds the node of an evaluated condition. `truth` is the result of the condition, and
@@ -139,9 +142,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         node
     }
 
-    /// Adds to `node` the reasons why a predicate is unknown, or the text that the predicate's
-    /// operator found. `values` are the values of the predicate's operands, in the same order. A
-    /// text that may be private is not added.
+    /// Adds to `node` the reasons why a predicate is unknown or nearly holds, or the text that the
+    /// predicate's operator found. `values` are the values of the predicate's operands, in the same
+    /// order. A text that may be private is not added.
     fn add_predicate_details(
         &mut self,
         predicate: &'a Predicate,
@@ -155,6 +158,9 @@ impl<'a> TracedEvaluator<'a, '_> {
         if !predicate.operands().any(|operand| self.observer.privacy.reads_private(operand)) {
             let value = |index: usize| values.get(index).copied().unwrap_or(Value::Missing);
             node.found = found_text(predicate, value(0), value(1));
+            if node.result == Mark::False && holds_without_blanks(predicate, value(0), value(1)) {
+                node.because.push(message!("it holds if white space is ignored"));
+            }
         }
     }
 }
@@ -162,6 +168,36 @@ impl<'a> TracedEvaluator<'a, '_> {
 /// Returns a map from the address of each condition to its trace node.
 fn index_by_address(conds: Vec<(&Cond, TraceNode)>) -> HashMap<*const Cond, TraceNode> {
     conds.into_iter().map(|(cond, node)| (std::ptr::from_ref(cond), node)).collect()
+}
+
+/// True if a comparison of two texts holds apart from stray white space: several spaces in place of
+/// one, or a space next to a Chinese or Japanese character.
+fn holds_without_blanks(predicate: &Predicate, left: Value<'_>, right: Value<'_>) -> bool {
+    let compares = |op: Op| matches!(op, Op::Eq | Op::Contains | Op::StartsWith | Op::EndsWith);
+    let is_plain = !predicate.negated && !predicate.mode.word && predicate.mode.quantity.is_none();
+    let Some(op) = predicate.op.filter(|op| is_plain && compares(*op)) else { return false };
+    let Implementation::Predicate(evaluate) = op.info().implementation else { return false };
+    let (Some(text), Some(part)) = (left.as_str(), right.as_str()) else { return false };
+    // A long text would make the trace much slower than the decision.
+    if !text.contains(char::is_whitespace) && !part.contains(char::is_whitespace) || text.len() > MAX_CLEANED
+    {
+        return false;
+    }
+    let (text, part) = (without_stray_blanks(text), without_stray_blanks(part));
+    !part.is_empty()
+        && evaluate(Value::Str(&text), Value::Str(&part), predicate.mode, &Arena::default()).holds()
+}
+
+/// Removes white space at both ends and next to Chinese and Japanese characters. Writes one space
+/// for any other white space.
+fn without_stray_blanks(text: &str) -> String {
+    let is_unspaced =
+        |c: char| matches!(c, '\u{3000}'..='\u{9FFF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}');
+    text.split_whitespace().fold(String::new(), |cleaned, word| {
+        let is_joined = cleaned.chars().next_back().is_none_or(is_unspaced)
+            || word.chars().next().is_some_and(is_unspaced);
+        if is_joined { cleaned + word } else { cleaned + " " + word }
+    })
 }
 
 /// Returns what a text operator found: the first matching keyword of a list, or the text that a

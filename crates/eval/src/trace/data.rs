@@ -225,7 +225,7 @@ pub struct TraceNode {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub found: Option<String>,
-    /// Sentences that explain why the condition is unknown; empty if it is not unknown.
+    /// Sentences that explain why the condition is unknown, or why a false one nearly holds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Vec<String>"))]
     pub because: Vec<Message>,
@@ -269,6 +269,10 @@ pub struct Operand {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
+    /// The positions, in the history, of the recorded messages from which the value was computed,
+    /// such as the counted ones. At most a thousand; empty for other values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<usize>,
 }
 
 /// The elements that a quantifier or `count` evaluated.

@@ -127,6 +127,7 @@ impl<'a> PrivacyMask<'a> {
             operand.missing = true;
             return operand;
         }
+        operand.recorded.extend(recorded_position(value));
         if private {
             operand.masked = true;
             operand.value = Some(Json::from(MASK));
@@ -165,9 +166,17 @@ fn truncate_to_json(value: Value<'_>) -> (Json, Option<usize>) {
     (truncate_value(value, MAX_DEPTH), length)
 }
 
-/// True if the value is a recorded message of a history: a dict that has a position and a time.
+/// Returns the position of a recorded message in its history. `None` if the value is not a recorded
+/// message: a dict that has a position and a time.
+pub(super) fn recorded_position(value: Value<'_>) -> Option<usize> {
+    match (value.field(POSITION_FIELD), value.field(AT_FIELD)) {
+        (Value::Int(position), Value::Str(_)) => usize::try_from(position).ok(),
+        _ => None,
+    }
+}
+
 fn is_recorded(value: Value<'_>) -> bool {
-    matches!((value.field(POSITION_FIELD), value.field(AT_FIELD)), (Value::Int(_), Value::Str(_)))
+    recorded_position(value).is_some()
 }
 
 fn truncate_value(value: Value<'_>, depth: usize) -> Json {

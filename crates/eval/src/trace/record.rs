@@ -1,14 +1,14 @@
 //! Records a trace for explanations. An observer of the reference evaluator adds the result of each
 //! step to the enclosing step when the step ends.
 
-use super::private::PrivacyMask;
+use super::private::{PrivacyMask, recorded_position};
 use super::quote::Source;
 use super::{DefaultTrace, Elements, Mark, Operand, RouteTrace, TableTrace, TraceNode};
 use crate::evaluator::{EvalStep, Evaluator, Observer, StepResult};
 use rulec_base::broken_invariant;
 use rulec_lang::value::{Tri, Value};
 use rulec_sema::hir::{
-    Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var,
+    Cond, CondKind, Expr, ExprKind, LetId, MATCH_MODES, Outcome, Program, RuleId, SlotId, TableId, Var, VarId,
 };
 
 /// Maximum number of a quantifier's first elements that the trace shows, so that the trace of a
@@ -38,6 +38,9 @@ pub(super) struct TraceRecorder<'a, 's> {
     /// The `let`s whose inner conditions the trace already shows under the current route, so that
     /// it does not show them twice.
     shown_lets: Vec<LetId>,
+    /// The recorded messages that satisfy the condition of the fold that is evaluated now. `None`
+    /// if they are not collected.
+    pub(super) fold_messages: Option<FoldMessages>,
     /// For each host function call (a call of the embedding program) that failed so far, whether
     /// the error text may contain a private value.
     pub(super) private_failures: Vec<bool>,
@@ -68,6 +71,16 @@ pub(super) struct StepFrame<'a> {
     /// Trace of the table search that this step (a rule with a `goto`, or a default) started. In
     /// the outermost frame, the finished trace of the decision.
     pub(super) table: Option<TableTrace>,
+}
+
+/// The recorded messages that satisfy the condition of a fold, collected while the fold is
+/// evaluated.
+pub(super) struct FoldMessages {
+    /// The variable of the fold. The condition may contain other folds, whose elements do not
+    /// count.
+    pub(super) var: VarId,
+    /// The positions of the messages in the history, in the order of the evaluation.
+    pub(super) positions: Vec<usize>,
 }
 
 /// What the recorder must know about a quantifier or fold: the list, the condition on an element,
@@ -105,6 +118,7 @@ impl<'a, 's> TraceRecorder<'a, 's> {
             unrecorded_steps: 0,
             slots: Vec::new(),
             shown_lets: Vec::new(),
+            fold_messages: None,
             private_failures: Vec::new(),
         }
     }
@@ -160,6 +174,11 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
+        if let (EvalStep::Element(var, element), StepResult::Truth(Tri::True)) = (step, result)
+            && let Some(found) = eval.observer.fold_messages.as_mut().filter(|found| found.var == var.id)
+        {
+            found.positions.extend(recorded_position(element));
+        }
         let frame = match eval.observer.unrecorded_steps {
             0 => Some(eval.observer.pop_frame()),
             1 => None,
@@ -196,7 +215,8 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn reevaluates_invariants(&self) -> bool {
-        self.unrecorded_steps == 0
+        // The fold whose messages are collected is evaluated again, but not its parts.
+        self.unrecorded_steps == 0 || (self.unrecorded_steps == 1 && self.fold_messages.is_some())
     }
 }
 

@@ -65,6 +65,25 @@ fn a_sentence_explains_a_missing_value() {
 }
 
 #[test]
+fn a_text_that_differs_only_in_white_space_is_explained() {
+    let check = |(op, constant): (Op, &str), text: &str, expected: bool| {
+        let node = trace_one_condition(
+            |f| f.field("ctx.note", op, json!(constant)),
+            json!({ "ctx": { "note": text } }),
+        );
+        let hint: &[&str] = if expected { &["it holds if white space is ignored"] } else { &[] };
+        assert_eq!(node.because, hint, "{text}");
+    };
+    check((Op::Contains, "显示文件"), "请显示 文件", true);
+    check((Op::Contains, "show my files"), "please show  my\tfiles", true);
+    check((Op::Eq, "admin"), " admin ", true);
+    check((Op::StartsWith, "show"), "\u{3000}show my files", true);
+    check((Op::Contains, "显示文件"), "请显示表格", false);
+    check((Op::Contains, "heart"), "the art", false);
+    check((Op::Contains, "显示文件"), "请显示文件", false);
+}
+
+#[test]
 fn a_missing_function_result_or_network_is_explained() {
     let check = |build: fn(&mut Fixture) -> Cond, message: Json, expected: &str| {
         assert_eq!(trace_one_condition(build, message).because, [expected]);

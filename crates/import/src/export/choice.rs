@@ -4,10 +4,11 @@
 use super::comparison::write_condition;
 use super::routes::description;
 use super::{ItemList, Written, kept};
-use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id};
+use crate::choice::{CHOICE_NAME, NAME_KEYS, RESERVED_NAMES, default_id, needs_one};
 use crate::compare;
 use crate::located::{JsonNode, PathStep};
 use crate::report::{ItemKind, ReportBuilder};
+use crate::spelling::Spelling;
 use crate::write::NameAllocator;
 use rulec::{Code, Diagnostic, Rules, Span};
 use rulec_base::message;
@@ -15,7 +16,6 @@ use rulec_base::parallel::Threads;
 use rulec_base::span::FileId;
 use rulec_sema::hir::{Cond, CondKind, Outcome, Rule, Table, TableKind};
 use rulec_syntax::ast::StatementKind;
-use rulec_syntax::lex::tokenize;
 use rulec_syntax::parse::parse;
 use serde_json::{Map, Value as Json, json};
 
@@ -58,6 +58,7 @@ fn write_choice(
     if table.to_user {
         json.insert("to_user".to_owned(), json!(true));
     }
+    let spelling = Spelling::take(&mut kept);
     let steps = [steps, &[super::key("choices")]].concat();
     let mut branches = ItemList::new(steps.clone(), kept::take_list(&mut kept, "choices"));
     let mut ids = NameAllocator::default();
@@ -70,7 +71,7 @@ fn write_choice(
     for branch in sources {
         match branch {
             Branch::Rule(rule) => {
-                let written = write_branch(rules, rule, &mut ids);
+                let written = write_branch(rules, rule, spelling, &mut ids);
                 branches.push(ItemKind::Branch, &rule.name, written, report);
             }
             Branch::Unusable(warning) => {
@@ -157,7 +158,7 @@ fn id_of_branch(branch: &str) -> Option<String> {
     }
 }
 
-fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<Json> {
+fn write_branch(rules: &Rules, rule: &Rule, spelling: Spelling, ids: &mut NameAllocator) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), rule.span);
     // The import kept the whole branch because it had no usable condition. Now it has one.
     kept.remove("branch");
@@ -165,7 +166,7 @@ fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<
     let id = id.unwrap_or_else(|| rule.name.to_string());
     let id = if ids.leads_to_text(&id, &rule.name) { id } else { rule.name.to_string() };
     let mut json = if let Outcome::Branch { default: true } = rule.outcome {
-        let logic = kept.remove("logic").unwrap_or_else(|| json!("and"));
+        let logic = kept.remove("logic").unwrap_or_else(|| json!(spelling.logic(false)));
         let conditions = kept.remove("conditions").filter(Json::is_array).unwrap_or_else(|| json!([]));
         json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": true})
     } else {
@@ -177,11 +178,13 @@ fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<
         let mut written = ItemList::new(Vec::new(), kept::take_list(&mut kept, "conditions"));
         for guarded in conditions {
             written.add_kept();
-            let condition = write_kept_condition(rules, &guarded.cond, written.items.len())?;
+            let condition = write_kept_condition(rules, &guarded.cond, spelling, written.items.len())?;
             written.items.push(condition);
         }
-        let logic = kept.remove("logic").filter(|_| conditions.len() < 2);
-        let logic = logic.unwrap_or_else(|| json!(if all { "and" } else { "or" }));
+        // The author may have changed the logic since.
+        let is_same = |logic: &Json| logic.as_str().and_then(needs_one) == Some(!all);
+        let logic = kept.remove("logic").filter(|logic| conditions.len() < 2 || is_same(logic));
+        let logic = logic.unwrap_or_else(|| json!(spelling.logic(!all)));
         json!({"branch_id": id, "logic": logic, "conditions": written.finish(), "is_default": false})
     };
     kept::restore(&mut json, kept.into());
@@ -190,7 +193,7 @@ fn write_branch(rules: &Rules, rule: &Rule, ids: &mut NameAllocator) -> Written<
 
 /// Writes the condition at the position `position` of a branch, with the members that an import
 /// kept.
-fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<Json> {
+fn write_kept_condition(rules: &Rules, cond: &Cond, spelling: Spelling, position: usize) -> Written<Json> {
     let mut kept = kept::before(rules.sources(), cond.span);
     // A condition that the document says in another way is written as it was. If the author has
     // changed the condition since, the rules count.
@@ -198,22 +201,14 @@ fn write_kept_condition(rules: &Rules, cond: &Cond, position: usize) -> Written<
         let read =
             compare::read_condition(&JsonNode::root(&original), &mut compare::ConditionFindings::default());
         if let Ok(Ok((text, _))) = read
-            && has_same_tokens(&text, rules.sources().slice(cond.span))
+            && kept::has_same_tokens(&text, rules.sources().slice(cond.span))
         {
             return Ok(original);
         }
     }
     let mut condition = write_condition(rules.program(), cond)?;
+    spelling.respell(&mut condition);
     condition["id"] = kept.remove("id").unwrap_or_else(|| default_id(position));
     kept::restore(&mut condition, kept.into());
     Ok(condition)
-}
-
-/// True if the texts differ at most in their white space and comments between the tokens.
-fn has_same_tokens(one: &str, other: &str) -> bool {
-    tokens(one).eq(tokens(other))
-}
-
-fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    tokenize(text, 0).filter(|token| !token.kind.is_trivia()).map(move |token| token.text(text))
 }

@@ -86,7 +86,11 @@ impl<'p> ConditionWriter<'p> {
             error["type"] = json!("ErrorCondition");
             error[&key] = count;
         }
-        Ok(json!({"type": "AndCondition", "conditions": written}))
+        // Two conditions of the rules may have become one.
+        Ok(match written.len() {
+            1 => written.remove(0),
+            _ => json!({"type": "AndCondition", "conditions": written}),
+        })
     }
 
     /// Reads a comparison of an error count, such as `(ctx.error_counts["Type"] ?? 0) > 1`. Returns

@@ -2,11 +2,13 @@
 
 use super::condition::ConditionWriter;
 use super::{ItemList, Written, document_name, kept, key};
+use crate::condition::ConditionFacts;
+use crate::located::JsonNode;
 use crate::report::{ItemKind, ReportBuilder};
 use crate::write::{NameAllocator, doc_text};
 use rulec::Rules;
 use rulec_base::message;
-use rulec_sema::hir::{Outcome, Program, Rule, TableKind};
+use rulec_sema::hir::{Outcome, Rule, TableKind};
 use serde_json::{Map, Value as Json, json};
 
 /// Key in the JSON metadata of a route. Its value lists the permissions that the route's handler
@@ -21,7 +23,7 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
     let mut names = NameAllocator::reserving(&["default", "none"]);
     let mut document = Map::new();
     let sources = rules.sources();
-    let main = rules.main();
+    let (main, rules_of_file) = (rules.main(), rules);
     for (index, table) in program.tables.iter().enumerate() {
         if table.kind != TableKind::Routes {
             continue;
@@ -34,7 +36,8 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
         for rule in rules {
             let written = match (is_main, rule.disabled) {
                 (true, false) => {
-                    write_route(program, &conditions, rule, (kept::before(sources, rule.span), &mut names))
+                    let kept = kept::before(sources, rule.span);
+                    write_route(rules_of_file, &conditions, rule, (kept, &mut names))
                 }
                 (true, true) => {
                     Err(message!("the route is disabled, and the document has no disabled routes"))
@@ -65,14 +68,17 @@ pub(super) fn write_document(rules: &Rules, report: &mut ReportBuilder) -> Json 
 }
 
 fn write_route(
-    program: &Program,
+    rules: &Rules,
     conditions: &ConditionWriter<'_>,
     rule: &Rule,
     (mut kept, names): (Map<String, Json>, &mut NameAllocator),
 ) -> Written<Json> {
-    let condition = conditions.write(&rule.condition)?;
+    let condition = match kept.remove("condition").filter(|kept| is_condition(kept, rules, rule)) {
+        Some(kept) => kept,
+        None => conditions.write(&rule.condition)?,
+    };
     let (handler, mut metadata) = write_target(&rule.outcome)?;
-    let required = program.required_permissions(handler);
+    let required = rules.program().required_permissions(handler);
     if !required.is_empty() && !metadata.contains_key(REQUIRES_KEY) {
         metadata.insert(REQUIRES_KEY.to_owned(), json!(required));
     }
@@ -89,6 +95,15 @@ fn write_route(
     let mut json = Json::Object(json);
     kept::restore(&mut json, kept.into());
     Ok(json)
+}
+
+/// True if a condition of the document is the condition of the rule: the author has not changed the
+/// rule since an import wrote it.
+fn is_condition(kept: &Json, rules: &Rules, rule: &Rule) -> bool {
+    let mut facts = ConditionFacts::default();
+    let Ok(formula) = facts.read_formula(&JsonNode::root(kept)) else { return false };
+    let text = facts.write_route_condition(&formula);
+    kept::has_same_tokens(&text, rules.sources().slice(rule.condition.span))
 }
 
 /// Returns the description for the documentation `docs` of a rule. The description `kept` by an

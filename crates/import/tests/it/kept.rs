@@ -113,3 +113,75 @@ fn a_blank_name_of_a_flow_is_kept() {
     let renamed = export_changed(System::Flows, &document, ("flow flow_2 ", "flow other "));
     assert_eq!(renamed["flows"][1]["name"], "other");
 }
+
+/// Regression test: an export wrote the names of the module in place of the document's own.
+#[test]
+fn a_choice_keeps_the_spelling_of_the_document() {
+    let number = |value: Json| json!({"type": "NUMBER", "value": value});
+    let condition = |operate: &str, left: Json, right: Json| json!({"id": "c1", "left": left, "operate": operate, "right": right});
+    let step = json!({"step_id": "s", "type": "NUMBER", "name": "n"});
+    let plain = json!({"step_id": "s", "type": "number", "value": "n"});
+    let branch = |id: &str, logic: &str, conditions: &[Json]| json!({"branch_id": id, "logic": logic, "conditions": conditions, "is_default": false});
+    let document = json!({"name": "c", "choices": [
+        branch("a", "AND", &[condition("GREATER_THAN", step.clone(), number(json!(3)))]),
+        branch("b", "Logic.OR", &[
+            condition("LT", json!({"step_id": "s", "type": "number", "value": "n"}), number(json!(1))),
+            json!({"id": "c2", "left": plain, "operate": "number_equal", "right": {"type": "number", "value": 2}}),
+        ]),
+        branch("c", "and", &[condition("number_less_than", json!({"step_id": "s", "type": "number", "name": "n"}), json!({"type": "number", "value": 5}))]),
+        {"branch_id": "d", "logic": "OR", "conditions": [], "is_default": true},
+    ]});
+    assert_same_again(System::Choice, &document);
+    // What the author has changed since is written as the rules say it.
+    let changed = export_changed(System::Choice, &document, ("as number > 3", "as number > 4"));
+    let right = &changed["choices"][0]["conditions"][0];
+    assert_eq!((&right["operate"], &right["right"]["value"]), (&json!("GREATER_THAN"), &json!(4)));
+    assert_eq!(changed["choices"][1], document["choices"][1]);
+    let all = export_changed(System::Choice, &document, ("branch b any", "branch b"));
+    assert_eq!(all["choices"][1]["logic"], "AND");
+    // One line keeps the spelling of a whole choice.
+    let first = json!({"name": "c", "choices": [document["choices"][0], document["choices"][3]]});
+    let text = assert_same_again(System::Choice, &first).text;
+    assert_eq!(text.matches("# json:").collect::<Vec<_>>().len(), 2, "{text}");
+}
+
+/// Regression test: one condition of the document came back as several.
+#[test]
+fn a_condition_of_several_parts_is_one_condition_again() {
+    let text = json!({"type": "TextCondition", "contains": ["file"], "keywords": ["open", "read"]});
+    let user = json!({"type": "PermissionCondition", "required_permissions": ["read", "write"]});
+    let error = json!({"type": "ErrorCondition", "last_error_type": "Timeout", "occurrence_count__gte": 2});
+    let context = json!({"type": "ContextCondition", "n__gt": 1, "vip": true, "n__lt": 9});
+    let both =
+        json!({"type": "AndCondition", "conditions": [text, {"type": "NotCondition", "condition": user}]});
+    let long = json!({"type": "OrCondition", "conditions": [text, user, error, context, both]});
+    let conditions = [text, user, error, context, both, long];
+    let routes = conditions.iter().enumerate().map(|(index, condition)| {
+        json!({"name": format!("r{index}"), "priority": 0, "condition": condition, "handler": "h"})
+    });
+    let document = json!({"routes": routes.collect::<Vec<Json>>()});
+    assert_same_again(System::Routes, &document);
+    let changed = export_changed(System::Routes, &document, ("-> h", "-> k"));
+    assert_eq!(changed["routes"][0]["condition"], document["routes"][0]["condition"]);
+    let changed =
+        export_changed(System::Routes, &document, ("text contains \"file\"", "text contains \"disk\""));
+    assert_eq!(changed["routes"][0]["condition"]["type"], "AndCondition");
+    // An error of a hand-written route is one condition, too.
+    let rules =
+        "route r when ctx.last_error_type == \"Timeout\" and (ctx.error_counts[\"Timeout\"] ?? 0) >= 2 -> h";
+    let exported = System::Routes.export(&Rules::from_text(rules).expect("it compiles")).document;
+    assert_eq!(exported["routes"][0]["condition"], document["routes"][2]["condition"]);
+}
+
+#[test]
+fn an_operator_of_other_types_is_named_with_its_types() {
+    let condition = json!({
+        "left": {"step_id": "s", "type": "NUMBER", "name": "n"}, "operate": "CONTAINS",
+        "right": {"type": "NUMBER", "value": 3},
+    });
+    let branch = json!({"branch_id": "a", "conditions": [condition], "is_default": false});
+    let imported = load(System::Choice, &json!([branch]));
+    let skipped: Vec<String> = imported.report.messages().map(|note| note.to_string()).collect();
+    let reason = "the operator `CONTAINS` does not take a number on its left side, only string, list";
+    assert!(skipped.iter().any(|note| note.contains(reason)), "{skipped:?}");
+}

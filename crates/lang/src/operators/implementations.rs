@@ -162,7 +162,7 @@ fn matches_pattern_compiled_by(
     left: Value<'_>,
     right: Value<'_>,
     arena: &Arena,
-    compile: impl FnOnce(&str) -> Option<(regex::Regex, u64)>,
+    compile: impl FnOnce(&str) -> Option<(regex_automata::meta::Regex, u64)>,
 ) -> Tri {
     let (Value::Str(text), Value::Str(pattern)) = (left, right) else { return Tri::Unknown };
     match compile(pattern) {

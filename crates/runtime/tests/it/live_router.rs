@@ -109,7 +109,7 @@ async fn statements_of_every_kind_are_edited_through_the_router() {
 fn rules_without_their_texts_cannot_be_edited() {
     let rules = LiveRules::from(Rules::from_text("default -> a").unwrap());
     let error = rules.insert("route x when n > 1 -> a").unwrap_err();
-    assert!(error.to_string().contains("`LiveRules::from_path`"), "{error}");
+    assert!(error.to_string().contains("their texts are not kept; load them as `LiveRules`"), "{error}");
     assert_eq!(rules.decide(&json!({})).target(), Some("a"));
     assert_eq!(rules.texts()[0].1, "default -> a");
     rules.merge().unwrap();

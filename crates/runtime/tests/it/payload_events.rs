@@ -100,10 +100,25 @@ async fn decisions_are_judged_before_anybody_hears_of_them() {
 async fn a_kind_that_does_not_exist_is_rejected_with_a_reason() {
     let coordinator = coordinator_builder().build();
     let mut inbox = coordinator.bus().subscribe(16, Policy::Wait);
-    coordinator.publish(Proposal::new("create_nod", json!({}))).await;
-    let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
-    assert_eq!(one.feedback, "there is no payload kind `create_nod`; did you mean `create_node`?");
-    assert!(one.judgement.is_none() && one.violations().is_empty());
+    for (kind, rule, message) in [
+        ("create_nod", "general.action_type.match", "did you mean `create_node`?"),
+        ("", "general.action_type.required", "`action_type` must name the kind"),
+    ] {
+        coordinator.publish(Proposal::new(kind, json!({}))).await;
+        let Ok(DecisionEvent::Rejected(one)) = inbox.try_recv() else { panic!("it is rejected") };
+        assert!(one.feedback.contains(message), "{}", one.feedback);
+        let payload = if kind.is_empty() { "payload" } else { "create_nod payload" };
+        assert!(one.feedback.starts_with(&format!("The {payload} was rejected")), "{}", one.feedback);
+        let [violation] = one.violations() else { panic!("{:?}", one.violations()) };
+        assert_eq!((&*violation.rule, &*violation.path), (rule, "$.action_type"));
+    }
+    // Rules without a field for the kind report it at the payload.
+    let rules = Rules::from_text("payload respond { response: string }").unwrap();
+    let DecisionEvent::Rejected(one) = Judges::new(&rules).judge(Proposal::new("ask", json!(7))) else {
+        panic!("it is rejected")
+    };
+    let [violation] = one.violations() else { panic!("{:?}", one.violations()) };
+    assert_eq!((&*violation.rule, &*violation.path), ("decision.match", "$"));
 }
 
 #[tokio::test]

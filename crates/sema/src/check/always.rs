@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 
 /// The values of an operand for which its comparison with constants is true.
 #[derive(Clone)]
-enum Accepted<'v> {
+pub(super) enum Accepted<'v> {
     /// The comparison is true exactly for these values.
     Values(Vec<Value<'v>>),
     /// The comparison is true for all values except these.
@@ -24,12 +24,12 @@ enum Accepted<'v> {
     Between { low: Bound<'v>, high: Bound<'v> },
 }
 
-type Bound<'v> = Option<(Value<'v>, bool)>;
+pub(super) type Bound<'v> = Option<(Value<'v>, bool)>;
 
 impl<'v> Accepted<'v> {
     /// Returns the values for which the comparison does not hold. `None` if this type cannot
     /// describe them.
-    fn complement(self) -> Option<Accepted<'v>> {
+    pub(super) fn complement(self) -> Option<Accepted<'v>> {
         let flip = |(value, included): (Value<'v>, bool)| Some((value, !included));
         Some(match self {
             Accepted::Values(values) => Accepted::Others(values),
@@ -67,7 +67,7 @@ impl<'v> Accepted<'v> {
     }
 
     /// True if it is proven that no value belongs to both sets.
-    fn excludes(&self, other: &Accepted<'_>) -> bool {
+    pub(super) fn excludes(&self, other: &Accepted<'_>) -> bool {
         match (self, other) {
             (Accepted::Values(values), set) | (set, Accepted::Values(values)) => {
                 values.iter().all(|value| !set.may_contain(*value))
@@ -100,7 +100,7 @@ fn may_be_equal(left: Value<'_>, right: Value<'_>) -> bool {
 
 /// Returns the compared value and the values for which the condition holds. `None` for a condition
 /// that is no comparison with constants.
-fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
+pub(super) fn accepted_values(cond: &Cond) -> Option<(&Expr, Accepted<'_>)> {
     match &cond.kind {
         CondKind::Not(inner) => {
             let (left, accepted) = accepted_values(inner)?;
@@ -213,8 +213,9 @@ impl Checker<'_> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Warns about two comparisons of the condition on an element that never hold together, as in
-    /// `any x in items: x.n > 5 and x.n < 1`. The analysis finds such comparisons elsewhere.
+    /// Warns about two comparisons of the condition on an element, or of a rule of a payload, that
+    /// never hold together, as in `any x in items: x.n > 5 and x.n < 1`. The analysis finds such
+    /// comparisons elsewhere.
     pub(super) fn warn_contradiction_in_body(&mut self, body: &Cond) {
         let parts = body.conjuncts();
         let found: Vec<_> = parts
@@ -229,12 +230,16 @@ impl Checker<'_> {
             accepted.excludes(other_accepted) && self.is_same_source(*left, *other_left)
         });
         let Some(((first, ..), (second, ..))) = pair else { return };
+        // A rule of a group may be lowered several times.
+        if self.is_reported_at(Code::Contradiction, *first) {
+            return;
+        }
         let slice = |span| self.loaded.sources.slice(span);
         let message = message!("`{}` and `{}` never hold together", slice(*first), slice(*second));
         let diagnostic = Diagnostic::new(Code::Contradiction, *first, message)
             .here(message!("this part"))
             .label(*second, message!("contradicts this part"))
-            .help(message!("no element can satisfy both: correct one of them, or join them with `or`"));
+            .help(message!("no value satisfies both: correct one of them, or join them with `or`"));
         self.diagnostics.push(diagnostic);
     }
 
@@ -326,7 +331,7 @@ impl Checker<'_> {
         }
     }
 
-    fn is_reported_at(&self, code: Code, span: Span) -> bool {
+    pub(super) fn is_reported_at(&self, code: Code, span: Span) -> bool {
         self.diagnostics.iter().any(|found| found.code == code && found.span() == Some(span))
     }
 

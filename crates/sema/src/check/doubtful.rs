@@ -1,5 +1,5 @@
 //! Warns about comparisons that are valid but probably not intended. Examples: searching a text in
-//! a list of words, a domain without a dot before it, and `<` between enumeration values.
+//! a list of words or in a constant, a domain without a dot, and `<` between enumeration values.
 
 use super::names::is_text_path;
 use super::regex_help::without_slashes;
@@ -18,6 +18,10 @@ use rulec_lang::value::Value;
 use rulec_syntax::ast::{self, StatementKind};
 use rulec_syntax::write::{quote_raw_string, quote_string};
 
+/// Words in the names of fields that contain a part of another text.
+const PARTS_OF_TEXTS: &[&str] =
+    &["prefix", "suffix", "domain", "part", "word", "query", "search", "needle", "pattern", "filter", "term"];
+
 impl<'a> Checker<'a> {
     /// Warns about a valid comparison that its author probably did not intend.
     pub(super) fn warn_doubtful(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
@@ -28,6 +32,7 @@ impl<'a> Checker<'a> {
             Op::Matches => self.warn_slashes_in_regex(binary, left, right),
             _ => {}
         }
+        self.warn_searched_constant(binary, left, right);
         self.warn_elements_of_other_type(binary, left, right);
         self.warn_unknown_answer(binary.op.node, left, right);
         self.warn_unknown_answer(binary.op.node, right, left);
@@ -52,6 +57,38 @@ impl<'a> Checker<'a> {
         let diagnostic = Diagnostic::new(Code::ReversedSearch, left.span.to(right.span), message);
         let help = message!("to search the text for the elements, write `{written}`");
         self.diagnostics.push(diagnostic.help(help).likely_fix(left.span.to(right.span), written));
+    }
+
+    /// Warns about `"@example.com" ends_with user.email`, whose two sides are exchanged.
+    fn warn_searched_constant(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
+        let constant = left.as_const().and_then(|constant| constant.value().as_str());
+        let ExprKind::Slot(id) = &right.kind else { return };
+        let path = &self.fields.slot(*id).path;
+        // A field such as `allowed_prefix` contains the part to search for.
+        let is_part = path.last().is_some_and(|name| {
+            let name = name.to_lowercase();
+            PARTS_OF_TEXTS.iter().any(|word| name.contains(word))
+        });
+        if constant.is_none_or(str::is_empty) || binary.modifiers.quantity.is_some() || is_part {
+            return;
+        }
+        let slice = |span| self.loaded.sources.slice(span);
+        let (searched, value) = (slice(left.span), slice(right.span));
+        let message = match binary.op.node {
+            Op::StartsWith => message!("this holds only if {searched} begins with the whole of `{value}`"),
+            Op::EndsWith => message!("this holds only if {searched} ends with the whole of `{value}`"),
+            // A constant may list the allowed values of another field.
+            Op::Contains if is_text_path(path) => {
+                message!("this holds only if {searched} contains the whole of `{value}`")
+            }
+            _ => return,
+        };
+        let span = left.span.to(right.span);
+        let between = Span { start: left.span.end, end: right.span.start, ..span };
+        let written = format!("{value}{}{searched}", slice(between));
+        let diagnostic = Diagnostic::new(Code::ReversedSearch, span, message);
+        let help = message!("the text that is searched comes first: write `{written}`");
+        self.diagnostics.push(diagnostic.help(help).likely_fix(span, written));
     }
 
     /// Warns about a host or e-mail address that is compared with a domain without a separator
@@ -322,7 +359,7 @@ impl<'a> Checker<'a> {
 }
 
 /// True for a text such as `bank.com`: labels of letters, digits and hyphens, separated by dots.
-fn is_domain(text: &str) -> bool {
+pub(super) fn is_domain(text: &str) -> bool {
     let is_label = |label: &str| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-');
     text.contains('.')
         && text.split('.').all(is_label)

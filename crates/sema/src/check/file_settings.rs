@@ -6,10 +6,11 @@ use super::Checker;
 use super::settings::Setting;
 use crate::hir::{Question, TableId, Trigger};
 use hashbrown::{HashMap, HashSet};
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::{FileId, Span};
 use rulec_base::text::NormalizationForm;
+use rulec_lang::limits::Limit;
 use rulec_lang::operators::Case;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -49,6 +50,16 @@ pub(super) const REGEX: SettingSet = 16;
 const SETTING_NAMES: [(SettingSet, &str); 5] =
     [(CASE, "case"), (FORM, "normalize"), (ZONE, "zone"), (WHITE_SPACE, "white_space"), (REGEX, "regex")];
 
+/// A setting that a file contains.
+struct WrittenSetting {
+    name: &'static str,
+    /// Whether the setting affects only the file that contains it.
+    of_file: bool,
+    /// The statements that the setting affects, in words.
+    applies_to: Message,
+    span: Span,
+}
+
 /// Which file settings each definition depends on, to warn about definitions that mean something
 /// else in another file.
 #[derive(Default)]
@@ -57,8 +68,8 @@ pub(super) struct SettingUses<'a> {
     current: Cell<SettingSet>,
     /// The settings that statements of each file depend on.
     by_file: RefCell<HashMap<FileId, SettingSet>>,
-    /// The settings that the files contain, except limits. Each has its file and its span.
-    written: Vec<(FileId, &'static Setting, Span)>,
+    /// The settings that the files contain.
+    written: Vec<WrittenSetting>,
     by_definition: HashMap<&'a str, SettingSet>,
     /// The settings that the statements of each table depend on.
     by_table: HashMap<TableId, SettingSet>,
@@ -79,8 +90,21 @@ impl SettingUses<'_> {
     }
 
     /// Records that a file contains a setting, to warn later if no statement depends on it.
-    pub fn record_written(&mut self, file: FileId, setting: &'static Setting, span: Span) {
-        self.written.push((file, setting, span));
+    pub fn record_written(&mut self, setting: &'static Setting, span: Span) {
+        let Setting { name, of_file, ref applies_to, .. } = *setting;
+        self.written.push(WrittenSetting { name, of_file, applies_to: applies_to.clone(), span });
+    }
+
+    /// Records that the main file contains a limit. A limit that very many statements reach is not
+    /// recorded.
+    pub fn record_written_limit(&mut self, limit: Limit, span: Span) {
+        let applies_to = match limit {
+            Limit::RegexBytes | Limit::RegexWork => message!("regular expressions"),
+            Limit::RequestBytes | Limit::RequestWork => message!("the analysis of a text by `request`"),
+            Limit::Violations => message!("payloads"),
+            _ => return,
+        };
+        self.written.push(WrittenSetting { name: limit.info().name, of_file: false, applies_to, span });
     }
 }
 
@@ -156,19 +180,21 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Warns about each written setting that no statement of its file depends on.
-    pub(super) fn warn_settings_without_effect(&mut self) {
-        for (file, setting, span) in std::mem::take(&mut self.setting_uses.written) {
-            if self.has_effect(file, setting.name) {
+    /// Warns about each written setting that no statement of its file depends on. `main_decides` is
+    /// false if the main file makes no decisions. Then settings of the whole program may still
+    /// affect the files that import the main file.
+    pub(super) fn warn_settings_without_effect(&mut self, main_decides: bool) {
+        for WrittenSetting { name, of_file, applies_to, span } in
+            std::mem::take(&mut self.setting_uses.written)
+        {
+            if self.has_effect(span.file, name) || !(of_file || main_decides) {
                 continue;
             }
-            let message = match setting.of_file {
-                true => {
-                    message!("the setting `{}` has no effect on any statement of this file", setting.name)
-                }
-                false => message!("the setting `{}` has no effect on any statement", setting.name),
+            let message = match of_file {
+                true => message!("the setting `{}` has no effect on any statement of this file", name),
+                false => message!("the setting `{}` has no effect on any statement", name),
             };
-            let help = message!("remove it: it applies only to {}", setting.applies_to);
+            let help = message!("remove it: it applies only to {}", applies_to);
             self.emit(Code::SettingWithoutEffect, span, message, help);
         }
     }
@@ -189,8 +215,11 @@ impl<'a> Checker<'a> {
             "intent_threshold" | "intent_margin" => {
                 has_intent_flows() || !program.analysis.intents.is_empty()
             }
-            "stop_words" => program.externs.iter().any(|function| function.feature.is_some()),
-            "regex_memory" => !program.patterns.is_empty(),
+            "stop_words" | "request_bytes" | "request_work" => {
+                program.externs.iter().any(|function| function.feature.is_some())
+            }
+            "regex_memory" | "regex_bytes" | "regex_work" => !program.patterns.is_empty(),
+            "violations" => !program.payloads.is_empty(),
             "flow_prompt" => has_intent_flows(),
             "choice_prompt" | "choice_tool" | "choice_branches" => !program.questions.is_empty(),
             "choice_reason" => program.questions.iter().any(shows_reason),

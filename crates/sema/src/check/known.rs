@@ -74,12 +74,11 @@ impl Checker<'_> {
             Some(version) => Ok(version),
             None => {
                 let message = message!("`{}` is not a version", text::to_one_line(text));
-                self.fail(
-                    Code::BadVersion,
-                    span,
-                    message,
-                    message!("write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\""),
-                )
+                let help = match version_range(text) {
+                    Some(range) => message!("a range of versions is written as comparisons: `{range}`"),
+                    None => message!("write up to three numbers, as in \"1.2.3\" or \"1.2.3-beta.1\""),
+                };
+                self.fail(Code::BadVersion, span, message, help)
             }
         }
     }
@@ -125,6 +124,65 @@ impl Checker<'_> {
             None => finding.help(message!("the hashes are {}", names.join(", "))),
         })
     }
+}
+
+/// Returns the comparisons of a version `x` that a range in the notation of a package manager
+/// means, such as `~> 1.2`, `^1.4`, `1.x` or `>=1.2 <2`. `None` for any other text.
+fn version_range(text: &str) -> Option<String> {
+    let text = text.trim();
+    if let Some((low, high)) = text.split_once(" - ") {
+        let (low, high) = (numbers_of(low)?, numbers_of(high)?);
+        return Some(format!("x >= \"{}\" and x <= \"{}\"", dotted(&low), dotted(&high)));
+    }
+    // `>= 1.2, < 2`: a sign may be followed by a space.
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split([' ', ',']).filter(|part| !part.is_empty()) {
+        match parts.last_mut().filter(|last| last.ends_with(['<', '>', '=', '~', '^'])) {
+            Some(sign) => sign.push_str(part),
+            None => parts.push(part.to_owned()),
+        }
+    }
+    let comparisons: Option<Vec<String>> = parts.iter().map(|part| comparisons_of(part)).collect();
+    comparisons.filter(|all| !all.is_empty()).map(|all| all.join(" and "))
+}
+
+/// Returns the comparisons that one part of a range of versions means. `None` for a part without a
+/// sign or a wildcard, and for any other text.
+fn comparisons_of(part: &str) -> Option<String> {
+    let version = part.trim_start_matches(['<', '>', '=', '~', '^']);
+    let sign = &part[..part.len() - version.len()];
+    let wildcard = version.find(['x', 'X', '*']);
+    let numbers = numbers_of(version[..wildcard.unwrap_or(version.len())].trim_end_matches('.'))?;
+    // The number that is increased for the first version after the range.
+    let increased = match sign {
+        "<" | "<=" | ">" | ">=" if wildcard.is_none() => {
+            return Some(format!("x {sign} \"{}\"", dotted(&numbers)));
+        }
+        "=" | "==" if wildcard.is_none() => return Some(format!("x == \"{}\"", dotted(&numbers))),
+        "" | "=" | "==" if wildcard.is_some() => numbers.len() - 1,
+        "^" => numbers.iter().position(|number| *number > 0).unwrap_or(numbers.len() - 1),
+        "~>" => numbers.len().saturating_sub(2),
+        "~" => (numbers.len() - 1).min(1),
+        _ => return None,
+    };
+    let mut end = numbers[..=increased].to_vec();
+    end[increased] = end[increased].checked_add(1)?;
+    Some(format!("x >= \"{}\" and x < \"{}\"", dotted(&numbers), dotted(&end)))
+}
+
+/// Returns the one to three numbers of a version without further parts. `None` for any other text.
+fn numbers_of(text: &str) -> Option<Vec<u64>> {
+    let numbers: Option<Vec<u64>> = text
+        .trim()
+        .trim_start_matches('v')
+        .split('.')
+        .map(|number| number.parse().ok().filter(|_| number.bytes().all(|byte| byte.is_ascii_digit())))
+        .collect();
+    numbers.filter(|numbers| (1..=3).contains(&numbers.len()))
+}
+
+fn dotted(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
 }
 
 /// Returns the zone for an offset such as `GMT+1`, `UTC-8` or `+08:00`. The names in the database

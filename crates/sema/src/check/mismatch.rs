@@ -11,6 +11,7 @@ use rulec_lang::builtins::Function;
 use rulec_lang::operators::{Op, OpInfo, Quantity, RightOperand, Search};
 use rulec_lang::ty::{Kind, KindSet, Ty};
 use rulec_syntax::ast;
+use rulec_syntax::write::quote_string;
 
 impl<'a> Checker<'a> {
     /// Builds the diagnostic for operands whose types the operator does not accept.
@@ -107,6 +108,9 @@ impl<'a> Checker<'a> {
         if is_clock || looks_like_date || !left.ty.kinds.is_subset(numbers) || left.as_const().is_some() {
             return None;
         }
+        if let Some(share) = self.share_of_bucket(left, text) {
+            return Some(share);
+        }
         Some(match text.trim().parse::<f64>() {
             Ok(_) => message!("a number is written without quotes: write `{}`", text.trim()),
             Err(_) => message!(
@@ -115,6 +119,64 @@ impl<'a> Checker<'a> {
                 left.ty.with_article()
             ),
         })
+    }
+
+    /// Returns the help text for `bucket(user.id) == "10%"`, by which an author means a share of
+    /// the keys. `None` for other operands.
+    fn share_of_bucket(&self, left: &Expr, text: &str) -> Option<Message> {
+        let ExprKind::Call(Function::Bucket, args) = &left.kind else { return None };
+        let percent: u32 = text.trim().strip_suffix('%')?.trim_end().parse().ok()?;
+        let written = format!("{} in 0..{percent}", self.loaded.sources.slice(left.span));
+        // With a hash or a number of buckets, other numbers select this share.
+        let has_percents = args.len() <= 2 && (1..=100).contains(&percent);
+        has_percents.then(|| message!("for {percent} percent of the keys write `{written}`"))
+    }
+
+    /// Returns the first value of an `if` or `??` that no parameter of these kinds accepts. `None`
+    /// for other values.
+    pub(super) fn case_of_other_type<'e>(&self, value: &'e Expr, wanted: KindSet) -> Option<&'e Expr> {
+        let cases = match &value.kind {
+            ExprKind::If { then, other, .. } => [then, other],
+            ExprKind::Op(Op::Coalesce, left, Some(right)) => [left, right],
+            _ => return None,
+        };
+        cases.into_iter().find_map(|case| {
+            let is_other = !case.ty.kinds.overlaps(wanted.with_accepted_kinds());
+            if is_other { Some(&**case) } else { self.case_of_other_type(case, wanted) }
+        })
+    }
+
+    /// Returns the error for an argument of which one case has another type than the parameter:
+    /// `level: if vip then "gold" else 0`.
+    pub(super) fn case_type_error(
+        &self,
+        (function, param): (&str, &str),
+        case: &Expr,
+        wanted: &Ty,
+        declared: Span,
+    ) -> Diagnostic {
+        let (wants, found) = (wanted.with_article(), case.ty.with_article());
+        let message = message!("`{function}` expects {wants} for `{param}`, but in one case it gets {found}");
+        let diagnostic = Diagnostic::new(Code::ArgumentType, case.span, message)
+            .here(case.ty.to_message())
+            .label(declared, message!("declared here"));
+        let written = self.loaded.sources.slice(case.span);
+        let is_number = |text: &str| text.parse::<f64>().is_ok_and(f64::is_finite);
+        let text = case.as_const().and_then(|constant| constant.value().as_str());
+        let meant = match text {
+            None if wanted.kinds == KindSet::STRING && is_number(written) => Some(quote_string(written)),
+            Some(text) if wanted.kinds == KindSet::INT && text.parse::<i64>().is_ok() => {
+                Some(text.to_owned())
+            }
+            Some(text) if wanted.kinds.overlaps(KindSet::FLOAT) && is_number(text) => Some(text.to_owned()),
+            _ => None,
+        };
+        match meant {
+            Some(meant) => diagnostic
+                .help(message!("write `{replacement}`", replacement = meant.clone()))
+                .likely_fix(case.span, meant),
+            None => diagnostic.help(message!("give {wants} in every case")),
+        }
     }
 
     /// Reports operands of incomparable types as a warning that the condition is never true. Used

@@ -36,7 +36,7 @@ pub(super) fn meant_field(record: &RecordType, names: &[&str]) -> Option<(Messag
 
 /// Returns the path to the only field of this name inside the records of the message, such as
 /// `ctx.source_ip` for `source_ip`. `None` for a longer path, or if several records have the field.
-fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
+pub(super) fn path_to_field(record: &RecordType, names: &[&str]) -> Option<String> {
     let [name] = names else { return None };
     let mut paths = Vec::new();
     collect_paths(record, name, &mut Vec::new(), &mut paths);

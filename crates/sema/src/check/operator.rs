@@ -52,6 +52,7 @@ impl<'a> Checker<'a> {
         self.warn_wildcards(binary, &left, &right);
         self.warn_elements_that_are_no_texts(binary, &left, &right);
         self.warn_doubtful(binary, &left, &right);
+        self.warn_not_in_address(binary, mode, &left, &right);
         self.warn_every_result(binary, &left, &right, span);
         self.warn_other_unit(binary, &left, &right);
         self.warn_blanks_around(binary, &left, &right);
@@ -370,6 +371,10 @@ impl<'a> Checker<'a> {
         }
         if let Some(written) = written_right {
             self.warn_hyphenated_name(op.node, written, span);
+            let moves_time = matches!(op.node, Op::Add | Op::Sub) && left.ty.kinds == KindSet::DATETIME;
+            if moves_time && right.as_ref().is_some_and(|right| right.as_const().is_some()) {
+                self.warn_milliseconds(written.span);
+            }
         }
         let kind = ExprKind::Op(op.node, Box::new(left), right.map(Box::new));
         Ok(Expr { kind, ty, optional, span })

@@ -2,14 +2,12 @@
 
 use super::constant::constant_json_of;
 use super::fields::{NarrowingReason, PathError, ResolvedField, field_of_type, function_for_property};
-use super::nested;
 use super::read::{UNDECLARED_KINDS, readable_kinds, typed_read, union_of_kinds};
 use super::{AlreadyReported, Checked, Checker, join_names};
 use crate::hir::{Expr, ExprKind, SlotId};
 use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
 use rulec_base::message;
 use rulec_base::span::Span;
-use rulec_lang::operators::reserved_words;
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
 use rulec_syntax::ast::{self, Ident, Literal};
 use serde_json::Value as Json;
@@ -152,63 +150,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn report_unknown_root<T>(&mut self, names: &[&str], name_span: Span, record: &RecordType) -> Checked<T> {
-        let (name, names_of_path) = (names[0], names.len());
-        let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
-        let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
-            Ok(suggested) => return self.report(suggested),
-            Err(diagnostic) => diagnostic,
-        };
-        let diagnostic = if let Some(list) = self.list_around(name_span) {
-            let help = message!(
-                "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
-                each line, `list {list} = from \"{list}.txt\"`"
-            );
-            diagnostic.help(help)
-        } else if let Some(written) = self.captured_group(name, name_span) {
-            let help = message!("it is a group of the regular expression: write `{written}`");
-            diagnostic.help(help).likely_fix(name_span, written)
-        } else if let Some(root) = root_with_field(record, names) {
-            diagnostic.did_you_mean(name_span, Some(root))
-        } else if self.payload.fields.iter().any(|field| **field == *name) {
-            let written = format!("payload.{name}");
-            let help = message!("it is a field of an included group: write `{written}`");
-            diagnostic.help(help).likely_fix(name_span, written)
-        } else if let Some(element) = self.scope.binding_with_field(name) {
-            let written = format!("{element}.{name}");
-            diagnostic.did_you_mean(name_span, Some(&written))
-        } else if let Some((help, path)) = nested::meant_field(record, names) {
-            let diagnostic = diagnostic.help(help);
-            match path {
-                Some(path) => diagnostic.likely_fix(name_span, path),
-                None => diagnostic,
-            }
-        } else if let Some((help, word)) = foreign_constant_help(name) {
-            let is_certain = is_capital_bool(name);
-            diagnostic.help(help).did_you_mean(name_span, word).certain_if(is_certain)
-        } else {
-            let symbols = self.symbols;
-            let visible_definitions = symbols
-                .definitions
-                .iter()
-                .filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
-            let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
-            let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
-            let names: Vec<&str> = record.names().chain(definitions).chain(bound_names).collect();
-            let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
-            let help = hyphen_help.unwrap_or(if names_of_path > 1 { message!(
-                "add it to `input {{ … }}`, or declare it with `let {name} = …`; the message has the fields {}",
-                join_names(record.names())
-            ) } else { message!(
-                "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
-                \"{name}\""
-            ) });
-            let is_certain = is_single_slip(name, names.iter().copied());
-            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
-        };
-        self.report(diagnostic)
-    }
-
     fn report_unknown_field<T>(
         &mut self,
         message: Message,
@@ -243,41 +184,6 @@ impl<'a> Checker<'a> {
             message!("`{name}` is read as a field of the message, but the output of the node is `{param}`");
         let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
         self.other_outputs.push(diagnostic.did_you_mean(span, Some(param)));
-    }
-
-    fn warn_near_name(&mut self, name: &str, span: Span) {
-        // Each name is checked only once. A search through all definitions at every use would be
-        // quadratic.
-        if !self.fields.is_first_check_of_name(name) {
-            return;
-        }
-        if self.payload.fields.iter().any(|field| **field == *name) {
-            let message =
-                message!("`{name}` is read as a field of the message, but the payload has a field `{name}`");
-            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
-                .help(message!("write `payload.{name}` for a field of an included group"));
-            return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
-        }
-        if let Some((help, word)) = foreign_constant_help(name) {
-            let message = message!("`{name}` is read as a field of the message");
-            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
-            let is_certain = is_capital_bool(name);
-            return self.diagnostics.push(diagnostic.did_you_mean(span, word).certain_if(is_certain));
-        }
-        let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
-        let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
-        let (near, what) = match word {
-            Some(word) => (Some(word), message!("a word of the language")),
-            None => (
-                self.nearest(name, value_definitions.map(|symbol| symbol.name.node.as_str())),
-                message!("a definition"),
-            ),
-        };
-        if let Some(near) = near {
-            let message = message!("`{name}` is read as a field of the message, but `{near}` is {what}");
-            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
-            self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
-        }
     }
 
     /// Checks a field of a value that is not a message path, such as a quantifier's element.
@@ -423,17 +329,6 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// For a path whose root is unknown, returns the only declared field that contains a field with the
-/// second name of the path. `None` if several fields do.
-fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
-    let second = names.get(1)?;
-    let has_field =
-        |field: &&rulec_lang::ty::Field| field.ty.fields().is_some_and(|inner| inner.get(second).is_some());
-    let mut roots = record.fields.iter().filter(has_field);
-    let root = roots.next()?;
-    roots.next().is_none().then_some(&*root.name)
-}
-
 /// A path into the message that consists of constant names. `segment_spans` has one pair for each
 /// name: its span, and true for a plain name or false for a key in brackets.
 #[derive(Default)]
@@ -465,32 +360,6 @@ impl<'p> ConstantPath<'p> {
         self.names.push(name);
         self.segment_spans.push((span, is_plain_name));
     }
-}
-
-/// True for `True` and `False` as other languages write them, which certainly mean `true` and
-/// `false`. They can be corrected without asking the author.
-fn is_capital_bool(name: &str) -> bool {
-    matches!(name, "True" | "TRUE" | "False" | "FALSE")
-}
-
-/// Returns a help text for a constant of another language, and the equivalent word of this language
-/// if there is one.
-fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> {
-    Some(match name {
-        "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
-        "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
-        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
-            (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
-        }
-        "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday"
-        | "Fri" | "Saturday" | "Sat" | "Sunday" | "Sun" => {
-            (message!("write the number of the day: `weekday` gives 1 for Monday to 7 for Sunday"), None)
-        }
-        "always" | "otherwise" | "_" => {
-            (message!("for messages that no route matches, write `default -> HANDLER`"), None)
-        }
-        _ => return None,
-    })
 }
 
 /// Wraps a value from a list, dict or record in a read of its declared type. A value of another

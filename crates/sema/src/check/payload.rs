@@ -2,6 +2,7 @@
 //! language model. Each requirement becomes a rule of a table; the rule's condition is true if an
 //! object violates the requirement. A `group` of requirements is inlined where it is included.
 
+mod declared;
 mod each;
 mod field;
 mod include;
@@ -56,6 +57,10 @@ pub(super) struct PayloadState {
     /// The names of the groups that are being inlined, outermost first, to detect a group in
     /// itself.
     groups: Vec<Arc<str>>,
+    /// The schema of the validated object.
+    object: hir::Object,
+    /// For each element of an `each`, the path of its list; only for lists of the validated object.
+    lists: HashMap<BindingId, ObjectPath>,
     /// The names of the validated object's fields, including the fields of included groups.
     pub(super) fields: Arc<[Arc<str>]>,
     /// The number of `each` blocks that enclose the current item; the nesting is limited.
@@ -208,6 +213,7 @@ impl<'a> Checker<'a> {
             reported_id: None,
             declared_names: object.fields.iter().map(|field| field.name.clone()).collect(),
         };
+        self.payload.object = object;
         let params = group.map_or(&[][..], |group| &group.params);
         for (field, param) in self.resolve_record(params).fields.into_iter().zip(params) {
             let (id, expr) = self.new_binding(&field.name, field.ty, false, param.name.span);
@@ -216,7 +222,7 @@ impl<'a> Checker<'a> {
         self.lower_items(body, ItemOwner::Object, &site);
         self.scope.clear();
         self.payload.fields = Arc::default();
-        object
+        std::mem::take(&mut self.payload.object)
     }
 
     /// Brings `binding`, a named value, into scope. `place` is the path of the value in the
@@ -316,8 +322,14 @@ impl<'a> Checker<'a> {
         };
         let span = checked_expr.map_or(rule.id.span, |checked_expr| checked_expr.span);
         let condition = match (&rule.test, checked_expr) {
-            (RuleTest::Require(condition), _) => self.check_cond(condition).map(negate),
-            (RuleTest::Forbid(condition), _) => self.check_cond(condition),
+            (RuleTest::Require(condition), _) => {
+                let checked = self.check_cond(condition);
+                checked.inspect(|condition| self.warn_declared_values(rule, condition)).map(negate)
+            }
+            (RuleTest::Forbid(condition), _) => {
+                let checked = self.check_cond(condition);
+                checked.inspect(|condition| self.warn_declared_values(rule, condition))
+            }
             // The text is compiled when the payload is validated, so the rule only tests for a
             // text.
             (RuleTest::Compiles, Some(path)) => self.check_value(path).map(|text| {

@@ -3,10 +3,11 @@
 use super::fields::NarrowingReason;
 use super::{Binding, Checked, Checker};
 use crate::hir::{Cond, CondKind, Expr, ExprKind, Fold, Term, Var, VarId};
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, Message};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::Function;
+use rulec_lang::operators::Op;
 use rulec_lang::ty::{KindSet, Ty};
 use rulec_syntax::ast::{self, Ident, QuantifierKind};
 
@@ -23,7 +24,12 @@ impl<'a> Checker<'a> {
         if !list.ty.kinds.overlaps(KindSet::LIST) {
             let message = message!("expected a list, but this is {}", list.ty.with_article());
             let diagnostic = Diagnostic::new(Code::ListWanted, list.span, message);
-            return self.report_with_type_origin(diagnostic.here(list.ty.to_message()), &list);
+            let diagnostic = diagnostic.here(list.ty.to_message());
+            let diagnostic = match self.help_without_list(kind, &var.node, &list, body) {
+                Some(help) => diagnostic.help(help),
+                None => diagnostic,
+            };
+            return self.report_with_type_origin(diagnostic, &list);
         }
         self.narrow_field(
             &list,
@@ -61,6 +67,51 @@ impl<'a> Checker<'a> {
         };
         let kind = ExprKind::Fold { fold, list, var: element_var, body };
         Ok(Term::Expr(Expr { kind, ty, optional, span }))
+    }
+
+    /// Returns the help for a quantifier over a value that is no list: `any w in text: w ==
+    /// "urgent"`, or `any k in prices: …` over a dict. `None` for other types.
+    fn help_without_list(
+        &self,
+        kind: &QuantifierKind,
+        var: &str,
+        list: &Expr,
+        body: &ast::Expr,
+    ) -> Option<Message> {
+        let slice = |span| self.loaded.sources.slice(span);
+        let value = slice(list.span);
+        if list.ty.fields().is_some() {
+            return Some(message!("a record has no elements: compare its fields, as in `{value}.NAME == …`"));
+        }
+        if list.ty.kinds == KindSet::DICT {
+            return Some(message!(
+                "for the values of a dict write `{var} in values({value})`, for its keys `keys({value})`"
+            ));
+        }
+        if list.ty.kinds != KindSet::STRING {
+            return None;
+        }
+        if let (QuantifierKind::Any, ast::ExprKind::Binary(binary)) = (kind, &body.kind)
+            && matches!(&binary.left.kind, ast::ExprKind::Name(name) if name == var)
+            && !binary.negated
+            && binary.modifiers.quantity.is_none()
+        {
+            let searched = slice(binary.right.span);
+            match (binary.op.node, &binary.right.kind) {
+                (Op::Eq, ast::ExprKind::Literal(ast::Literal::String(_))) => {
+                    return Some(message!(
+                        "to look for a word in a text, write `{value} contains word {searched}`"
+                    ));
+                }
+                (Op::In, ast::ExprKind::List(_) | ast::ExprKind::Name(_)) => {
+                    return Some(message!(
+                        "to look for a word in a text, write `{value} contains word any {searched}`"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Some(message!("for the words of a text write `{var} in split({value}, \" \")`"))
     }
 
     /// Checks the expression after `sum`. Its value for each element of the list is added to the

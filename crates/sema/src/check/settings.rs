@@ -219,7 +219,7 @@ impl<'a> Checker<'a> {
             }
             self.analysis_state.settings.insert(setting.name, name.span);
         }
-        self.setting_uses.record_written(file, setting, name.span);
+        self.setting_uses.record_written(setting, name.span);
         if let Some(template) = PromptTemplate::ALL.iter().find(|template| template.name == setting.name) {
             return self.read_prompt_template(template, setting, value);
         }
@@ -331,7 +331,10 @@ impl<'a> Checker<'a> {
             _ => None,
         };
         match amount {
-            Some(amount) => self.program.limits = self.program.limits.with_limit(limit, amount),
+            Some(amount) => {
+                self.program.limits = self.program.limits.with_limit(limit, amount);
+                self.setting_uses.record_written_limit(limit, name.span);
+            }
             None => {
                 let values =
                     message!("a whole number of {}, such as `{}`", limit.info().unit, limit.info().written);

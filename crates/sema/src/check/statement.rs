@@ -388,8 +388,13 @@ impl<'a> Checker<'a> {
             let similar = self.nearest(&name.node, params.names());
             return self.report(diagnostic.suggest_or_help(name.span, similar, help));
         };
+        let other_case = self.case_of_other_type(&value, param.ty.kinds).cloned();
         let value = self.check_argument(&handler.node, &name.node, value, &param.ty, Some(*declared))?;
         if !param.optional && !self.fields.infers_types() && self.may_be_missing(&value, condition) {
+            if let Some(case) = other_case {
+                let names = (handler.node.as_str(), name.node.as_str());
+                return self.report(self.case_type_error(names, &case, &param.ty, *declared));
+            }
             let (name, ty) = (&param.name, &param.ty);
             let message = message!("`{}` needs `{name}`, but this value may be missing", handler.node);
             let help = message!(

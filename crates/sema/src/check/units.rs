@@ -1,12 +1,14 @@
 //! Warns about a duration or a size next to a name that says another unit, as in `wait_ms > 30s`. A
 //! duration is a number of seconds, and a size a number of bytes. Also warns about a duration
-//! without a unit, such as `history within 10`.
+//! without a unit, such as `history within 10`, or with the number of milliseconds.
 
 use super::Checker;
-use crate::hir::{Expr, ExprKind};
+use crate::hir::{Expr, ExprKind, Term};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
 use rulec_base::span::Span;
+use rulec_lang::operators::Op;
+use rulec_lang::ty::KindSet;
 use rulec_syntax::ast;
 use rulec_syntax::parse::UNITS;
 
@@ -47,15 +49,49 @@ impl Checker<'_> {
     pub(super) fn warn_other_unit(&mut self, binary: &ast::Binary, left: &Expr, right: &Expr) {
         self.warn_unit_beside(left, &binary.right);
         self.warn_unit_beside(right, &binary.left);
+        self.warn_milliseconds_beside(left, &binary.right);
+        self.warn_milliseconds_beside(right, &binary.left);
+    }
+
+    /// Warns about a difference of two times, in seconds, next to a number of milliseconds:
+    /// `now - created > 86_400_000`.
+    fn warn_milliseconds_beside(&mut self, value: &Expr, written: &ast::Expr) {
+        if !self.is_difference_of_times(value) {
+            return;
+        }
+        let numbers = literals_of(written).unwrap_or_else(|| vec![written]);
+        numbers.into_iter().for_each(|number| self.warn_milliseconds(number.span));
+    }
+
+    fn is_difference_of_times(&self, value: &Expr) -> bool {
+        match &value.kind {
+            ExprKind::Op(Op::Sub, left, Some(right)) => {
+                [left, right].iter().all(|time| time.ty.kinds == KindSet::DATETIME)
+            }
+            ExprKind::Read(inner, _) => self.is_difference_of_times(inner),
+            ExprKind::Let(id) => match self.program.let_body(*id) {
+                Term::Expr(body) => self.is_difference_of_times(body),
+                Term::Cond(_) => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Warns about a number of seconds that is probably meant in milliseconds, as in `created +
+    /// 3_600_000`. `span` is the number.
+    pub(super) fn warn_milliseconds(&mut self, span: Span) {
+        let written = self.loaded.sources.slice(span);
+        let Some(number) = product_of_literals(written) else { return };
+        let Some(meant) = usual_duration_in_milliseconds(number) else { return };
+        let days = shown_number((number as f64 / 86_400.0 * 10.0).round() / 10.0);
+        let message = message!("a duration is a number of seconds, and `{written}` seconds are {days} days");
+        let help = message!("for milliseconds, write `{meant}`; if seconds are meant, write `{number}s`");
+        let diagnostic = Diagnostic::new(Code::DurationWithoutUnit, span, message).help(help);
+        self.diagnostics.push(diagnostic.likely_fix(span, meant));
     }
 
     fn warn_unit_beside(&mut self, value: &Expr, written: &ast::Expr) {
-        let literals: Vec<&ast::Expr> = match &written.kind {
-            ast::ExprKind::Literal(_) => vec![written],
-            ast::ExprKind::List(items) => items.iter().collect(),
-            ast::ExprKind::Range { start, end, .. } => vec![&**start, &**end],
-            _ => return,
-        };
+        let Some(literals) = literals_of(written) else { return };
         let Some(name) = self.name_of_value(value) else { return };
         let Some((word, measured, length)) = named_unit(&name) else { return };
         for literal in literals {
@@ -91,7 +127,7 @@ impl Checker<'_> {
     }
 
     /// Returns the name of the message field, record field or `let` that a value reads.
-    fn name_of_value(&self, value: &Expr) -> Option<String> {
+    pub(super) fn name_of_value(&self, value: &Expr) -> Option<String> {
         match &value.kind {
             ExprKind::Slot(id) => self.fields.slot(*id).path.last().map(|name| name.to_string()),
             ExprKind::Field(_, name) => Some(name.to_string()),
@@ -103,6 +139,7 @@ impl Checker<'_> {
 
     /// Warns about a duration without a unit, which is a number of seconds: `history within 10`.
     pub(super) fn warn_no_unit(&mut self, span: Span) {
+        self.warn_milliseconds(span);
         let written = self.loaded.sources.slice(span);
         let Ok(seconds) = written.parse::<u64>() else { return };
         if seconds >= MIN_SECONDS_WITHOUT_WARNING || seconds == 0 {
@@ -116,8 +153,49 @@ impl Checker<'_> {
     }
 }
 
+/// Returns the literals of a literal, a list or a range; `None` for another expression.
+fn literals_of(written: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    Some(match &written.kind {
+        ast::ExprKind::Literal(_) => vec![written],
+        ast::ExprKind::List(items) => items.iter().collect(),
+        ast::ExprKind::Range { start, end, .. } => vec![&**start, &**end],
+        _ => return None,
+    })
+}
+
+/// Returns the value of a number without a unit, or of a product of such numbers, as in `24 * 60 *
+/// 60 * 1000`. `None` for other expressions.
+fn product_of_literals(written: &str) -> Option<u64> {
+    written
+        .split('*')
+        .try_fold(1_u64, |product, factor| product.checked_mul(factor.trim().replace('_', "").parse().ok()?))
+}
+
+/// Returns a number of milliseconds as a duration that authors often write: up to 4 minutes, a
+/// multiple of 5 minutes, whole hours up to a day, or whole days up to a year. `None` for other
+/// numbers.
+fn usual_duration_in_milliseconds(number: u64) -> Option<String> {
+    let minutes = Some(number / 60_000).filter(|_| number.is_multiple_of(60_000))?;
+    Some(match (minutes / 60, minutes % 60) {
+        (0, 1..=4) => format!("{minutes}m"),
+        (0, 5..) if minutes % 5 == 0 => format!("{minutes}m"),
+        (hours @ 1..24, 0) => format!("{hours}h"),
+        (hours @ 24..=8784, 0) if hours % 24 == 0 => format!("{}d", hours / 24),
+        _ => return None,
+    })
+}
+
 /// Returns the unit that the last word of a name says: the word, what it measures, and its length.
 fn named_unit(name: &str) -> Option<(String, Measured, f64)> {
+    let word = last_word(name);
+    // A name that is only an abbreviation may mean something else.
+    let is_whole = word.len() == name.len() && word.len() <= 3;
+    let (_, measured, length) = NAMED_UNITS.iter().find(|(words, ..)| words.contains(&word.as_str()))?;
+    (!is_whole).then_some((word, *measured, *length))
+}
+
+/// Returns the last word of a name, in lower case: `ms` for `wait_ms` and for `waitMs`.
+pub(super) fn last_word(name: &str) -> String {
     let start = name
         .char_indices()
         .zip(name.chars().skip(1))
@@ -125,11 +203,7 @@ fn named_unit(name: &str) -> Option<(String, Measured, f64)> {
         .map(|((index, before), _)| index + before.len_utf8())
         .last()
         .unwrap_or(0);
-    let word = name[start..].to_lowercase();
-    // A name that is only an abbreviation may mean something else.
-    let is_whole = start == 0 && word.len() <= 3;
-    let (_, measured, length) = NAMED_UNITS.iter().find(|(words, ..)| words.contains(&word.as_str()))?;
-    (!is_whole).then_some((word, *measured, *length))
+    name[start..].to_lowercase()
 }
 
 /// Returns the number of seconds or bytes of a literal with a unit. `None` for a literal without a
@@ -175,6 +249,27 @@ mod tests {
         check("items", None);
         check("price_min", None);
         check("terms", None);
+    }
+
+    #[test]
+    fn usual_durations_are_recognized_in_milliseconds() {
+        let check = |written: &str, expected: Option<&str>| {
+            let number = product_of_literals(written);
+            assert_eq!(number.and_then(usual_duration_in_milliseconds).as_deref(), expected, "{written}");
+        };
+        check("60_000", Some("1m"));
+        check("900000", Some("15m"));
+        check("3_600_000", Some("1h"));
+        check("24 * 60 * 60 * 1000", Some("1d"));
+        check("31_536_000_000", Some("365d"));
+        check("0", None);
+        // A usual number of seconds: 14, 25, 30, 100 and 365 days.
+        for seconds in ["1_209_600", "2_160_000", "2_592_000", "8_640_000", "31_536_000"] {
+            check(seconds, None);
+        }
+        check("100_000", None);
+        check("86_400_000s", None);
+        check("x", None);
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use crate::problem::Problem;
 use rulec::flow::FlowMatcher;
 use rulec::{LiveRules, Rules, TableKind, artifact};
-use rulec_report::answer::default_entry;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use time::OffsetDateTime;
 
@@ -41,7 +40,7 @@ impl Version {
     pub fn new(live: LiveRules, origin: &'static str) -> Version {
         let rules = live.rules();
         let to_names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        let default_entry = default_entry(&rules).map(|entry| entry.name().to_owned()).map_err(to_names);
+        let default_entry = rules.default_entry().map(|entry| entry.name().to_owned()).map_err(to_names);
         Version {
             default_entry,
             has_intents: rules.program().has_intents(),

@@ -1,10 +1,12 @@
 //! Answers the page's requests to decide one message and to explain the decision.
 
+use super::history::{RequestEntry, request_history};
 use super::message::request_message;
 use super::{find_entry, judge, workflow};
-use crate::api::{Decide, Decided, Decision, InputViolation, LeftOut};
+use crate::api::{Decide, Decided, Decision, History, InputViolation, LeftOut};
 use crate::error::Answer;
 use crate::language::{language, localized};
+use crate::replay::split_payload_line;
 use crate::snapshot::ProjectSnapshot;
 use crate::state::Studio;
 use rulec::choice::Question;
@@ -26,14 +28,22 @@ pub(crate) fn decide(studio: &Arc<Studio>, request: Decide) -> Answer<Decided> {
         };
     let program = rules.program();
     if program.payloads.iter().any(|payload| *payload.name == *request.entry) {
-        return judge::judge(rules, &request, &message, studio.show_private);
+        let (payload, context) = match request.row {
+            Some(_) => split_payload_line(&snapshot, &request.entry, message),
+            None => (message, None),
+        };
+        return judge::judge(studio, rules, &request, &payload, context);
     }
     if program.workflow_named(&request.entry).is_some() {
         let run = workflow::run_workflow(rules, &request.entry, message, studio.show_private)?;
         return Ok(Decided::Workflow(run));
     }
     let entry = find_entry(rules, &request.entry)?;
-    Ok(Decided::Decision(build_decision(&snapshot, rules, entry, &message, studio.show_private)))
+    let of = RequestEntry { rules, name: &request.entry, entry: Some(entry) };
+    let history = request_history(studio, of, &request.history, &message)?;
+    let entry = entry.with_history(&history.past);
+    let decision = build_decision(&snapshot, rules, entry, &message, studio.show_private);
+    Ok(Decided::Decision(Decision { history: history.shown, ..decision }))
 }
 
 /// Explains which statement an entry (such as a table) chooses for a message. If the entry is all
@@ -109,5 +119,6 @@ fn build_decision(
         question_failure: failure.map(|failure| localized(&failure.to_message())),
         missing_functions: host_functions.map(|function| function.name.to_string()).collect(),
         explanation,
+        history: History::default(),
     }
 }

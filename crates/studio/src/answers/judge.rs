@@ -1,35 +1,38 @@
 //! Validates a payload. The response contains the violated rules with the text ranges of the
 //! violations, and the corrections as a diff.
 
+use super::history::{RequestEntry, request_history};
 use super::message::to_mistake;
-use crate::api::{Correction, Decide, Decided, Judged, Unchecked, Violation};
+use crate::api::{Correction, Decide, Decided, Judged, Mistake, Unchecked, Violation};
 use crate::difference::diff_lines;
 use crate::error::{Answer, RequestError};
 use crate::language::localized;
+use crate::state::Studio;
 use crate::utf16::Utf16Offsets;
 use rulec::Rules;
+use rulec::history::Past;
 use rulec::payload::{self, Judge};
 use rulec_base::json;
-use serde_json::Value as Json;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::ops::Range;
 
-pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json, show_private: bool) -> Answer<Decided> {
-    let mut judge =
-        Judge::new(rules, &request.entry).map_err(|error| RequestError::missing(error.to_message()))?;
-    if let Some(text) = request.context.as_deref().filter(|text| !text.trim().is_empty()) {
-        let values = match json::parse_object(text) {
-            Ok(values) => values,
-            Err(error) => {
-                let error = rules.masked_error(error);
-                return Ok(Decided::Refused(to_mistake(text, &error, true)));
-            }
-        };
-        for (name, value) in values {
-            judge = judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))?;
-        }
-    }
+pub(super) fn judge(
+    studio: &Studio,
+    rules: &Rules,
+    request: &Decide,
+    message: &Json,
+    row_context: Option<Map<String, Json>>,
+) -> Answer<Decided> {
+    let values = match payload_context(rules, request.context.as_deref(), row_context) {
+        Ok(values) => values,
+        Err(mistake) => return Ok(Decided::Refused(mistake)),
+    };
+    let of = RequestEntry { rules, name: &request.entry, entry: None };
+    let history = request_history(studio, of, &request.history, &Json::Object(values.clone()))?;
+    let judge = judge_with(rules, &request.entry, values, history.past)?;
+    let show_private = studio.show_private;
     let judgement = judge.judge(message);
     let shown_payload = if show_private { message.clone() } else { judge.masked_payload(message) };
     let explanations = judge.why(message);
@@ -77,7 +80,34 @@ pub(super) fn judge(rules: &Rules, request: &Decide, message: &Json, show_privat
             .collect(),
         diff: diff.unwrap_or_default(),
         feedback: judgement.feedback(),
+        history: history.shown,
     }))
+}
+
+/// Returns the context of a payload: values for the `input` that the rules declare. It comes from
+/// the row of a replay if the row has one, otherwise from the text. Empty without a text.
+pub(crate) fn payload_context(
+    rules: &Rules,
+    text: Option<&str>,
+    row_context: Option<Map<String, Json>>,
+) -> Result<Map<String, Json>, Mistake> {
+    if let Some(mut values) = row_context {
+        let input = rules.program().input.as_ref();
+        values.retain(|name, _| input.is_none_or(|input| input.get(name).is_some()));
+        return Ok(values);
+    }
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(Map::new()) };
+    json::parse_object(text).map_err(|error| to_mistake(text, &rules.masked_error(error), true))
+}
+
+/// Returns a judge of payloads of a kind, with values of the inputs and with the history that the
+/// rules read.
+pub(crate) fn judge_with(rules: &Rules, kind: &str, values: Map<String, Json>, past: Past) -> Answer<Judge> {
+    let judge = Judge::new(rules, kind).map_err(|error| RequestError::missing(error.to_message()))?;
+    let set = |judge: Judge, (name, value): (String, Json)| {
+        judge.input(&name, value).map_err(|error| RequestError::invalid(error.to_message()))
+    };
+    values.into_iter().try_fold(judge.with_history(past), set)
 }
 
 /// Finds the byte range of a value in a JSON text. `path` is the path of the value, such as

@@ -3,6 +3,7 @@
 
 use super::decide::explain;
 use super::find_entry;
+use super::history::{RequestEntry, request_history};
 use super::message::request_message;
 use crate::api::{AskNear, Near, NearField, NearKind};
 use crate::error::{Answer, RequestError, verbatim_message};
@@ -33,6 +34,9 @@ pub(crate) fn near_misses(studio: &Arc<Studio>, request: AskNear) -> Answer<Vec<
     let entry = find_entry(rules, &request.entry)?;
     let message = request_message(studio, rules, &request.entry, &request.message, request.row.as_ref())?
         .map_err(|mistake| RequestError::invalid(verbatim_message(mistake.message)))?;
+    let of = RequestEntry { rules, name: &request.entry, entry: Some(entry) };
+    let history = request_history(studio, of, &request.history, &message)?;
+    let entry = entry.with_history(&history.past);
     let to_visible = |why_not: WhyNot| to_near(if studio.show_private { why_not } else { why_not.masked() });
     if let Some(route) = &request.route {
         // A test names a statement with its table, in back quotes if necessary. The search knows

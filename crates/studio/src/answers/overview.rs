@@ -10,8 +10,8 @@ use crate::api::{
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::project::{Project, lock_saving, text_fingerprint};
 use crate::state::Studio;
-use rulec::TableKind;
 use rulec::payload::Outcome;
+use rulec::{TableId, TableKind};
 use rulec_base::message;
 use rulec_ide::test_block::expected_name;
 use rulec_sema::hir::{self, Program, Table};
@@ -46,7 +46,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
     let fields = form::record_fields(&program.known_fields(), "", &compared_texts);
     let example = form::example_message(program, &fields, studio.show_private);
     let mut entries: Vec<EntryInfo> = Vec::new();
-    for table in &program.tables {
+    for (id, table) in program.tables.iter().enumerate() {
         let is_empty = table.order.is_empty() && table.default.is_none();
         let only_intents = table.kind == TableKind::Flows && !program.flows.is_empty();
         if table.kind == TableKind::Requirements || (is_empty && !only_intents) {
@@ -61,6 +61,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
             // All tables get the same form fields, because a `goto` passes the message on from one
             // table to another.
             fields: fields.clone(),
+            reads_history: reads_history(program, &[TableId(id as u32)]),
         });
     }
     entries.extend(program.payloads.iter().map(|payload| EntryInfo {
@@ -70,6 +71,7 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         statements: payload.rule_names(program).into_iter().map(str::to_owned).collect(),
         outcomes: payload_outcomes(&payload.name),
         fields: form::payload_fields(payload),
+        reads_history: reads_history(program, &payload.block.tables()),
     }));
     entries.extend(program.workflows.iter().map(|workflow| EntryInfo {
         name: workflow.name.to_string(),
@@ -78,9 +80,17 @@ pub(crate) fn overview(studio: &Arc<Studio>, version: Version) -> Answer<Overvie
         statements: workflow.nodes.iter().map(|node| node.id.to_string()).collect(),
         outcomes: Vec::new(),
         fields: Vec::new(),
+        reads_history: false,
     }));
     let targets = super::map::target_names(rules);
     Ok(Overview { entries, errors, first_error, targets, example })
+}
+
+/// True if a decision by one of these tables may read the earlier messages of a session.
+fn reads_history(program: &Program, tables: &[TableId]) -> bool {
+    program.history_slot().is_some_and(|history| {
+        tables.iter().any(|table| program.fields_of_decision(*table).contains(&history))
+    })
 }
 
 /// Returns the results that a test of a payload kind can expect, as written after `expect`.

@@ -1,6 +1,7 @@
 //! Answers requests about replays: starts and cancels them, stores uploaded files, and returns
 //! progress, counts and rows.
 
+use super::history::replayed_history;
 use crate::api::{
     AskRows, Progress, ReplayState, ReplaySums, RowMessage, Rows, Source, StartReplay, Started,
 };
@@ -163,7 +164,16 @@ async fn row_message(
     Path((id, line)): Path<(usize, u64)>,
 ) -> Answer<Json<RowMessage>> {
     let replay = studio.replay(id)?;
-    run_blocking(move || replay.row_message_of_line(line)).await.map(Json)
+    run_blocking(move || open_row(&studio, &replay, line)).await.map(Json)
+}
+
+/// Returns the message of a row, with the earlier messages of its session that the rules read.
+fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
+    let mut row = replay.row_message_of_line(line)?;
+    let read = replayed_history(studio, replay, line, &row.history)?;
+    let mut items = read.shown.messages.iter();
+    row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
+    Ok(row)
 }
 
 #[cfg(test)]

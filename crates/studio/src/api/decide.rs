@@ -1,6 +1,6 @@
 //! Requests and responses for decisions: by routes and other tables, on payloads, and by workflows.
 
-use super::Version;
+use super::{EarlierMessage, History, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 #[cfg(test)]
@@ -24,6 +24,9 @@ pub struct Decide {
     /// message of a row, so it cannot send the message itself.
     #[serde(default)]
     pub row: Option<MessageOf>,
+    /// Earlier messages of the session, which the rules read as `history`.
+    #[serde(default)]
+    pub history: Vec<EarlierMessage>,
 }
 
 /// Reference to a replayed message. The server uses the message unmasked, as in the file.
@@ -88,6 +91,8 @@ pub struct Decision {
     /// Names of the host functions of the rules. Only an embedding program provides these
     /// functions, so the studio treats their results as missing.
     pub missing_functions: Vec<String>,
+    /// What the rules read of the earlier messages in the request.
+    pub history: History,
 }
 
 /// A field of a message that breaks the declared input.
@@ -154,6 +159,9 @@ pub struct AskNear {
     /// Row of a replay whose message is used in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
+    /// Earlier messages of the session, which the rules read as `history`.
+    #[serde(default)]
+    pub history: Vec<EarlierMessage>,
 }
 
 /// A near miss: a statement that was not chosen, and a change of the message that would make the
@@ -231,6 +239,8 @@ pub struct Judged {
     pub diff: Vec<DiffLine>,
     /// The result as text for the language model that proposed the payload.
     pub feedback: String,
+    /// What the rules read of the earlier messages in the request.
+    pub history: History,
 }
 
 /// A rule that the payload violates.
@@ -385,6 +395,9 @@ pub struct MakeTest {
     pub entry: String,
     /// The message for which a test is made, as JSON text.
     pub message: String,
+    /// Context of a payload, as JSON text: values for the `input` that the rules declare.
+    #[serde(default)]
+    pub context: Option<String>,
     /// Name of the test; null lets the server choose a name.
     #[serde(default)]
     pub name: Option<String>,
@@ -395,6 +408,9 @@ pub struct MakeTest {
     /// Row of a replay whose message is used in place of `message`.
     #[serde(default)]
     pub row: Option<MessageOf>,
+    /// Earlier messages of the session, which the rules read as `history`.
+    #[serde(default)]
+    pub history: Vec<EarlierMessage>,
 }
 
 /// Response to [`MakeTest`]: a generated `test` block.

@@ -1,7 +1,7 @@
 //! Requests and responses for replays: recorded messages decided again, with counts, times, changed
 //! results and rows.
 
-use super::Version;
+use super::{EarlierMessage, Version};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 #[cfg(test)]
@@ -83,6 +83,11 @@ pub struct ReplaySums {
     pub refusals: Vec<LineMistake>,
     /// Number of log lines whose entry (table, choice or router) the rules do not have.
     pub foreign: usize,
+    /// Number of messages that were only recorded in the history, without a decision.
+    pub observed: usize,
+    /// Number of decided messages that were not recorded in the history, because they have no time
+    /// or no key.
+    pub unrecorded: usize,
     /// Number of log lines without a message. Their logged results are counted, but they cannot be
     /// decided again.
     pub bare: usize,
@@ -270,7 +275,14 @@ pub struct RowMessage {
     /// The message as formatted JSON, with private values masked; null for a log line without a
     /// message.
     pub message: Option<String>,
+    /// The fields next to the payload, as formatted JSON: the message whose history the payload's
+    /// rules read. Null if the line contains no such fields.
+    pub context: Option<String>,
     /// The whole logged decision; null if the line is a plain message.
     #[cfg_attr(test, ts(type = "JsonValue"))]
     pub logged: Json,
+    /// The earlier messages of the same session that the rules keep, oldest first.
+    pub history: Vec<EarlierMessage>,
+    /// Number of still older messages, which are left out because there are too many.
+    pub older: usize,
 }

@@ -1,6 +1,7 @@
 //! Requests and responses about the rule sets and files of a studio, and about the entries that can
 //! decide.
 
+use super::EarlierMessage;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use ts_rs::TS;
@@ -122,6 +123,8 @@ pub struct EntryInfo {
     /// What a test of the entry can expect, as written after `expect`: the statements that can be
     /// chosen, also in tables that the entry jumps to, but never a jump.
     pub outcomes: Vec<String>,
+    /// Whether decisions of the entry read the earlier messages of a session.
+    pub reads_history: bool,
     /// Form fields for the entry's input message.
     pub fields: Vec<FormField>,
 }
@@ -179,6 +182,10 @@ pub struct KeptMessage {
     pub entry: String,
     /// The message, as its author wrote it.
     pub message: String,
+    /// Earlier messages of the session, which the rules read as `history`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, ts(as = "Option<Vec<EarlierMessage>>", optional))]
+    pub history: Vec<EarlierMessage>,
 }
 
 /// The saved messages of a rule set. They are stored in a file next to the main file.

@@ -22,7 +22,7 @@ fn all_declarations() -> String {
     let config = Config::default();
     let declarations = declarations!(&config,
         Session RuleSet Version Source Overview EntryKind EntryInfo FormField Control KeptMessage KeptMessages KeepMessages
-        UploadRules Refusal Decide MessageOf Decided Decision InputViolation LeftOut Mistake AskNear Near NearKind NearField Judged Violation
+        UploadRules Refusal Decide MessageOf EarlierMessage EarlierDecision History HistoryItem Decided Decision InputViolation LeftOut Mistake AskNear Near NearKind NearField Judged Violation
         Unchecked Correction DiffLine DiffKind WorkflowRun WorkflowStep RouterDecision WorkflowDelivery NodeFailure MakeTest MadeTest
         StartReplay Started ReplayState Progress ReplaySums LineMistake StatementCount
         Timeline Series Flip AskRows RowSort Rows Row RowMessage Map MapTable MapRoute HowFound MapFinding FindingKind SourceRange

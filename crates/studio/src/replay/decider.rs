@@ -5,10 +5,14 @@ use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, FlowSelection};
-use rulec::payload::Judge;
-use rulec::{Rules, Session, TableKind};
-use serde_json::{Value as Json, json};
+use rulec::history::MemoryStore;
+use rulec::payload::{Judge, Judgement};
+use rulec::{Decision, Rules, Session, TableKind};
+use rulec_lang::value::parse_datetime;
+use rulec_report::log;
+use serde_json::{Map, Value as Json, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub(crate) struct ReplayDecider<'k> {
     rules: &'k Rules,
@@ -17,6 +21,9 @@ pub(crate) struct ReplayDecider<'k> {
     /// A decider for each entry (such as a table) that was used, by name; `None` if the rules have
     /// no entry of that name.
     by_entry: HashMap<String, Option<EntryDecider>>,
+    /// The messages that were decided or observed so far, by their keys. `None` if the rules keep
+    /// no history.
+    store: Option<Arc<MemoryStore>>,
 }
 
 enum EntryDecider {
@@ -40,7 +47,27 @@ impl<'k> ReplayDecider<'k> {
             keys: snapshot.keys(rules),
             matcher: snapshot.intent_matcher(rules),
             by_entry: HashMap::new(),
+            store: rules.has_history().then(Arc::default),
         }
+    }
+
+    /// Records a message that is not decided. Does nothing if the rules keep no history, or if the
+    /// message has no time or no key.
+    pub fn observe(&self, message: &Json) {
+        if let Some(store) = &self.store {
+            let _ = self.rules.observe(&**store, message);
+        }
+    }
+
+    /// Returns the key of the history in which a message is recorded. `None` if it is recorded in
+    /// none.
+    pub fn history_key(&self, message: &Json) -> Option<String> {
+        self.rules.history_key(message).filter(|_| has_time(message))
+    }
+
+    /// True if the rules keep a history.
+    pub fn has_history(&self) -> bool {
+        self.store.is_some()
     }
 
     /// True if the rules have a table, choice or router of this name.
@@ -54,7 +81,11 @@ impl<'k> ReplayDecider<'k> {
                 || Judge::new(self.rules, entry).ok().map(|judge| EntryDecider::Judge(Box::new(judge)));
             let decider = match self.rules.entry(entry) {
                 Ok(named_entry) => {
-                    Some(EntryDecider::Session(Box::new(named_entry.session()), named_entry.kind()))
+                    let session = match &self.store {
+                        Some(store) => named_entry.session().with_history(store.clone()),
+                        None => named_entry.session(),
+                    };
+                    Some(EntryDecider::Session(Box::new(session), named_entry.kind()))
                 }
                 Err(_) => judge(),
             };
@@ -67,15 +98,25 @@ impl<'k> ReplayDecider<'k> {
     /// the result includes the parts of the decision that a program acts on, such as the target.
     pub fn decide(&mut self, entry: &str, message: &Json, with_answer: bool) -> Option<MessageResult> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
+        let (rules, store) = (self.rules, self.store.clone());
+        let has_history = store.is_some();
         match self.entry_decider(entry)? {
             EntryDecider::Judge(judge) => {
-                let judgement = judge.judge(message);
+                let judgement = match store.and_then(|store| Some((store, log::split_payload(message)?))) {
+                    Some((store, (payload, inputs))) => {
+                        judge_and_record(rules, judge, &store, &payload, inputs)
+                    }
+                    None => judge.judge(message),
+                };
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
                 Some(MessageResult { key: keys::key(entry, outcome), answer })
             }
             EntryDecider::Session(session, kind) => {
-                let decision = session.decide(message);
+                let decision = match has_history {
+                    true => decide_and_record(session, message),
+                    false => session.decide(message),
+                };
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
@@ -99,6 +140,36 @@ impl<'k> ReplayDecider<'k> {
     pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NO_STATEMENT))
     }
+}
+
+/// Decides a message with its history, and records it. If the message cannot be recorded, only
+/// decides it.
+fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
+    session.decide_and_record(message).unwrap_or_else(|_| {
+        // The fallback is never needed, because a store in memory does not fail.
+        session.decide_with_history(message).unwrap_or_else(|_| session.decide(message))
+    })
+}
+
+/// Judges a payload with the history of its message, and records the message. `inputs` has the
+/// fields of the message. Inputs that are not of the declared type count as missing.
+fn judge_and_record(
+    rules: &Rules,
+    judge: &Judge,
+    store: &MemoryStore,
+    payload: &Json,
+    inputs: Map<String, Json>,
+) -> Judgement {
+    let judge = judge.clone().message(&inputs).unwrap_or_else(|_| judge.clone());
+    let message = Json::Object(inputs);
+    let recorded = rules.observe_and_keep(store, &message);
+    let past = recorded.or_else(|_| rules.past(store, &message)).unwrap_or_default();
+    judge.with_history(past).judge(payload)
+}
+
+/// True if a message has the time `now`, without which it is not recorded.
+fn has_time(message: &Json) -> bool {
+    message.get("now").and_then(Json::as_str).is_some_and(|now| parse_datetime(now).is_some())
 }
 
 /// Returns the name of the flow that the intent classifier selects for the field `text` of a

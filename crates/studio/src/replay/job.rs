@@ -2,7 +2,8 @@
 //! rows in batches.
 
 use super::decider::{MessageResult, ReplayDecider};
-use super::{FileLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
+use super::history::session_fingerprint;
+use super::{FileLine, ObservedLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::ReplayState;
 use rulec::Message;
 use rulec_base::json;
@@ -153,6 +154,9 @@ impl<'r> ReplayJob<'r> {
                 .map_or(ParsedLine::Message(Json::Null), ParsedLine::LoggedDecision),
             false => log::parse_line(object),
         };
+        if self.observe(place, &line) {
+            return;
+        }
         match line {
             ParsedLine::Message(Json::Null) => self.batch.unknown_entries += 1,
             ParsedLine::Message(message) => {
@@ -163,6 +167,30 @@ impl<'r> ReplayJob<'r> {
             }
             ParsedLine::LoggedDecision(logged) => self.decide_logged(place, &logged),
         }
+    }
+
+    /// Records a message that is marked as observed, in the history of each version of the rules.
+    /// Returns false for other messages, and if no version keeps a history.
+    fn observe(&mut self, place: FileLine, line: &ParsedLine) -> bool {
+        let message = match line {
+            ParsedLine::Message(message) => Some(message),
+            ParsedLine::LoggedDecision(logged) => logged.message.as_ref(),
+        };
+        let deciders = || std::iter::once(&self.decider).chain(&self.older_decider);
+        if !deciders().any(ReplayDecider::has_history) {
+            return false;
+        }
+        let Some(observed) = message.and_then(log::observed_message) else { return false };
+        deciders().for_each(|decider| decider.observe(&observed));
+        let session = self.session_of(&observed);
+        self.batch.observed.push(ObservedLine { place, session });
+        true
+    }
+
+    /// Returns a hash of the key of the history in which a message is recorded, as [`Row`] has it.
+    fn session_of(&self, message: &Json) -> u32 {
+        let key = self.decider.history_key(message);
+        key.map_or(UNKNOWN_NUMBER, |key| session_fingerprint(&key))
     }
 
     fn decide_message(&mut self, place: FileLine, message: &Json, time: Option<f64>) {
@@ -181,6 +209,7 @@ impl<'r> ReplayJob<'r> {
             older_key: older_key.as_deref(),
             flipped,
             elapsed: None,
+            message: Some(message),
         });
     }
 
@@ -205,6 +234,7 @@ impl<'r> ReplayJob<'r> {
                 older_key,
                 flipped: false,
                 elapsed,
+                message: None,
             });
         };
         if message.to_string().contains(MASK) {
@@ -228,14 +258,18 @@ impl<'r> ReplayJob<'r> {
             older_key: Some(older_key),
             flipped,
             elapsed,
+            message: Some(message),
         });
     }
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
+        let session = decided.message.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
         let batch = &mut self.batch;
         let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
         batch.flipped += usize::from(decided.flipped);
+        let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
+        batch.unrecorded += usize::from(is_unrecorded && self.decider.has_history());
         batch.rows.push(Row {
             place: decided.place,
             time: decided.time.unwrap_or(f64::NAN),
@@ -246,6 +280,7 @@ impl<'r> ReplayJob<'r> {
             elapsed: decided
                 .elapsed
                 .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
+            session,
         });
     }
 
@@ -263,6 +298,8 @@ impl<'r> ReplayJob<'r> {
             older_key: index_of(row.older_key),
             ..row
         }));
+        results.observed.extend(batch.observed);
+        results.unrecorded += batch.unrecorded;
         results.invalid_lines += batch.invalid_lines;
         let remaining = MAX_LINE_ERRORS - results.line_errors.len().min(MAX_LINE_ERRORS);
         results.line_errors.extend(batch.line_errors.into_iter().take(remaining));
@@ -289,6 +326,8 @@ struct DecidedMessage<'d> {
     older_key: Option<&'d str>,
     flipped: bool,
     elapsed: Option<u64>,
+    /// The decided message; `None` if the log does not contain it.
+    message: Option<&'d Json>,
 }
 
 /// True if the row of a message must be marked as changed: the chosen statement differs, or a part

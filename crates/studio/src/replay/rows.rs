@@ -1,5 +1,6 @@
 //! Filters and sorts the rows of a replay, and reads their messages from the file again.
 
+use super::history::split_payload_line;
 use super::sums::{has_times, row_time};
 use super::{FileLine, Replay, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{self, AskRows, RowMessage, RowSort, Rows};
@@ -132,7 +133,7 @@ impl Replay {
         Ok(matching)
     }
 
-    fn open_file(&self) -> Answer<BufReader<File>> {
+    pub(super) fn open_file(&self) -> Answer<BufReader<File>> {
         let to_error = |error| {
             RequestError::missing(message!("`{}` cannot be read: {error}", self.source.description.name))
         };
@@ -169,7 +170,11 @@ impl Replay {
 
     /// Reads a line of the replayed file again, and parses it. Returns the logged decision (null
     /// for a plain message), and the message if the line has one.
-    fn parse_line(&self, file: &mut BufReader<File>, place: FileLine) -> Answer<(Json, Option<Json>)> {
+    pub(super) fn parse_line(
+        &self,
+        file: &mut BufReader<File>,
+        place: FileLine,
+    ) -> Answer<(Json, Option<Json>)> {
         let line = self.read_line(file, place)?;
         let object = json::parse_object_bytes(&line).map_err(|_| self.file_changed())?;
         let line_json = Json::Object(object.clone());
@@ -189,7 +194,7 @@ impl Replay {
 
     /// Masks the private values of a parsed line, unless the replay shows private values. Another
     /// program or older rules may have written the log without masks.
-    fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
+    pub(super) fn mask_line(&self, (logged, message): (Json, Option<Json>)) -> (Json, Option<Json>) {
         let Some(rules) = self.masking_rules() else { return (logged, message) };
         let masked_message = message.as_ref().map(|message| rules.masked_message(message));
         let mut masked = rules.masked_message(&logged);
@@ -242,7 +247,7 @@ impl Replay {
         })
     }
 
-    fn row_of_line(&self, line: u64) -> Answer<Row> {
+    pub(super) fn row_of_line(&self, line: u64) -> Answer<Row> {
         let results = self.lock_results();
         let search_result = results.rows.binary_search_by_key(&line, |row| row.place.number);
         let index = search_result
@@ -277,25 +282,37 @@ impl Replay {
         Ok(self.lock_results().name_at_index(row.entry).to_owned())
     }
 
-    /// Returns the unmasked message on a line, to decide it again.
+    /// Returns the unmasked message on a line, to decide or to record it again.
     pub fn message_of_line(&self, line: u64) -> Answer<Json> {
+        if let Some(observed) = self.observed_message_of_line(line)? {
+            return Ok(observed);
+        }
         let (_, message) = self.parse_line(&mut self.open_file()?, self.row_of_line(line)?.place)?;
         message.ok_or_else(|| RequestError::invalid(message!("the log contains no message at line {line}")))
     }
 
-    /// Returns the masked message on a line, to show it to the user.
+    /// Returns the masked message on a line, to show it to the user, with the messages that
+    /// [`Replay::session_of_line`] finds.
     pub fn row_message_of_line(&self, line: u64) -> Answer<RowMessage> {
         let row = self.row_of_line(line)?;
+        let (history, older) = self.session_of_line(line)?;
         let (logged, message) = self.mask_line(self.parse_line(&mut self.open_file()?, row.place)?);
         let entry = self.lock_results().name_at_index(row.entry).to_owned();
-        let message = message.and_then(|message| serde_json::to_string_pretty(&message).ok());
-        Ok(RowMessage { entry, message, logged })
+        let pretty = |json: &Json| serde_json::to_string_pretty(json).ok();
+        let (message, context) =
+            match message.map(|message| split_payload_line(&self.snapshot, &entry, message)) {
+                Some((message, context)) => {
+                    (pretty(&message), context.map(Json::Object).as_ref().and_then(pretty))
+                }
+                None => (None, None),
+            };
+        Ok(RowMessage { entry, message, context, logged, history, older })
     }
 }
 
 /// Returns the start of a message as readable text: its field `text`, and its other fields with
 /// their paths and values.
-fn preview(message: &Json) -> (String, String) {
+pub(crate) fn preview(message: &Json) -> (String, String) {
     let truncated = |text: &str| text.chars().take(MAX_PREVIEW_CHARS).collect::<String>();
     let fields = message.as_object().into_iter().flatten();
     let (mut text, mut others) = (String::new(), String::new());

@@ -31,6 +31,8 @@ impl Replay {
             refused: results.invalid_lines,
             refusals: refusals.collect(),
             foreign: results.unknown_entries,
+            observed: results.observed.len(),
+            unrecorded: results.unrecorded,
             bare: results.without_message,
             masked: results.masked_messages,
             otherwise: results.changed_from_log,

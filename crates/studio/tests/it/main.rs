@@ -3,6 +3,7 @@
 mod decide;
 mod edit;
 mod guard;
+mod history;
 mod language;
 mod private;
 mod replay;

@@ -87,6 +87,13 @@ impl<'a> StatementContext<'a> {
         self.sigs.get(index).map_or(end_token, |sig| sig.token)
     }
 
+    /// Returns the text of the last token before a byte offset. `None` at the start of the
+    /// statement.
+    pub(super) fn token_before(&self, offset: u32) -> Option<&'a str> {
+        let index = self.sigs.partition_point(|sig| sig.token.end <= offset).checked_sub(1)?;
+        (index >= self.tokens.start).then(|| self.sigs[index].token.text(self.text))
+    }
+
     /// Returns the span and a description of the token at a byte offset, or of the next token. At
     /// the end of the statement, returns the span of its last token, described as the end.
     pub(super) fn describe_token_at(&self, offset: u32) -> (Span, Message) {
@@ -339,6 +346,15 @@ pub(super) fn declared_names(file: FileId, text: &str, sigs: &[SignificantToken]
     let Some(head) = sigs.first().map(|sig| sig.token) else { return Vec::new() };
     let is_definition = matches!(sigs.get(1).map(|sig| sig.token.text(text)), Some("=" | ":="));
     if is_definition && head.kind == TokenKind::Word {
+        return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
+    }
+    // `words list = [..]`
+    let follows_name = sigs.get(1).and_then(|sig| terminals::find_word(sig.token.text(text)));
+    let is_keyword = terminals::find_word(head.text(text)).is_some();
+    if follows_name.is_some_and(terminals::Terminal::declares_name)
+        && head.kind == TokenKind::Word
+        && !is_keyword
+    {
         return vec![Spanned::new(head.text(text).to_owned(), head.span(file))];
     }
     let Some(word) = terminals::find_word(head.text(text)) else { return Vec::new() };

@@ -7,11 +7,11 @@ mod missing;
 mod slips;
 
 use super::context::{StatementContext, reserved_value_error, reserved_word_error, unexpected_token};
-use super::terminals::is_reserved;
+use super::terminals::{self, is_reserved};
 use super::{Rule, phrase, unknown};
 use crate::lex::{Token, TokenKind};
 use pest::error::{Error, ErrorVariant, InputLocation};
-use rulec_base::diag::{Code, Diagnostic, Message, list_alternatives, nearest};
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip, list_alternatives, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -303,10 +303,16 @@ impl<'a> ParseFailure<'_, 'a> {
         self.statement_mistake()
     }
 
-    /// Returns a diagnostic if the word is likely a misspelt statement keyword.
+    /// Returns a diagnostic if the word is likely a misspelt statement keyword. Inside a line, only
+    /// one wrong letter makes a word likely.
     fn misspelt_statement(&self, word: Token) -> Option<Diagnostic> {
         let diagnostic = unknown::unknown_statement_error(self.cx.file, self.cx.text, word);
-        Some(diagnostic).filter(|diagnostic| word.kind == TokenKind::Word && !diagnostic.fixes.is_empty())
+        let index = self.cx.sigs.partition_point(|sig| sig.token.start < word.start);
+        let begins_line = self.cx.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
+        let is_likely = begins_line
+            || is_single_slip(&self.token_text(word).to_lowercase(), terminals::statement_words());
+        let is_word = word.kind == TokenKind::Word;
+        Some(diagnostic).filter(|diagnostic| is_word && is_likely && !diagnostic.fixes.is_empty())
     }
 
     /// Returns a diagnostic for a mistake that is specific to one kind of statement. `None` without
@@ -318,9 +324,6 @@ impl<'a> ParseFailure<'_, 'a> {
         }
         let is_route = matches!(self.rule, Rule::route_statement | Rule::default_statement);
         if is_route && self.is_preceded_by("(") && self.expects_rule(Rule::close_paren) {
-            if let Some(diagnostic) = self.positional_arguments() {
-                return Some(diagnostic);
-            }
             return self.unexpected_token(
                 message!("arguments must be named"),
                 match found {

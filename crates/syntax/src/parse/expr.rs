@@ -226,7 +226,7 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
             }
             // A literal after `||` cannot be a condition. The checker later reports the whole
             // expression, so nothing is reported here.
-            let is_reported_later = op == Op::Or && self.is_literal_at(self.position + 1);
+            let is_reported_later = matches!(op, Op::And | Op::Or) && self.is_literal_at(self.position + 1);
             if let Some((_, message)) = foreign_operator(word).filter(|_| !is_reported_later) {
                 let span = self.element_span(self.position);
                 let _: Failed = self.report(foreign::foreign_syntax_error(span, message, op.info().spelling));
@@ -303,6 +303,9 @@ impl<'c, 'cx, 'p> PrecedenceClimber<'c, 'cx, 'p> {
                 modifiers.word = true;
                 op_span = op_span.to(self.element_span(self.position));
                 self.position += 1;
+            }
+            if let Some(diagnostic) = self.negation_after_operator(op, left.expr.span).filter(|_| !negated) {
+                return Err(self.report(diagnostic));
             }
             if let Some(quantity) = self.peek_quantity() {
                 modifiers.quantity = Some(quantity);

@@ -10,7 +10,7 @@ use rulec_base::diag::{Code, Diagnostic, Message, nearest};
 use rulec_base::message;
 use rulec_base::span::Span;
 use rulec_lang::builtins::{self, Function};
-use rulec_lang::operators::{Fixity, Op, OperatorResult, TABLE};
+use rulec_lang::operators::{Fixity, Negation, Op, OperatorResult, TABLE};
 
 /// Creates the diagnostic for syntax of another language. `write` is the correct text, which the
 /// diagnostic suggests as a fix.
@@ -65,6 +65,54 @@ pub(super) fn meant_operator(word: &str) -> Option<&'static str> {
         .or_else(|| words().find(|spelling| *spelling == lower))
         .or_else(|| nearest(&lower, words().filter(|spelling| spelling.len() > 2 || lower.len() <= 2)))
         .filter(|spelling| *spelling != word)
+}
+
+/// Returns the operator, with `not` before it if it is negated, that a name or symbol means as an
+/// operator of a query language: `_gte`, `$nin`, `startsWith` or `===`. `None` for other names.
+pub(super) fn operator_of_name(name: &str) -> Option<String> {
+    let name = name.trim_start_matches(['_', '$']).to_lowercase();
+    let spelling = |name: &str| {
+        let (symbol, _) = foreign_operator(name).unzip();
+        let joined = name.replace('_', "");
+        let is_comparison = |op: &Op| op.info().fixity == Fixity::Infix && is_condition_operator(*op);
+        Op::from_spelling(name)
+            .or(symbol)
+            .filter(is_comparison)
+            .map(|op| op.info().spelling)
+            .or_else(|| {
+                let row = TABLE
+                    .iter()
+                    .find(|row| row.foreign.iter().any(|word| *word == name || *word == joined))?;
+                is_comparison(&row.op).then_some(row.spelling)
+            })
+            .or_else(|| english_comparison(&joined))
+    };
+    if let Some(found) = spelling(&name) {
+        return Some(found.to_owned());
+    }
+    let negated = ["not_", "not", "n", "doesnt_", "doesnt", "!"].into_iter().find_map(|prefix| {
+        let row = Op::from_spelling(spelling(name.strip_prefix(prefix)?)?)?.info();
+        (row.negation == Negation::NotBefore).then_some(row.spelling)
+    })?;
+    Some(format!("not {negated}"))
+}
+
+/// Returns the comparison that English words without spaces mean: `>` for `greaterthan`. `None`
+/// for other words.
+fn english_comparison(word: &str) -> Option<&'static str> {
+    let word = word.strip_prefix("is").unwrap_or(word);
+    let (word, or_equal) = ["orequalto", "orequals", "orequal", "equals", "equal", "eq"]
+        .into_iter()
+        .find_map(|suffix| Some((word.strip_suffix(suffix)?, true)))
+        .unwrap_or((word, false));
+    Some(match (word, or_equal) {
+        ("greater" | "greaterthan" | "morethan" | "larger" | "largerthan" | "above", false) => ">",
+        ("greater" | "greaterthan" | "morethan" | "larger" | "largerthan", true) | ("atleast", false) => ">=",
+        ("less" | "lessthan" | "fewerthan" | "smaller" | "smallerthan" | "below", false) => "<",
+        ("less" | "lessthan" | "fewerthan" | "smaller" | "smallerthan", true) | ("atmost", false) => "<=",
+        ("not", true) => "!=",
+        _ => return None,
+    })
 }
 
 /// Returns the comparison operator that English words mean, and the number of these words: `greater

@@ -1,17 +1,20 @@
 //! Builds the syntax tree of the `history` statement, and of windows of the history in expressions,
 //! such as `history within 1h`.
 
-use super::context::{Built, StatementContext, children, required_child};
-use super::expr::{ExprNode, PrecedenceClimber};
-use super::{Pair, Rule};
+use super::context::{Built, StatementContext, children, required_child, unexpected_token};
+use super::expr::{ExprElementKind, ExprNode, PrecedenceClimber};
+use super::{Pair, Rule, literal};
 use crate::ast::{ExprKind, History, HistoryPart};
-use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::diag::{Code, Diagnostic, nearest};
 use rulec_base::message;
 use rulec_base::span::{Span, Spanned};
 use rulec_lang::operators::Op;
 
 /// The words that begin a bound of a history window, in the order in which they must be written.
 const BOUNDS: [&str; 3] = ["within", "after", "before"];
+
+/// Maximum number of words between `history` and a duration, as in `history in the last 1h`.
+const MAX_WORDS: usize = 4;
 
 /// Builds the syntax tree of a `history` statement, such as `history by ctx.session keep 24h at
 /// most 10_000`.
@@ -95,5 +98,78 @@ impl<'cx> PrecedenceClimber<'_, 'cx, '_> {
             0 => Ok(None),
             _ => self.make_node(ExprKind::HistoryPart(Box::new(part)), span, height + 1).map(Some),
         }
+    }
+
+    /// Returns the diagnostic for a part of the history that is bounded by another word than
+    /// `within`, as in `history last 60s`. `left` is the value before the word. `None` without such
+    /// a mistake.
+    pub(super) fn bound_in_other_words(&self, left: Span) -> Option<Diagnostic> {
+        if &self.cx.text[left.range()] != "history" {
+            return None;
+        }
+        let first = self.word_ahead(0)?;
+        let word = self.element_span(self.position);
+        if let Some(bound) = nearest(&first.to_lowercase(), BOUNDS) {
+            let message = message!("unknown operator `{word}`", word = first);
+            return Some(
+                Diagnostic::new(Code::UnknownOperator, word, message).did_you_mean(word, Some(bound)),
+            );
+        }
+        let words = self.elements[self.position..].iter().take(MAX_WORDS);
+        let count = words.take_while(|element| element.kind == ExprElementKind::Word).count();
+        self.written_bound(left, count)
+    }
+
+    /// Returns the diagnostic for a duration after `history` without a word, or after `in`. `None`
+    /// without such a mistake.
+    pub(super) fn bound_after_in(&self, word: &str, left: Span) -> Option<Diagnostic> {
+        let is_bound = word == "in" && &self.cx.text[left.range()] == "history";
+        if !is_bound {
+            return None;
+        }
+        self.bound_in_other_words(left)
+    }
+
+    /// Returns the diagnostic for the duration after the next `count` words, which bounds the
+    /// history at `left`. `None` if no number follows.
+    pub(super) fn written_bound(&self, left: Span, count: usize) -> Option<Diagnostic> {
+        let element = *self.elements.get(self.position + count)?;
+        if element.kind != ExprElementKind::Number || &self.cx.text[left.range()] != "history" {
+            return None;
+        }
+        let number = self.element_text(element);
+        let has_unit = number.ends_with(char::is_alphabetic);
+        let words = self.elements[self.position..self.position + count].iter();
+        let unit = words.filter_map(|word| literal::with_unit(number, self.element_text(*word))).next();
+        let duration = if has_unit { Some(number.to_owned()) } else { unit };
+        let first = self.element_span(self.position);
+        let span =
+            if count == 0 { element.span } else { first.to(self.element_span(self.position + count - 1)) };
+        let message = message!("a part of the history follows `within`");
+        let Some(duration) = duration else {
+            let help = message!("write a duration after it, as in `history within 1h`");
+            return Some(unexpected_token(span, message, help));
+        };
+        let written = format!("history within {duration}");
+        let diagnostic = unexpected_token(span, message, message!("write `{written}`"));
+        Some(diagnostic.likely_fix(left.to(element.span), written))
+    }
+
+    /// Returns the diagnostic for a duration in brackets after `history`, as in `history(1h)`. The
+    /// parser is at the brackets. `None` without such a mistake.
+    pub(super) fn bound_in_brackets(&self, name: &str, left: Span) -> Option<Diagnostic> {
+        let brackets = self.peek().filter(|_| name == "history")?;
+        let inner = self.element_text(brackets).trim_matches(['(', ')', '[', ']']).trim();
+        let digits = inner.trim_end_matches(char::is_alphabetic);
+        let is_duration = digits.len() < inner.len()
+            && !digits.is_empty()
+            && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+        if !is_duration {
+            return None;
+        }
+        let written = format!("history within {inner}");
+        let message = message!("a part of the history follows `within`");
+        let diagnostic = unexpected_token(brackets.span, message, message!("write `{written}`"));
+        Some(diagnostic.likely_fix(left.to(brackets.span), written))
     }
 }

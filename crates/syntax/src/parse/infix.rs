@@ -45,6 +45,12 @@ impl PrecedenceClimber<'_, '_, '_> {
                 _ => Err(self.report_missing_operator(Some(left))),
             };
         }
+        if let Some(diagnostic) = self.joined_durations(word).or_else(|| self.bound_after_in(word, left)) {
+            return Err(self.report(diagnostic));
+        }
+        if let Some(diagnostic) = self.operator_without_case(left) {
+            return Err(self.report(diagnostic));
+        }
         if let Some(op) = Op::from_spelling(word).filter(|op| op.info().fixity == Fixity::Infix) {
             return Ok((op, false));
         }
@@ -52,8 +58,11 @@ impl PrecedenceClimber<'_, '_, '_> {
         if let Some((op, _)) = foreign_operator(word) {
             return Ok((op, false));
         }
-        if let Some(diagnostic) =
-            self.bound_of_other_list(word, left).or_else(|| self.names_after_other_word())
+        if let Some(diagnostic) = self
+            .operator_of_other_language(left)
+            .or_else(|| self.bound_in_other_words(left))
+            .or_else(|| self.bound_of_other_list(word, left))
+            .or_else(|| self.names_after_other_word())
         {
             return Err(self.report(diagnostic));
         }
@@ -164,7 +173,9 @@ impl PrecedenceClimber<'_, '_, '_> {
     /// operand, if known; a suggested fix may repeat its text.
     pub(super) fn report_missing_operator(&mut self, left: Option<Span>) -> Failed {
         let span = self.element_span(self.position);
-        if let Some(diagnostic) = self.method_call_error() {
+        let record =
+            left.and_then(|left| self.record_as_comparison(left).or_else(|| self.written_bound(left, 0)));
+        if let Some(diagnostic) = self.method_call_error().or(record) {
             return self.report(diagnostic);
         }
         if let Some(failed) = self.report_slip(left).or_else(|| self.report_foreign_prefix()) {

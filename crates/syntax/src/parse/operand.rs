@@ -70,6 +70,10 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 }
                 ExprElementKind::Brackets if can_have_members => {
                     let brackets_span = element.span;
+                    let base = &self.cx.text[node.expr.span.range()];
+                    if let Some(diagnostic) = self.bound_in_brackets(base, node.expr.span) {
+                        return Err(self.report(diagnostic));
+                    }
                     // A bracket after a space begins a list. Otherwise `contains any of ["a"]`
                     // would index a field `of`, which no author means.
                     if node.expr.span.end != brackets_span.start {
@@ -135,15 +139,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 let (mut inner, height) = self.parse_elements(element)?;
                 if inner.len() != 1 || self.inner_pairs(element).any(|part| part.as_rule() == Rule::argument)
                 {
-                    let message = message!("parentheses must contain exactly one expression");
-                    let elements = self.element_text(element).trim_matches(['(', ')']).trim();
-                    let is_list = inner.len() > 1 && !elements.contains(['(', '\n', ':']);
-                    if is_list {
-                        let list = format!("[{elements}]");
-                        return Err(self.report(foreign::foreign_syntax_error(span, message, &list)));
-                    }
-                    let help = message!("a list is written `[a, b]`");
-                    return Err(self.report(unexpected_token(span, message, help)));
+                    return Err(self.report(self.group_error(element, inner.len())));
                 }
                 Ok(ExprNode {
                     expr: Expr { span, ..inner.remove(0) },
@@ -152,6 +148,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
                 })
             }
             ExprElementKind::Braces => {
+                if let Some(diagnostic) = self.record_as_condition(element) {
+                    return Err(self.report(diagnostic));
+                }
                 self.position += 1;
                 let (entries, height) = self.parse_record(element)?;
                 self.make_node(ExprKind::Record(entries), span, height)
@@ -212,6 +211,9 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
         }
         let name = unquote(text).to_owned();
         if let Some(group) = self.peek().filter(|element| element.kind == ExprElementKind::Group) {
+            if let Some(diagnostic) = self.bound_in_brackets(text, span) {
+                return Err(self.report(diagnostic));
+            }
             self.position += 1;
             let call_span = span.to(group.span);
             let (args, height) = self.parse_arguments(group)?;
@@ -233,7 +235,7 @@ impl<'cx, 'p> PrecedenceClimber<'_, 'cx, 'p> {
             return self.report_missing_operand();
         }
         if matches!(text, "any" | "all") {
-            if let Some(diagnostic) = self.unnamed_elements() {
+            if let Some(diagnostic) = self.unnamed_elements().or_else(|| self.list_after_quantifier()) {
                 return self.report(diagnostic);
             }
             let (next_span, found) = self.cx.describe_token_at(span.end);

@@ -21,6 +21,7 @@ pub(super) fn unknown_statement(cx: &StatementContext<'_>) -> Diagnostic {
     early_priority(cx, first)
         .or_else(|| line_number(cx, first))
         .or_else(|| conditional_block(cx, first))
+        .or_else(|| keyword_after_name(cx))
         .or_else(|| unnamed_route(cx))
         .or_else(|| definition_without_word(cx))
         .unwrap_or_else(|| unknown::unknown_statement_error(cx.file, cx.text, cx.sigs[first].token))
@@ -192,6 +193,27 @@ fn unnamed_route(cx: &StatementContext<'_>) -> Option<Diagnostic> {
     let span = cx.sigs[first].token.span(cx.file);
     let message = message!("no statement starts with `{}`", cx.shortened_source(span));
     Some(Diagnostic::new(Code::UnknownStatement, span, message).help(message!("write `{replacement}`")))
+}
+
+/// Returns the diagnostic for a keyword after the name or file of its statement, as in `"a.rules"
+/// import` and `words list = [..]`. `None` without such a mistake.
+fn keyword_after_name(cx: &StatementContext<'_>) -> Option<Diagnostic> {
+    let (first, keyword) = (cx.tokens.start, cx.tokens.start + 1);
+    let word = terminals::find_word(text_of(cx, keyword)).filter(|_| keyword < cx.tokens.end)?;
+    let takes_text = matches!(word.text, "import" | "test");
+    let is_named = match kind_of(cx, first)? {
+        TokenKind::String => takes_text,
+        TokenKind::Word | TokenKind::Quoted => word.declares_name() && word.text != "extern",
+        _ => false,
+    };
+    if !is_named || !word.starts_statement() {
+        return None;
+    }
+    let span = span_of(cx, keyword..keyword + 1);
+    let written = format!("{} {}", word.text, text_of(cx, first));
+    let message = message!("`{}` comes before `{}`", word.text, text_of(cx, first));
+    let diagnostic = Diagnostic::new(Code::UnknownStatement, span, message);
+    Some(diagnostic.help(message!("write `{written}`")).fix(span_of(cx, first..keyword + 1), written))
 }
 
 /// Returns the diagnostic for a definition without `let`, as in `vip := user.vip`. `None` without

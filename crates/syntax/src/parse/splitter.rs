@@ -5,6 +5,8 @@
 //! column 0 while a bracket is open, the closing bracket is missing. In a table, the same applies
 //! at the indentation of the table's statements. All open brackets then count as closed.
 
+mod names;
+
 use super::Rule;
 use super::stream::{SignificantToken, TokenStream, closing_kind, has_balanced_brackets};
 use super::terminals::{self, Terminal};
@@ -143,6 +145,9 @@ impl<'a> Splitter<'a> {
             }
         }
         let at_base = self.open_brackets.len() == self.base_bracket_count();
+        if at_base && self.is_text_before_keyword(index) {
+            return self.start_statement(index, None);
+        }
         match token.kind {
             TokenKind::Semicolon if at_base => return self.report_semicolon(index),
             // The token was already reported and may hide a bracket. So a missing bracket is not
@@ -186,89 +191,6 @@ impl<'a> Splitter<'a> {
         if let Some(table) = self.table.take() {
             self.statements.push(RawStatement { table: Some((table.statements, close)), ..table.head });
         }
-    }
-
-    /// True if the statement keyword at `index` is used as a name, so that no statement begins
-    /// there.
-    fn is_name(&self, index: usize) -> bool {
-        let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
-        let previous_kind = index.checked_sub(1).and_then(kind);
-        if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
-            return true;
-        }
-        if self.codes[index] == terminals::IMPORT && self.follows_file(index) {
-            return true;
-        }
-        if self.codes[index] == terminals::HISTORY {
-            // A value cannot follow a complete value, so the word begins a statement there. The
-            // exception is `given history = …` in a test.
-            return self.open_brackets.len() != self.base_bracket_count()
-                || self.expects_continuation(index)
-                || self.is_counted(index)
-                || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
-        }
-        if terminals::terminal(self.codes[index]).is_name_elsewhere() {
-            return !self.starts_block(index);
-        }
-        match self.codes[index] {
-            // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
-            terminals::LIST => {
-                let before_type = [terminals::AS, terminals::EQUALS, terminals::ARROW];
-                index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::LESS)
-                    || index > 0 && before_type.into_iter().any(|code| self.is_terminal(index - 1, code))
-            }
-            terminals::INTENT => {
-                // `intent` follows the name or the description of the flow. The flow id at the end
-                // may also be a string.
-                !self.is_followed_by_named_block(index)
-                    && self.current.as_ref().is_some_and(|current| {
-                        current.is_one_of(&[Rule::flow_statement])
-                            && (previous_kind == Some(TokenKind::String) || current.first_token + 2 == index)
-                    })
-            }
-            _ => false,
-        }
-    }
-
-    /// True for the word `import` after the name of a file, as in `from "x.rules" import a`. The
-    /// error is about `from`, so no second statement begins here.
-    fn follows_file(&self, index: usize) -> bool {
-        let begins_with_from = |current: &CurrentStatement| {
-            current.first_token + 2 == index && self.token_text(current.first_token) == "from"
-        };
-        self.sigs[index].indent().is_none() && self.current.as_ref().is_some_and(begins_with_from)
-    }
-
-    /// True for the word `history` after a word such as `count` on the same line, as in
-    /// `when count history > 3`. No statement begins there, and the error is about `count`. A
-    /// statement of a history has `by` or `keep` after its first word.
-    fn is_counted(&self, index: usize) -> bool {
-        index > 0
-            && self.sigs[index].indent().is_none()
-            && (index + 1 == self.sigs.len()
-                || !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
-            && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
-    }
-
-    /// True if the word `intent`, `payload` or `group` at `index` begins a statement: a name and a
-    /// brace follow it, or it begins a line on which the current statement cannot continue.
-    fn starts_block(&self, index: usize) -> bool {
-        let indent =
-            self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
-        self.is_followed_by_named_block(index)
-            || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
-    }
-
-    /// True if a name and a brace follow the word, with at most a description between them.
-    fn is_followed_by_named_block(&self, index: usize) -> bool {
-        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
-        let has_kind = |index, kind| token(index).is_some_and(|token| token.kind == kind);
-        let is_name = match token(index + 1) {
-            Some(next) if next.kind == TokenKind::Word => !super::is_reserved(next.text(self.text)),
-            next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
-        };
-        let description_count = usize::from(has_kind(index + 2, TokenKind::String));
-        is_name && has_kind(index + 2 + description_count, TokenKind::OpenBrace)
     }
 
     /// True if no statement can end with the token before `index`. A statement keyword at `index`,
@@ -347,9 +269,15 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// Returns the number of bytes before the first token of the line on which a token lies.
+    /// Returns the number of bytes before the first token of the line on which a token lies. Zero
+    /// for the first line of a statement outside tables, which the formatter does not indent.
     fn line_indent(&self, index: usize) -> u32 {
-        (0..=index).rev().find_map(|index| self.sigs[index].indent()).unwrap_or(0)
+        let first = (0..=index).rev().find(|index| self.sigs[*index].indent().is_some());
+        let begins_statement = |current: &CurrentStatement| Some(current.first_token) == first;
+        if self.table.is_none() && self.current.as_ref().is_some_and(begins_statement) {
+            return 0;
+        }
+        first.and_then(|first| self.sigs[first].indent()).unwrap_or(0)
     }
 
     /// Returns the bracket that is probably unclosed, and the bracket that closed it by mistake,

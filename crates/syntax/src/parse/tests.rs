@@ -1,6 +1,7 @@
 //! Tests of the whole parser, from text to syntax trees and diagnostics.
 
 mod errors;
+mod other_words;
 mod random;
 mod repairs;
 mod statements;

@@ -13,7 +13,9 @@ use super::attribute::ClassId;
 use super::cost;
 use super::index_terms::{IndexAtom, IndexAtoms, SetId};
 use super::ranges::{RangeAnalysis, ValueRanges};
+use hashbrown::HashMap;
 use rulec_sema::normal::{CondId, NCond, NRoute, Normal};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A key is used alone, without considering a bitmap, if at most this fraction of messages has the
@@ -93,6 +95,9 @@ pub(super) struct AccessSelection<'n> {
     /// For each set of atoms (facts about a message), in how many possible choices of keys the set
     /// occurs, counted over all routes.
     set_uses: Vec<u32>,
+    /// The best choice of keys of each disjunction seen so far; `None` if it has no keys. Many
+    /// routes may contain one disjunction, such as a definition with a thousand operands.
+    disjunction_choices: RefCell<HashMap<CondId, Option<KeyChoice>, foldhash::fast::FixedState>>,
 }
 
 impl<'n> AccessSelection<'n> {
@@ -103,6 +108,7 @@ impl<'n> AccessSelection<'n> {
             sets: atoms.atoms_by_set(),
             ranges: RangeAnalysis::new(normal, atoms),
             set_uses: vec![0; atoms.likelihood.len()],
+            disjunction_choices: RefCell::default(),
         };
         let mut key_choices = Vec::new();
         for route in normal.tables.iter().flatten() {
@@ -214,25 +220,33 @@ impl<'n> AccessSelection<'n> {
             }
             NCond::And(parts) => parts.iter().for_each(|part| self.collect_key_choices(*part, into)),
             NCond::Or(parts) => {
-                let mut key_choice = KeyChoice::new();
-                for part in parts {
-                    let mut operand_choices = Vec::new();
-                    self.collect_key_choices(*part, &mut operand_choices);
-                    match operand_choices
-                        .into_iter()
-                        .min_by(|a, b| self.key_probability(a).total_cmp(&self.key_probability(b)))
-                    {
-                        Some(best) => key_choice.extend(best),
-                        None => return,
-                    }
-                }
-                key_choice.sort_unstable();
-                key_choice.dedup();
-                into.push(key_choice);
+                let known = self.disjunction_choices.borrow().get(&cond).cloned();
+                let choice = known.unwrap_or_else(|| {
+                    let choice = self.disjunction_choice(parts);
+                    self.disjunction_choices.borrow_mut().insert(cond, choice.clone());
+                    choice
+                });
+                into.extend(choice);
             }
             // Negations and loops over elements have no key.
             NCond::Predicate { want: false, .. } | NCond::Not(_) | NCond::Each { .. } | NCond::Const(_) => {}
         }
+    }
+
+    /// Returns the choice of keys for a disjunction: the most selective choice of each operand.
+    /// `None` if an operand has no keys.
+    fn disjunction_choice(&self, operands: &[CondId]) -> Option<KeyChoice> {
+        let mut key_choice = KeyChoice::new();
+        for operand in operands {
+            let mut operand_choices = Vec::new();
+            self.collect_key_choices(*operand, &mut operand_choices);
+            let by_probability =
+                |a: &KeyChoice, b: &KeyChoice| self.key_probability(a).total_cmp(&self.key_probability(b));
+            key_choice.extend(operand_choices.into_iter().min_by(by_probability)?);
+        }
+        key_choice.sort_unstable();
+        key_choice.dedup();
+        Some(key_choice)
     }
 
     /// Returns the estimated fraction of messages that have one of the keys (required facts).

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import type { ElementTrace, Elements, Operand, TraceNode } from '../../api/types';
 import { t } from '../../i18n';
 import { Mark } from '../../ui/Mark';
+import { Recorded } from './Recorded';
 
 export function Condition({ node }: { node: TraceNode }): JSX.Element {
   const children = node.children ?? [];
@@ -77,6 +78,7 @@ function Value({ operand }: { operand: Operand }): JSX.Element {
       <span class={`value ${operand.missing ? 'missing' : ''}`}>
         <code class="value-name">{operand.text}</code> ={' '}
         <code>{cut ? `${text.slice(0, SHORT)}…` : text}</code>
+        <Recorded positions={operand.recorded ?? []} />
         {operand.length !== undefined && <span class="soft small"> ({t().decide.cut(operand.length)})</span>}
         {text.length > SHORT && (
           <button type="button" class="plain small" onClick={() => setWhole(!whole)}>

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { t } from '../../i18n';
 import { overview } from '../../state/studio';
 import { Answer } from './Answer';
+import { Before } from './Before';
 import { Form } from './Form';
 import { Kept } from './Kept';
 import { parse, write } from './message';
@@ -13,7 +14,10 @@ export function Decide(): JSX.Element {
   useEffect(followMessage, []);
   return (
     <div class="decide">
-      <MessagePanel />
+      <div class="stack">
+        <MessagePanel />
+        <Before />
+      </div>
       <Answer />
       <Kept />
     </div>

@@ -5,6 +5,8 @@ import type { Explanation, TraceNode } from '../../api/types';
 import { t } from '../../i18n';
 import { hue } from '../../ui/handlers';
 import { pieces } from './marked';
+import { decidingMessages } from './past';
+import { Recorded } from './Recorded';
 import { answerOf, kindOf, type Stop, way } from './trace';
 import { distinct, foundWords, placesOf, searched } from './words';
 
@@ -101,6 +103,7 @@ function Reason({ node }: { node: TraceNode }): JSX.Element {
       {words.gap}
       {words.holds}
       {shown !== '' && shown.length < 90 && <span class="soft"> ({shown})</span>}
+      <Recorded positions={decidingMessages([node])} />
     </>
   );
 }

@@ -11,7 +11,7 @@ import { download } from '../../ui/download';
 import { FileButton } from '../../ui/FileButton';
 import { say } from '../../ui/toast';
 import { readKept } from './kept-file';
-import { entry, message, take } from './state';
+import { entry, history, message, readsHistory, take } from './state';
 
 const kept = signal<KeptMessages | null>(null);
 
@@ -31,6 +31,14 @@ async function store(messages: KeptMessage[], done: string): Promise<void> {
   }
 }
 
+/** The message at hand under a name, with its earlier messages if the entry reads them. */
+function keptMessage(name: string): KeptMessage {
+  const kept: KeptMessage = { name, entry: entry.value, message: message.value };
+  // A replay is not stored, so its rows are kept as their texts.
+  const earlier = readsHistory.value ? history.value.map((each) => ({ ...each, row: null })) : [];
+  return earlier.length > 0 ? { ...kept, history: earlier } : kept;
+}
+
 export function Kept(): JSX.Element {
   const [name, setName] = useState('');
   const set = rules.value;
@@ -42,7 +50,7 @@ export function Kept(): JSX.Element {
     const named = name.trim();
     if (named === '') return;
     const others = messages.filter((each) => each.name !== named);
-    void store([...others, { name: named, entry: entry.value, message: message.value }], words.keptAs(named));
+    void store([...others, keptMessage(named)], words.keptAs(named));
     setName('');
   };
   const read = async (chosen: File): Promise<void> => {
@@ -73,7 +81,11 @@ export function Kept(): JSX.Element {
       <ul class="kept-list">
         {messages.map((each) => (
           <li key={each.name} class="row">
-            <button type="button" class="plain kept-name" onClick={() => take(each.entry, each.message)}>
+            <button
+              type="button"
+              class="plain kept-name"
+              onClick={() => take(each.entry, each.message, { history: each.history ?? [] })}
+            >
               {each.name}
             </button>
             <button

@@ -18,7 +18,14 @@ export function NearMisses(): JSX.Element {
     JSON.stringify([asked, wanted, revision.value]),
     (signal) =>
       api.near(
-        { version: asked.version, entry: asked.entry, message: asked.message, row: asked.row, route: wanted },
+        {
+          version: asked.version,
+          entry: asked.entry,
+          message: asked.message,
+          row: asked.row,
+          route: wanted,
+          history: asked.history,
+        },
         signal,
       ),
     250,

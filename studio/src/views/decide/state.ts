@@ -1,18 +1,24 @@
 // The message to decide, and its decision.
 import { computed, effect, signal } from '@preact/signals';
-import type { Decided, MessageOf } from '../../api/types';
+import type { Decided, EarlierMessage, History, MessageOf } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { language } from '../../state/prefs';
 import { entryOf, overview, revision, version } from '../../state/studio';
-import { write } from './message';
+import { parse, write } from './message';
 
 export const entry = signal('');
 export const message = signal('');
 export const context = signal('{}');
-/** The replay row that the message comes from, with its masked text when it was opened. */
-const opened = signal<{ of: MessageOf; text: string } | null>(null);
-/** The row to decide in place of the text, as long as the text is unedited. */
-export const row = computed(() => (opened.value?.text === message.value ? opened.value.of : null));
+/** The earlier messages of the session, which rules read as `history`. */
+export const history = signal<readonly EarlierMessage[]>([]);
+/** Number of still older messages of an opened replay row, which are left out. */
+export const older = signal(0);
+/** The replay row that the message comes from, with its masked texts when it was opened. */
+const opened = signal<{ of: MessageOf; text: string; context: string } | null>(null);
+/** The row to decide in place of the texts, as long as they are unedited. */
+export const row = computed(() =>
+  opened.value?.text === message.value && opened.value.context === context.value ? opened.value.of : null,
+);
 /** The text that replaces a private value. */
 const MASK = '"•••"';
 /**
@@ -20,16 +26,50 @@ const MASK = '"•••"';
  */
 export const masksTyped = computed(() => row.value === null && message.value.includes(MASK));
 export const decided = signal<Decided | null>(null);
+/** The earlier messages of the latest request, with what the response says about them. */
+export const answeredHistory = signal<{ messages: readonly EarlierMessage[]; history: History } | null>(null);
 export const deciding = signal(false);
 export const trouble = signal<string | null>(null);
 
 export const entryInfo = computed(() => entryOf(entry.value));
 
+/** True if decisions of the entry read the earlier messages. */
+export const readsHistory = computed(() => entryInfo.value?.reads_history ?? false);
+
+/** What belongs to a message that is opened; without a history, the earlier messages stay. */
+export interface Opened {
+  row?: MessageOf;
+  context?: string | null;
+  history?: readonly EarlierMessage[];
+  older?: number;
+}
+
 /** Sets the message to decide. */
-export function take(of: string, text: string, from: MessageOf | null = null): void {
+export function take(of: string, text: string, from: Opened = {}): void {
   entry.value = of;
   message.value = text;
-  opened.value = from && { of: from, text };
+  if (from.context != null) context.value = from.context;
+  if (from.history) {
+    history.value = from.history;
+    older.value = from.older ?? 0;
+  }
+  opened.value = from.row ? { of: from.row, text, context: context.value } : null;
+}
+
+/**
+ * Adds the message at hand with its decision to the earlier messages. A payload's context is its
+ * message, and has no decision. Returns false if there is no message or no decision.
+ */
+export function recordMessage(): boolean {
+  const answer = decided.value;
+  const isPayload = answer?.kind === 'payload';
+  const text = isPayload ? context.value : message.value;
+  if (!parse(text) || (!isPayload && answer?.kind !== 'decision')) return false;
+  const names = answer.kind === 'decision' ? answer.explanation : null;
+  const decision = names && { chosen: names.chosen, target: names.target };
+  const recorded = { message: text, row: row.value, observed: isPayload, decision };
+  history.value = [...history.value, recorded];
+  return true;
 }
 
 /** The request; it changes exactly when the decision may change. */
@@ -39,6 +79,7 @@ export const question = computed(() => ({
   message: row.value ? '' : message.value,
   row: row.value,
   context: entryInfo.value?.kind === 'payload' ? context.value : null,
+  history: readsHistory.value ? [...history.value] : [],
 }));
 
 /** The request with the revision of the rules and the language of the response. */
@@ -69,6 +110,7 @@ export function followMessage(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   effect(() => {
     const { asking } = state.value;
+    const messages = asking.history;
     if (asking.entry === '' && overview.value?.errors === 0) return;
     asked?.abort();
     clearTimeout(timer);
@@ -79,6 +121,7 @@ export function followMessage(): void {
       api.decide(asking, abort.signal).then(
         (answer) => {
           decided.value = answer;
+          if ('history' in answer) answeredHistory.value = { messages, history: answer.history };
           trouble.value = null;
           deciding.value = false;
         },

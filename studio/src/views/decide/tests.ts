@@ -5,8 +5,9 @@ import { api } from '../../client';
 import { revision, setDraft } from '../../state/studio';
 import { question } from './state';
 
-/** The subject of a test: an entry and its message. */
-export type Tested = Pick<MakeTest, 'entry' | 'message' | 'row'>;
+/** The subject of a test: an entry, its message, and the earlier messages. */
+export type Tested = Pick<MakeTest, 'entry' | 'message' | 'row'> &
+  Partial<Pick<MakeTest, 'context' | 'history'>>;
 
 /**
  * Requests the block for a decision, with a name and an expected statement; null lets the server
@@ -17,8 +18,9 @@ export function makeTest(
   expect: string | null,
   of: Tested = question.value,
 ): Promise<MadeTest> {
-  const { entry, message, row } = of;
-  return api.makeTest({ version: question.value.version, entry, message, row, name, expect });
+  const { entry, message, row, context = null, history = [] } = of;
+  const { version } = question.value;
+  return api.makeTest({ version, entry, message, row, context, history, name, expect });
 }
 
 /** Stores the text with the block as the editor's draft. */

@@ -23,6 +23,8 @@ export function Notes({ sums }: { sums: ReplaySums }): JSX.Element {
       )}
       {sums.otherwise > 0 && <p class="note warn">{words.otherwise(sums.otherwise)}</p>}
       {sums.masked > 0 && <p class="note warn">{words.masked(sums.masked)}</p>}
+      {sums.observed > 0 && <p class="note">{t().history.replayObserved(sums.observed)}</p>}
+      {sums.unrecorded > 0 && <p class="note warn">{t().history.replayUnrecorded(sums.unrecorded)}</p>}
       {sums.bare > 0 && <p class="note">{words.bare(sums.bare)}</p>}
       {sums.foreign > 0 && <p class="note">{words.foreign(sums.foreign)}</p>}
     </>

@@ -27,7 +27,10 @@ export function RowsTable({ id, sums }: Props): JSX.Element {
     try {
       const found = await api.row(id, picked.line);
       if (found.message === null) say(t().replay.noMessage);
-      else links.decide?.(found.entry, found.message, { replay: id, line: picked.line });
+      else {
+        const { entry, message, context, history, older } = found;
+        links.decide?.(entry, message, { row: { replay: id, line: picked.line }, context, history, older });
+      }
     } catch (error) {
       say((error as RequestError).message);
     }

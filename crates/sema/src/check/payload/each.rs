@@ -60,6 +60,9 @@ impl<'a> Checker<'a> {
         add_rules: impl FnOnce(&mut Self) -> Checked<()>,
     ) -> Checked<()> {
         let block = self.new_block(name, span);
+        if let Some(place) = &elements.place {
+            self.payload.lists.insert(elements.element, place.clone());
+        }
         let outer = std::mem::replace(&mut self.payload.block, block);
         let result = add_rules(self);
         let block = std::mem::replace(&mut self.payload.block, outer);

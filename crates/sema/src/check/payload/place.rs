@@ -2,10 +2,12 @@
 //! reads.
 
 use super::super::constant::constant_json_of;
-use super::super::{AlreadyReported, Checked, Checker};
+use super::super::nested::path_to_field;
+use super::super::{AlreadyReported, Binding, Checked, Checker};
 use crate::hir::{DottedPath, ObjectPath, ObjectStep};
 use rulec_base::diag::{Code, Diagnostic};
 use rulec_base::message;
+use rulec_lang::ty::{Field, RecordType};
 use rulec_syntax::ast::{self, ExprKind};
 use serde_json::Value as Json;
 
@@ -45,6 +47,15 @@ impl<'a> Checker<'a> {
                     return self.report(diagnostic.likely_fix(root_span, replacement));
                 }
             }
+            if let Some(path) = self.path_below_field(&path_expr.path) {
+                let message = message!("this is not a path in the judged object");
+                let diagnostic = Diagnostic::new(Code::NotAPlace, span, message);
+                return self.report(
+                    diagnostic
+                        .help(message!("did you mean `{replacement}`?", replacement = path.clone()))
+                        .likely_fix(span, path),
+                );
+            }
             let help = message!(
                 "write a path that starts with `payload`, a field or an `each` name, such as \
                 `nodes[i].node_id`"
@@ -74,6 +85,32 @@ impl<'a> Checker<'a> {
                 self.fail(Code::NotAPlace, span, message!("a `dotted` path must end in a plain key"), help)
             }
         }
+    }
+
+    /// Returns the path that ends with the written path and that begins with a field or an `each`
+    /// name: `config.max_tokens` for `max_tokens`. `None` if there is none, or several.
+    fn path_below_field(&self, path: &ast::Expr) -> Option<String> {
+        let (root, _) = root_text(path)?;
+        let text = match &path.kind {
+            ExprKind::Literal(_) => &root,
+            _ => self.loaded.sources.slice(path.span),
+        };
+        let rest = text.strip_prefix(root.as_str())?;
+        let bindings = self.scope.bindings();
+        let has_field = |binding: &&Binding| {
+            binding.place.is_some()
+                && binding.expr.ty.fields().is_some_and(|fields| fields.get(&root).is_some())
+        };
+        if let Some(innermost) = bindings.last().filter(has_field) {
+            return Some(format!("{}.{text}", innermost.name));
+        }
+        let mut record = RecordType::default();
+        // The fields of `payload` are names of their own.
+        for binding in bindings.iter().filter(|b| b.place.is_some() && *b.name != *"payload") {
+            let ty = binding.expr.ty.clone();
+            record.push(Field { name: binding.name.clone(), ty, optional: false, private: false });
+        }
+        Some(format!("{}{rest}", path_to_field(&record, &[root.as_str()])?))
     }
 
     /// Returns the path that an expression reads in the validated object; `None` if it reads

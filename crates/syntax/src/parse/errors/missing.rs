@@ -39,6 +39,10 @@ impl ParseFailure<'_, '_> {
             let message = message!("expected `when` and a condition, found `{found}`");
             return self.unexpected_token(message, message!("write `route NAME when CONDITION -> HANDLER`"));
         }
+        if found == "<" {
+            let message = message!("expected `when` and a condition, found `<`");
+            return self.unexpected_token(message, message!("write `route NAME when CONDITION -> HANDLER`"));
+        }
         if found == "->" || found == "=>" {
             let help =
                 message!("write `when` and a condition before `->`; for the rest write `default -> HANDLER`");
@@ -105,7 +109,7 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         if matches!(self.found_text, ":" | "then" | "THEN" | "Then") {
-            return arrow_error(self.span);
+            return self.mark_in_condition().or_else(|| arrow_error(self.span));
         }
         let sigs = &self.cx.sigs[self.cx.tokens.start..self.token_index];
         let has_text = |index: usize, word: &str| self.token_text(sigs[index].token) == word;
@@ -161,5 +165,95 @@ impl ParseFailure<'_, '_> {
         let message = message!("expected `->` before the handler `{handler}`");
         let diagnostic = unexpected_token(span, message, message!("write `-> {handler}`"));
         Some(diagnostic.fix(Span { end: span.start, ..span }, "-> "))
+    }
+
+    /// Returns a diagnostic for `:` or `then` in a route that has its arrow after it. `None` if
+    /// the symbol or word was meant as the arrow.
+    fn mark_in_condition(&self) -> Option<Diagnostic> {
+        let after = self.token_index + 1;
+        let is_arrow = |index: &usize| matches!(self.text_of(*index), "->" | "=>");
+        (after..self.cx.tokens.end).find(is_arrow)?;
+        let found = self.found_text;
+        // In `history within: 1h: …`, the first colon was read as the colon of the quantifier.
+        let early = (self.cx.tokens.start + 1..self.token_index).find(|index| {
+            self.text_of(*index) == ":" && matches!(self.text_of(index - 1), "within" | "after" | "before")
+        });
+        if let Some(colon) = early {
+            let span = self.span_of_tokens(colon..colon + 1);
+            let message = message!("no `{found}` is written here", found = ":");
+            return Some(
+                unexpected_token(span, message, message!("remove the `{found}`", found = ":")).fix(span, ""),
+            );
+        }
+        if is_arrow(&after) {
+            let message = message!("no `{found}` is written here");
+            let diagnostic = unexpected_token(self.span, message, message!("remove the `{found}`"));
+            let start = self.token_before()?.end;
+            return Some(diagnostic.fix(Span { start, ..self.span }, ""));
+        }
+        let message = message!("a condition contains no `{found}`");
+        let help = message!("join conditions with `and` or `or`, and write the handler after `->`");
+        self.unexpected_token(message, help)
+    }
+
+    /// Returns a diagnostic for a field and its value with `:` between them, as in a JSON object:
+    /// `when n: 3 -> h`. The unexpected token is the colon. `None` without such a mistake.
+    pub(super) fn colon_as_comparison(&self) -> Option<Diagnostic> {
+        let is_condition = matches!(
+            self.rule,
+            Rule::route_statement | Rule::let_statement | Rule::def_statement | Rule::router_statement
+        );
+        let name = self.token_index.checked_sub(1)?;
+        if self.found_text != ":" || !is_condition {
+            return None;
+        }
+        let is_quoted = self.kind_of(name) == Some(TokenKind::String);
+        let start = if is_quoted { name } else { self.path_start(self.token_index)? };
+        let field = self.source(start..name + 1).trim_matches('"');
+        let is_path = field.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.'))
+            && field.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        let follows_logic = matches!(
+            self.text_of(start.checked_sub(1)?),
+            "when" | "and" | "or" | "unless" | "not" | "&&" | "||" | "(" | "="
+        );
+        let value = self.token_index + 1;
+        let ends = |index: &usize| {
+            matches!(self.text_of(*index), "and" | "or" | "unless" | "->" | "=>" | "&&" | "||" | "where")
+        };
+        let end = self.expression_end(value);
+        let end = (value..end).find(ends).unwrap_or(end);
+        let has_arrow =
+            (value + 1..self.cx.tokens.end).any(|index| matches!(self.text_of(index), "->" | "=>"));
+        if !is_path || !follows_logic || end == value || self.rule == Rule::route_statement && !has_arrow {
+            return None;
+        }
+        let written = match self.text_of(value) {
+            "{" => self.comparisons_of_record(field, value)?,
+            "[" => format!("{field} in {}", self.source(value..end)),
+            "null" => format!("{field} is missing"),
+            _ => format!("{field} == {}", self.source(value..end)),
+        };
+        let span = self.span_of_tokens(start..end);
+        let message = message!("a field is compared with `==`, not with `:`");
+        let help = message!("write `{written}`");
+        Some(unexpected_token(self.span, message, help).likely_fix(span, written))
+    }
+
+    /// Returns the comparisons of a field that a record of operators means: `n >= 3 and n < 9` for
+    /// `{ gte: 3, lt: 9 }`. The brace is the token `open`. `None` for other records.
+    fn comparisons_of_record(&self, field: &str, open: usize) -> Option<String> {
+        let close = self.closing_bracket_or_end(open);
+        let mut comparisons = Vec::new();
+        let mut index = open + 1;
+        while index < close {
+            let operator = foreign::operator_of_name(self.text_of(index).trim_matches('"'))?;
+            let end = (index + 2..close).find(|end| self.text_of(*end) == ",").unwrap_or(close);
+            if self.text_of(index + 1) != ":" || end == index + 2 || self.text_of(index + 2) == "{" {
+                return None;
+            }
+            comparisons.push(format!("{field} {operator} {}", self.source(index + 2..end)));
+            index = end + 1;
+        }
+        (!comparisons.is_empty()).then(|| comparisons.join(" and "))
     }
 }

@@ -2,10 +2,14 @@
 //! suggested fix contains the author's own words. These diagnostics are tried before the more
 //! general ones of the module `habits`.
 
+mod arguments;
 mod fields;
+mod flows;
+mod imports;
 mod items;
 mod order;
 mod parts;
+mod quantifiers;
 mod statements;
 mod tests;
 mod words;
@@ -26,7 +30,7 @@ impl ParseFailure<'_, '_> {
             return Some(diagnostic);
         }
         if self.is_at_end() {
-            return None;
+            return self.quantifier_without_condition();
         }
         if let Some(diagnostic) = self.file_of_list() {
             return Some(diagnostic);
@@ -40,8 +44,11 @@ impl ParseFailure<'_, '_> {
             .or_else(|| self.misplaced_part())
             .or_else(|| self.parts_in_other_order())
             .or_else(|| self.field_slip())
+            .or_else(|| self.colon_as_comparison())
             .or_else(|| self.bare_literal())
             .or_else(|| self.ternary())
+            .or_else(|| self.unnamed_arguments())
+            .or_else(|| self.entry_without_value())
             .or_else(|| self.arrow_as_comparison())
             .or_else(|| self.else_after_route())
             .or_else(|| self.quantifier_separator())
@@ -72,22 +79,22 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the text of a token of the statement, or an empty text. `index` is the index of the
     /// token among the significant tokens of the file.
-    fn text_of(&self, index: usize) -> &str {
+    pub(super) fn text_of(&self, index: usize) -> &str {
         let is_inside = self.cx.tokens.contains(&index);
         self.cx.sigs.get(index).filter(|_| is_inside).map_or("", |sig| self.token_text(sig.token))
     }
 
-    fn kind_of(&self, index: usize) -> Option<TokenKind> {
+    pub(super) fn kind_of(&self, index: usize) -> Option<TokenKind> {
         self.cx.sigs.get(index).filter(|_| self.cx.tokens.contains(&index)).map(|sig| sig.token.kind)
     }
 
     /// Returns the span of a range of tokens, which must not be empty.
-    fn span_of_tokens(&self, tokens: Range<usize>) -> Span {
+    pub(super) fn span_of_tokens(&self, tokens: Range<usize>) -> Span {
         let span = |index: usize| self.cx.sigs[index].token.span(self.cx.file);
         span(tokens.start).to(span(tokens.end - 1))
     }
 
-    fn source(&self, tokens: Range<usize>) -> &str {
+    pub(super) fn source(&self, tokens: Range<usize>) -> &str {
         match tokens.is_empty() {
             true => "",
             false => &self.cx.text[self.span_of_tokens(tokens).range()],
@@ -147,7 +154,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the end of the expression that begins at the token `start`. This is the index of the
     /// first token outside brackets that cannot continue the expression.
-    fn expression_end(&self, start: usize) -> usize {
+    pub(super) fn expression_end(&self, start: usize) -> usize {
         let mut depth = 0_usize;
         for index in start..self.cx.tokens.end {
             let kind = self.cx.sigs[index].token.kind;
@@ -325,7 +332,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the index of the bracket that closes the bracket at `open`, or the end of the
     /// statement if the bracket is unclosed.
-    fn closing_bracket_or_end(&self, open: usize) -> usize {
+    pub(super) fn closing_bracket_or_end(&self, open: usize) -> usize {
         let mut depth = 0_usize;
         for index in open..self.cx.tokens.end {
             let (kind, text) = (self.cx.sigs[index].token.kind, self.text_of(index));

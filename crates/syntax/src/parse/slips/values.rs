@@ -107,7 +107,7 @@ impl PrecedenceClimber<'_, '_, '_> {
             let spaced = is_word.then(|| literal::with_unit(number, word)).flatten();
             end = next + 1 + usize::from(spaced.is_some());
             parts.push(spaced.unwrap_or_else(|| number.to_owned()));
-            next = end + usize::from(self.text_at(end) == "and");
+            next = end + usize::from(matches!(self.text_at(end), "and" | "&" | "&&" | "AND"));
         }
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let sum = literal::sum_of_durations(&parts).filter(|_| parts.len() > 1)?;

@@ -49,7 +49,7 @@ fn slips_in_conditions() {
     check("x + 1 ignoring case", "E0310", "ignoring");
     check("x == \"a\" ignoring", "E0101", "ignoring");
     check("any", "E0101", "any");
-    check("any x in l", "E0101", "l");
+    check("any x in l", "E0101", "any x in l");
     check("for x in l: c", "E0101", "for x in l: c");
     check("any p in history after q within 1h: c", "E0101", "within");
     check("any p in history within 1h within 2h: c", "E0101", "within");

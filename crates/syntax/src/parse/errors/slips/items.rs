@@ -47,9 +47,43 @@ impl ParseFailure<'_, '_> {
         let name = self.text_of(index + 1);
         let name = if self.kind_of(index + 1) == Some(TokenKind::String) { name } else { "\"NAME\"" };
         let help = rule_help(word, name)?;
+        let help = self.violation_help(word, index, name).unwrap_or(help);
         let message = message!("no rule of a payload begins with `{word}`");
         Some(unexpected_token(self.span_of_tokens(index..index + 1), message, help))
     }
+
+    /// Returns the help text for `rule "a" when CONDITION then "MESSAGE"`, whose condition holds
+    /// for a violation, as in a `forbid`. `index` is the first token of the line, and `name` the
+    /// name of the rule. `None` for other lines.
+    fn violation_help(&self, word: &str, index: usize, name: &str) -> Option<Message> {
+        let is_condition = |word: &str| matches!(word, "when" | "if" | "where");
+        let word = word.to_lowercase();
+        // `ensure … when` may give a condition that must hold.
+        if !(is_condition(&word) || names_violation(&word)) {
+            return None;
+        }
+        let after_name = index + 1 + usize::from(self.kind_of(index + 1) == Some(TokenKind::String));
+        let start = match is_condition(&word) {
+            true => index + 1,
+            false => Some(after_name + 1).filter(|_| is_condition(self.text_of(after_name)))?,
+        };
+        let is_end = |token: &usize| self.kind_of(*token).is_none() || self.begins_line(*token);
+        let line_end = (start..).find(is_end)?;
+        let then = (start..line_end).find(|token| matches!(self.text_of(*token), "then" | "else"))?;
+        let has_message = self.kind_of(then + 1) == Some(TokenKind::String) && then + 2 == line_end;
+        if !has_message || then == start || (start..then).any(|token| self.text_of(token) == ":") {
+            return None;
+        }
+        let (condition, text) = (self.source(start..then), self.text_of(then + 1));
+        Some(message!("write `{written}`", written = format!("forbid {name} when {condition} else {text}")))
+    }
+}
+
+/// True for a word by which other languages begin a rule that reports a violation.
+fn names_violation(word: &str) -> bool {
+    let rules = ["rule", "check", "constraint", "validate", "violation"];
+    let refusals = ["deny", "reject", "disallow", "prohibit", "block", "fail", "error", "raise"];
+    rules.contains(&word) || refusals.contains(&word)
 }
 
 /// Returns the help text for a payload line `word: …` by which other languages write a rule.

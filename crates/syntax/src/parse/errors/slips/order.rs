@@ -2,7 +2,7 @@
 //! another language. Examples: `where` before `when`, a type after its limits, `with` for `where`.
 
 use super::super::super::context::unexpected_token;
-use super::super::super::shapes;
+use super::super::super::{foreign, shapes};
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
 use rulec_base::diag::Diagnostic;
@@ -18,6 +18,7 @@ impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for clauses in the wrong order. `None` without such a mistake.
     pub(super) fn parts_in_other_order(&self) -> Option<Diagnostic> {
         self.route_in_other_order()
+            .or_else(|| self.history_in_other_order())
             .or_else(|| self.field_in_other_order())
             .or_else(|| self.arguments_after_metadata())
             .or_else(|| shapes::word_for_where(self.cx, self.cx.tokens.start..self.token_index + 1))
@@ -108,6 +109,52 @@ impl ParseFailure<'_, '_> {
         let written = self.sorted_source(&parts);
         let head = self.source(self.cx.tokens.start..start);
         self.suggest_order(span, message, self.span_of_tokens(start..self.cx.tokens.end), (head, &written))
+    }
+
+    /// Returns the diagnostic for the key of a history after its other clauses, or with another
+    /// word for `by`: `history keep 1d by user.id`, `history per user.id`. `None` without such a
+    /// mistake.
+    fn history_in_other_order(&self) -> Option<Diagnostic> {
+        if self.rule != Rule::history_statement {
+            return None;
+        }
+        let start = self.cx.tokens.start + 1;
+        let is_by = |index: usize| {
+            matches!(self.text_of(index), "by" | "per" | "for" | "of" | "on" | "key" | "group" | "keyed")
+        };
+        let rank = |index: usize| match self.text_of(index) {
+            _ if index > start && matches!(self.text_of(index - 1), "." | "by" | "group" | "keyed") => None,
+            _ if is_by(index) => Some(0),
+            "keep" => Some(1),
+            "at" if self.text_of(index + 1) == "most" => Some(2),
+            _ => None,
+        };
+        let parts = self.ranked_parts(start..self.cx.tokens.end, rank);
+        let (_, key) = parts.iter().find(|(rank, _)| *rank == 0)?;
+        let path = key.start + 1 + usize::from(self.text_of(key.start + 1) == "by");
+        let is_path = matches!(self.kind_of(path), Some(TokenKind::Word | TokenKind::Quoted))
+            && self.path_end(path) == key.end;
+        let begins_at_start = parts.first().is_some_and(|(_, tokens)| tokens.start == start);
+        if !is_path || !begins_at_start {
+            return None;
+        }
+        let by = self.span_of_tokens(key.start..path);
+        let Some((late, early)) = Self::first_misplaced(&parts) else {
+            let written = self.source(key.start..path);
+            let message = message!("the key of the history follows `by`, not `{written}`");
+            return (written != "by").then(|| foreign::foreign_syntax_error(by, message, "by"));
+        };
+        let message = message!(
+            "`{}` must be written before `{}`",
+            self.text_of(parts[late].1.start),
+            self.text_of(parts[early].1.start)
+        );
+        let mut written = format!("by {}", self.source(path..key.end));
+        let mut others = parts.clone();
+        others.retain(|(rank, _)| *rank > 0);
+        written.push(' ');
+        written.push_str(&self.sorted_source(&others));
+        self.suggest_order(by, message, self.span_of_tokens(start..self.cx.tokens.end), ("history", &written))
     }
 
     /// Builds a diagnostic that suggests to write `head` and `written`. Its fix replaces the span
@@ -341,6 +388,14 @@ impl ParseFailure<'_, '_> {
         }
         if !(is_declared || is_target) || !is_word(first) || !is_mark(self.token_index) {
             return None;
+        }
+        if self.rule == Rule::history_statement {
+            let written = self.source(first..self.path_end(first));
+            let message = message!("the key of the history follows `by`");
+            let start =
+                Span { end: self.cx.sigs[first].token.start, ..self.span_of_tokens(first..first + 1) };
+            let span = self.span_of_tokens(first..self.path_end(first));
+            return Some(unexpected_token(span, message, message!("write `by {written}`")).fix(start, "by "));
         }
         let mut end = self.token_index;
         while is_mark(end) {

@@ -5,7 +5,7 @@ use super::super::super::context::unexpected_token;
 use super::super::super::foreign;
 use super::super::{ParseFailure, Rule};
 use crate::lex::TokenKind;
-use rulec_base::diag::{Diagnostic, Message};
+use rulec_base::diag::{Diagnostic, Message, comma_list};
 use rulec_base::message;
 use rulec_base::span::Span;
 
@@ -138,6 +138,28 @@ impl ParseFailure<'_, '_> {
             ":" | "then" if self.expects_rule(Rule::arrow) => {
                 self.wanted_word(message!("the next node must follow `->`, not `{found}`"), "->")
             }
+            _ if self.expects_rule(Rule::arrow)
+                && self.is_preceded_by("otherwise")
+                && self.is_found_word() =>
+            {
+                let message = message!("expected `->` before the next node `{found}`");
+                let start = Span { end: self.span.start, ..self.span };
+                let diagnostic = unexpected_token(self.span, message, message!("write `-> {found}`"));
+                Some(diagnostic.likely_fix(start, "-> "))
+            }
+            _ if self.expects_rule(Rule::arrow) => {
+                let case =
+                    (self.cx.tokens.start..self.token_index).rfind(|index| self.text_of(*index) == "when")?;
+                let word = (case + 2..self.token_index).rfind(|index| {
+                    matches!(self.text_of(*index), "return" | "goto" | "do" | "call" | "go" | "run" | "to")
+                        && self.cx.sigs[index - 1].token.kind.ends_operand()
+                        && self.text_of(index - 1) != "."
+                        && self.kind_of(index + 1) == Some(TokenKind::Word)
+                })?;
+                let span = self.span_of_tokens(word..word + 1);
+                let message = message!("the next node must follow `->`, not `{}`", self.text_of(word));
+                Some(foreign::foreign_syntax_error(span, message, "->"))
+            }
             "{" if self.expects_rule(Rule::open_paren) => {
                 let name = self.text_of(self.cx.tokens.start + 1);
                 self.unexpected_token(
@@ -151,11 +173,19 @@ impl ParseFailure<'_, '_> {
 
     fn node_in_other_words(&self) -> Option<Diagnostic> {
         let found = self.found_text;
+        if let Some(diagnostic) = self.start_or_end_of_graph() {
+            return Some(diagnostic);
+        }
         match found {
             "timeout" | "time_limit" | "deadline" | "limit" => self.wanted_word(
                 message!("the time limit of a node is written with `within`, not `{found}`"),
                 "within",
             ),
+            "then" | "goto" | "to" | "next" | "return" | ":"
+                if self.expects_rule(Rule::next_nodes) || self.expects_rule(Rule::arrow) =>
+            {
+                self.wanted_word(message!("the next node must follow `->`, not `{found}`"), "->")
+            }
             ":" if self.expects_rule(Rule::node_kind) => {
                 let help = message!("remove the `:`: write `node ID KIND -> NEXT`");
                 let message = message!("no `:` follows the id of a node");
@@ -232,19 +262,99 @@ impl ParseFailure<'_, '_> {
                 Some(unexpected_token(self.span, message, message!("write `, {next}`")).fix(before, ","))
             }
             "depends_on" | "needs" | "requires" | "after" | "depends" | "dependsOn" | "from" | "inputs" => {
-                let node = (self.cx.tokens.start..self.token_index)
-                    .rev()
-                    .find(|index| self.text_of(*index) == "node")
-                    .map_or("NODE", |index| self.text_of(index + 1));
-                let names = self.token_index + 1..self.cx.tokens.end;
-                let is_word = |index: &usize| {
-                    self.kind_of(*index) == Some(TokenKind::Word) && self.text_of(*index) != "on"
-                };
-                let source = names.into_iter().find(is_word).map_or("NODE", |index| self.text_of(index));
-                let message = message!("an edge is written at the node where it begins");
-                let help =
-                    message!("remove `{found} …`, and write `-> {node}` at the end of `node {source}`");
+                self.edge_at_its_end(found, self.token_index + 1)
+            }
+            "<" | "<-" | "<=" | "<<" if self.is_arrow_to_the_left() => {
+                let is_mark = |index: &usize| matches!(self.text_of(*index), "<" | "-" | "--" | "=" | ">");
+                let first = (self.token_index + 1..self.cx.tokens.end).find(|index| !is_mark(index))?;
+                self.edge_at_its_end("<-", first)
+            }
+            _ => None,
+        }
+    }
+
+    /// True for an arrow that points to the left, as in `a <- b`. Its symbols may be several
+    /// tokens.
+    fn is_arrow_to_the_left(&self) -> bool {
+        let start = self.span.range().start;
+        let text = &self.cx.text[start..];
+        ["<-", "<=", "<<-"].into_iter().any(|arrow| text.starts_with(arrow))
+    }
+
+    /// Returns the diagnostic for an edge that is written at the node where it ends, after the word
+    /// `found`. `first` is the first token of the nodes where the edges begin.
+    fn edge_at_its_end(&self, found: &str, first: usize) -> Option<Diagnostic> {
+        let node = (self.cx.tokens.start..self.token_index)
+            .rev()
+            .find(|index| self.text_of(*index) == "node")
+            .map_or("NODE", |index| self.text_of(index + 1));
+        let is_part = |index: &usize| {
+            let is_word = self.kind_of(*index) == Some(TokenKind::Word);
+            is_word && !self.begins_line(*index)
+                || matches!(self.text_of(*index), "," | "[" | "(" | ":" | "=")
+        };
+        let is_name = |index: &usize| {
+            self.kind_of(*index) == Some(TokenKind::Word) && !matches!(self.text_of(*index), "on" | "and")
+        };
+        let names = (first..self.cx.tokens.end).take_while(is_part).filter(is_name);
+        let mut sources: Vec<String> = names.map(|index| format!("`node {}`", self.text_of(index))).collect();
+        if sources.is_empty() {
+            sources.push("`node NODE`".to_owned());
+        }
+        let message = message!("an edge is written at the node where it begins");
+        let help =
+            message!("remove `{found} …`, and write `-> {node}` at the end of {}", comma_list(sources));
+        Some(unexpected_token(self.span, message, help))
+    }
+
+    /// Returns the diagnostic for a word by which other languages mark the first or the last node,
+    /// name an edge, or begin a node: `start draft`, `edge a -> b`, `state draft`. `None` without
+    /// such a mistake.
+    fn start_or_end_of_graph(&self) -> Option<Diagnostic> {
+        let found = self.found_text;
+        let index = self.token_index;
+        let is_head = (self.cx.tokens.start..index).all(|before| self.text_of(before) != "{");
+        if !self.expects_rule(Rule::kw_node) && !is_head || !self.is_found_word() {
+            return None;
+        }
+        let is_mark = |index: &usize| matches!(self.text_of(*index), ":" | "=" | "is");
+        let mut name = index + 1;
+        while is_mark(&name) || self.text_of(name) == "at" {
+            name += 1;
+        }
+        let node = self.text_of(name);
+        let is_name = matches!(self.kind_of(name), Some(TokenKind::Word | TokenKind::String));
+        let has_arrow = matches!(self.text_of(name + 1), "->" | "=>");
+        match found.to_lowercase().as_str() {
+            "start" | "entry" | "begin" | "initial" | "entrypoint" | "entry_point" | "root" | "first"
+                if is_name && !has_arrow =>
+            {
+                let first = (self.cx.tokens.start..self.cx.tokens.end)
+                    .find(|index| self.text_of(*index) == "node" && self.text_of(index + 1) != ":");
+                let is_first = first.is_none_or(|first| self.text_of(first + 1) == node);
+                let message = message!("a workflow starts at its first node");
+                let end = if node == "node" { name } else { name + 1 };
+                if is_first || node == "node" && first == Some(name) {
+                    return self.removal(index, end, message);
+                }
+                let written = self.source(index..end);
+                let help = message!("remove `{written}`, and write `node {node}` before the other nodes");
                 Some(unexpected_token(self.span, message, help))
+            }
+            "end" | "finish" | "final" | "exit" | "stop" | "terminal" | "terminate" | "last"
+                if is_name && !has_arrow && node != "node" =>
+            {
+                self.removal(index, name + 1, message!("a workflow ends at a node without `->`"))
+            }
+            "edge" | "link" | "arc" | "connect" | "transition" if is_name && has_arrow && !is_head => {
+                let message = message!("an edge is written at the node where it begins");
+                let (next, end) = (self.text_of(name + 2), name + 3);
+                let written = self.source(index..end.min(self.cx.tokens.end));
+                let help = message!("remove `{written}`, and write `-> {next}` at the end of `node {node}`");
+                Some(unexpected_token(self.span, message, help))
+            }
+            "state" | "step" | "task" | "stage" | "vertex" | "activity" | "place" if is_name && !is_head => {
+                self.wanted_word(message!("a node begins with `node`, not `{found}`"), "node")
             }
             _ => None,
         }

@@ -16,6 +16,7 @@ impl ParseFailure<'_, '_> {
             .or_else(|| shapes::line_number(self.cx, self.token_index))
             .or_else(|| self.priority_of_other())
             .or_else(|| self.mark_before_brace())
+            .or_else(|| self.parent_of_payload())
             .or_else(|| self.branch_words())
             .or_else(|| self.flow_words())
             .or_else(|| self.verb_before_target())
@@ -47,7 +48,12 @@ impl ParseFailure<'_, '_> {
 
     /// Returns a diagnostic that suggests removing the tokens from `first` to before `end`. `first`
     /// must not be the first token of the statement.
-    fn removal(&self, first: usize, end: usize, message: rulec_base::diag::Message) -> Option<Diagnostic> {
+    pub(super) fn removal(
+        &self,
+        first: usize,
+        end: usize,
+        message: rulec_base::diag::Message,
+    ) -> Option<Diagnostic> {
         let span = self.span_of_tokens(first..end);
         let written = self.source(first..end).to_owned();
         let removed = Span { start: self.cx.sigs[first - 1].token.end, ..span };
@@ -96,11 +102,16 @@ impl ParseFailure<'_, '_> {
                 | Rule::settings_statement
                 | Rule::input_statement
                 | Rule::flow_tool_statement
+                | Rule::payload_statement
+                | Rule::group_statement
+                | Rule::table_statement
+                | Rule::each_item
         ) || self.rule == Rule::flow_statement && self.is_flow_tool();
         if !is_mark || !has_braces {
             return None;
         }
-        let next = self.text_of(self.token_index + 1);
+        // The tokens of a payload, group or table end before the brace.
+        let next = self.cx.sigs.get(self.token_index + 1).map_or("", |sig| self.token_text(sig.token));
         let is_yaml = self.found_text == ":"
             && self.expects_rule(Rule::open_brace)
             && self.cx.sigs.get(self.token_index + 1).is_some_and(|sig| sig.indent().is_some())
@@ -129,6 +140,23 @@ impl ParseFailure<'_, '_> {
             ..self.span_of_tokens(self.token_index..self.cx.tokens.end)
         };
         Some(unexpected_token(self.span, message, help).fix(span, body))
+    }
+
+    /// Returns the diagnostic for a group after the name of a payload, as in `payload a extends b`.
+    /// `None` without such a mistake.
+    fn parent_of_payload(&self) -> Option<Diagnostic> {
+        let is_payload = matches!(self.rule, Rule::payload_statement | Rule::group_statement);
+        let is_word = matches!(
+            self.found_text,
+            "extends" | "inherits" | "includes" | "include" | "uses" | "implements" | "from" | "with" | "<"
+        );
+        let group = self.token_index + 1;
+        if !is_payload || !is_word || self.kind_of(group) != Some(TokenKind::Word) {
+            return None;
+        }
+        let group = self.text_of(group);
+        let message = message!("a payload takes the rules of a group between its braces");
+        self.unexpected_token(message, message!("write `include {group}` there"))
     }
 
     /// Returns the diagnostic for branch conditions that have no braces, or that have `or` or `and`
@@ -172,65 +200,6 @@ impl ParseFailure<'_, '_> {
         let message = message!("the conditions of a branch are written in braces");
         let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
         Some(diagnostic.fix(self.span_of_tokens(self.token_index..end), replacement))
-    }
-
-    /// Returns the diagnostic for a flow with a superfluous word, or without the keyword before its
-    /// patterns or examples. `None` without such a mistake.
-    fn flow_words(&self) -> Option<Diagnostic> {
-        let (found, index) = (self.found_text, self.token_index);
-        if self.rule != Rule::flow_statement {
-            return None;
-        }
-        let before = self.token_before().map_or("", |token| self.token_text(token));
-        if found == "[" && before == "keyword" {
-            let message = message!("`keyword` needs the kind of comparison");
-            let help = message!("write `keyword contains [`, or `exact` or `regex` in place of `contains`");
-            let start = Span { end: self.span.start, ..self.span };
-            return Some(unexpected_token(self.span, message, help).likely_fix(start, "contains "));
-        }
-        if found == "[" && matches!(before, "any" | "all" | "one" | "of" | "either" | "each" | "in") {
-            let message = message!("the patterns follow without `{before}`: one of them is enough");
-            return self.removal(index - 1, index, message);
-        }
-        let is_text = matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
-        let expects_list = [Rule::open_bracket, Rule::words, Rule::list_in_place];
-        if is_text && expects_list.into_iter().any(|rule| self.expects_rule(rule)) {
-            let is_text =
-                |index: usize| matches!(self.kind_of(index), Some(TokenKind::String | TokenKind::RawString));
-            let mut end = index + 1;
-            while matches!(self.text_of(end), "," | "or" | "|") && is_text(end + 1) {
-                end += 2;
-            }
-            let texts: Vec<&str> = (index..end).step_by(2).map(|index| self.text_of(index)).collect();
-            let list = format!("[{}]", texts.join(", "));
-            // `keyword matches r"…"`
-            let is_mode = matches!(before, "matches" | "match" | "like" | "pattern" | "regexp");
-            let (first, replacement) = match is_mode {
-                true => (index - 1, format!("regex {list}")),
-                false => (index, list),
-            };
-            let span = self.span_of_tokens(first..end);
-            let message = match is_mode {
-                true => message!("`{before}` is no kind of comparison of a flow"),
-                false => message!("the elements of a list are written in brackets"),
-            };
-            let diagnostic = unexpected_token(span, message, message!("write `{replacement}`"));
-            return Some(diagnostic.fix(span, replacement));
-        }
-        if !self.expects_rule(Rule::kw_keyword) {
-            return None;
-        }
-        let replacement = match found {
-            "examples" | "example" => "intent examples",
-            "phrases" | "utterances" | "samples" | "intents" => "intent",
-            "keywords" | "patterns" if self.text_of(index + 1) == "[" => "keyword contains",
-            "keywords" | "on" | "matches" => "keyword",
-            "contains" | "exact" | "regex" => &format!("keyword {found}"),
-            _ => return None,
-        };
-        let message = message!("a flow needs `keyword` or `intent` before its patterns, found `{found}`");
-        let diagnostic = unexpected_token(self.span, message, message!("write `{replacement}`"));
-        Some(diagnostic.fix(self.span, replacement))
     }
 
     /// Returns the diagnostic for a declaration that lacks the symbol or word after its name: `type

@@ -13,8 +13,10 @@ use rulec_base::span::Span;
 impl ParseFailure<'_, '_> {
     /// Returns the diagnostic for a word of another language. `None` without such a mistake.
     pub(super) fn word_slip(&self) -> Option<Diagnostic> {
-        self.quantifier_in_other_order()
+        self.words_after_import()
+            .or_else(|| self.quantifier_in_other_order())
             .or_else(|| self.quantifier_separator())
+            .or_else(|| self.misspelt_quantifier())
             .or_else(|| self.quantifier_without_condition())
             .or_else(|| self.mark_of_field())
             .or_else(|| self.named_item())
@@ -39,7 +41,7 @@ impl ParseFailure<'_, '_> {
 
     /// Returns the start of the path `a.b.c` that ends before the token `end`. `None` if no path
     /// ends there, or if anything else precedes a dot, as in `items[0].name`.
-    fn path_start(&self, end: usize) -> Option<usize> {
+    pub(in super::super) fn path_start(&self, end: usize) -> Option<usize> {
         let is_name =
             |index: &usize| matches!(self.kind_of(*index), Some(TokenKind::Word | TokenKind::Quoted));
         let mut start = end.checked_sub(1).filter(is_name)?;
@@ -80,7 +82,7 @@ impl ParseFailure<'_, '_> {
     }
 
     /// Returns the end of the path `a.b.c` that begins at the token `start`.
-    fn path_end(&self, start: usize) -> usize {
+    pub(super) fn path_end(&self, start: usize) -> usize {
         let mut end = start + 1;
         while self.text_of(end) == "." {
             end += 2;
@@ -171,44 +173,6 @@ impl ParseFailure<'_, '_> {
         proposed(self.span_of_tokens(joint - 2..end + 1), self.source(joint - 2..end), written)
     }
 
-    /// Returns the diagnostic for a quantifier whose `:` is missing before its condition, as in
-    /// `any t in tags matches r"a" -> h`. `None` without such a mistake.
-    fn quantifier_without_condition(&self) -> Option<Diagnostic> {
-        if !self.expects_rule(Rule::colon) {
-            return None;
-        }
-        let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
-            matches!(self.text_of(*index), "any" | "all" | "count" | "first" | "last")
-                && self.kind_of(index + 1) == Some(TokenKind::Word)
-                && self.text_of(index + 2) == "in"
-                && self.kind_of(index + 3) == Some(TokenKind::Word)
-        })?;
-        let name = self.text_of(start + 1);
-        let list_end = self.path_end(start + 3);
-        let message = message!("the quantifier `{}` has no condition", self.source(start..list_end));
-        let span = self.span_of_tokens(start..list_end);
-        let first = self.text_of(list_end);
-        let is_operator = rulec_lang::operators::Op::from_spelling(first).is_some()
-            || matches!(first, "is" | "not" | "=" | "=~");
-        let repeats_name = first == name && list_end < self.token_index;
-        if repeats_name {
-            let quantifier = self.source(start..list_end);
-            let written = format!("{quantifier}: {}", self.source(list_end..self.token_index));
-            let help = message!("write `{written}`");
-            let replaced = self.span_of_tokens(start..self.token_index);
-            return Some(unexpected_token(span, message, help).likely_fix(replaced, written));
-        }
-        if list_end >= self.token_index || !is_operator {
-            let help = message!("write it after `:`, as in `{}: {name} == …`", self.source(start..list_end));
-            return Some(unexpected_token(span, message, help));
-        }
-        let condition = self.source(list_end..self.token_index);
-        let written = format!("{}: {name} {condition}", self.source(start..list_end));
-        let help = message!("write `{written}`");
-        let replaced = self.span_of_tokens(start..self.token_index);
-        Some(unexpected_token(span, message, help).likely_fix(replaced, written))
-    }
-
     /// Returns the diagnostic for a word after the type of a field by which other languages mark
     /// the field: `phone: string private`. The parser takes the word for the name of the next
     /// field, and fails one token later. `None` without such a mistake.
@@ -274,64 +238,6 @@ impl ParseFailure<'_, '_> {
         };
         let message = message!("a list is declared by the type of its elements, without `-`");
         Some(unexpected_token(self.span, message, message!("write `{name}: list<{element}>`")))
-    }
-
-    /// Returns the diagnostic for arguments without names, as in `answer("files", 10)`, with the
-    /// names that the file declares for the handler. `None` if it declares no such handler.
-    pub(in super::super) fn positional_arguments(&self) -> Option<Diagnostic> {
-        let open = self.token_index.checked_sub(1)?;
-        let handler = self.text_of(open.checked_sub(1)?);
-        let text = |index: usize| self.cx.sigs.get(index).map_or("", |sig| self.token_text(sig.token));
-        let declared = (0..self.cx.sigs.len()).find(|index| {
-            text(*index) == "handler" && text(index + 1) == handler && text(index + 2) == "("
-        })?;
-        let depth_change = |index: usize| match text(index) {
-            "(" | "{" | "[" | "<" => 1_i32,
-            ")" | "}" | "]" | ">" => -1,
-            _ => 0,
-        };
-        let (mut names, mut depth) = (Vec::new(), 0);
-        for index in declared + 2..self.cx.sigs.len() {
-            let begins = depth == 1 && matches!(text(index - 1), "(" | ",");
-            if begins && matches!(text(index + 1), ":" | "?") {
-                names.push(text(index));
-            }
-            depth += depth_change(index);
-            if depth == 0 {
-                break;
-            }
-        }
-        // In a condition, `<` and `>` are no brackets.
-        let (mut arguments, mut start, mut depth) = (Vec::new(), self.token_index, 0_u32);
-        let mut close = self.token_index;
-        while let Some(sig) = self.cx.sigs.get(close) {
-            let kind = sig.token.kind;
-            match depth {
-                0 if kind.closes_bracket() => break,
-                0 if kind == TokenKind::Comma => {
-                    arguments.push(start..close);
-                    start = close + 1;
-                }
-                _ if kind.opens_bracket() => depth += 1,
-                _ if kind.closes_bracket() => depth -= 1,
-                _ => {}
-            }
-            close += 1;
-        }
-        if start < close {
-            arguments.push(start..close);
-        }
-        let is_named = |argument: &std::ops::Range<usize>| matches!(text(argument.start + 1), ":" | "=");
-        if arguments.is_empty() || arguments.len() > names.len() || arguments.iter().any(is_named) {
-            return None;
-        }
-        let pairs = names.iter().zip(&arguments);
-        let named: Vec<String> =
-            pairs.map(|(name, argument)| format!("{name}: {}", self.source(argument.clone()))).collect();
-        let written = named.join(", ");
-        let span = self.span_of_tokens(self.token_index..close);
-        let help = message!("write `{handler}({written})`");
-        Some(unexpected_token(span, message!("arguments must be named"), help).likely_fix(span, written))
     }
 
     /// Returns the diagnostic for a line that begins no statement, such as `if (a > b) {`. The file

@@ -1,0 +1,79 @@
+//! Finds conditions in the arguments of a handler that never hold where the route is chosen, as in
+//! `when count < 10 -> file_handler(many: count > 100)`.
+
+use super::conditions::{ConditionFacts, conjuncts_of, report_never_true};
+use super::goal::SolverAnswer;
+use super::report::AnalysisReport;
+use super::solver::Solver;
+use rulec_base::diag::{Code, Diagnostic};
+use rulec_base::message;
+use rulec_lang::operators::Op;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Outcome, Rule};
+
+/// Reports the conditions in a rule's arguments that contradict the condition of the rule. `facts`
+/// are the results for the rule's condition.
+pub(super) fn report_conditions_of_arguments(
+    solver: &mut Solver<'_>,
+    report: &mut AnalysisReport<'_>,
+    rule: &Rule,
+    facts: &ConditionFacts,
+) {
+    let Outcome::Handler { args, .. } = &rule.outcome else { return };
+    if facts.never_true {
+        return;
+    }
+    let mut conditions = Vec::new();
+    for argument in args {
+        collect_conditions(report.program.value(argument.value), &mut conditions);
+    }
+    let parts = conjuncts_of(&rule.condition);
+    for (condition, is_argument) in conditions {
+        let goals = parts.iter().chain([&condition]);
+        let goals: Vec<_> = goals.map(|part| (solver.builder.build_cond(part, true), true)).collect();
+        let SolverAnswer::Never(core) = solver.solve(&goals) else { continue };
+        let mut causes = core.iter().filter_map(|index| parts.get(*index)).peekable();
+        if causes.peek().is_none() {
+            report_never_true(solver, report, condition, None);
+            continue;
+        }
+        let (part, route) = (report.quote(condition.span), &rule.name);
+        let message = message!("`{part}` never holds where `{route}` is chosen");
+        let diagnostic = Diagnostic::new(Code::Contradiction, condition.span, message);
+        let diagnostic = causes.fold(diagnostic, |diagnostic, cause| {
+            diagnostic.label(cause.span, message!("the route requires this"))
+        });
+        let help = match is_argument {
+            true => message!("correct one of the conditions; if the argument is always false, write `false`"),
+            false => message!("correct one of the conditions, or remove this case of the `if`"),
+        };
+        report.add_finding(diagnostic.help(help), None);
+    }
+}
+
+/// Adds the conditions of an argument. The flag of a condition is true if the condition is the
+/// value itself, and false if it belongs to an `if`.
+fn collect_conditions<'p>(value: &'p Expr, conditions: &mut Vec<(&'p Cond, bool)>) {
+    match &value.kind {
+        ExprKind::Cond(condition) if compares(condition) => conditions.push((condition, true)),
+        ExprKind::If { cond, then, other } => {
+            conditions.push((cond, false));
+            collect_conditions(then, conditions);
+            collect_conditions(other, conditions);
+        }
+        ExprKind::Op(Op::Coalesce, left, _) => collect_conditions(left, conditions),
+        ExprKind::Read(inner, _) => collect_conditions(inner, conditions),
+        _ => {}
+    }
+}
+
+/// True for a condition with a comparison. A handler may need the value of a field, of a presence
+/// test or of a named condition, although the route makes it constant.
+fn compares(condition: &Cond) -> bool {
+    match &condition.kind {
+        CondKind::Not(inner) => compares(inner),
+        CondKind::And(parts) | CondKind::Or(parts) => parts.iter().any(compares),
+        CondKind::Predicate(test) => test.op.is_some_and(|op| !matches!(op, Op::IsMissing | Op::IsPresent)),
+        CondKind::Quantifier { .. } => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,109 @@
+//! The two spellings of a choice in JSON: the names of the Python module, such as
+//! `number_greater_than`, `value` and `and`, and the names of the documented format, such as
+//! `GREATER_THAN`, `name` and `AND`. An import keeps the spelling of a choice, and an export writes
+//! it again.
+
+use super::operator::verb_in_capitals;
+use serde_json::{Map, Value as Json, json};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelling {
+    Module,
+    Document,
+}
+
+/// The key under which a comment keeps the spelling of a choice, unless the module has the same.
+const KEY: &str = "spelling";
+const CAPITALS: &str = "capitals";
+
+impl Spelling {
+    /// Returns the spelling of a choice. One condition in the spelling of the document decides.
+    pub(super) fn of_choice<'j>(mut branches: impl Iterator<Item = &'j Json>) -> Spelling {
+        let conditions = |branch: &'j Json| branch["conditions"].as_array().into_iter().flatten();
+        match branches.any(|branch| conditions(branch).any(is_in_document_spelling)) {
+            true => Spelling::Document,
+            false => Spelling::Module,
+        }
+    }
+
+    /// Removes the spelling from the kept members of a choice, and returns it.
+    pub(super) fn take(kept: &mut Map<String, Json>) -> Spelling {
+        match kept.remove(KEY) {
+            Some(Json::String(name)) if name == CAPITALS => Spelling::Document,
+            _ => Spelling::Module,
+        }
+    }
+
+    /// Adds the spelling to the kept members of a choice.
+    pub(super) fn keep(self, kept: &mut Map<String, Json>) {
+        if self == Spelling::Document {
+            kept.insert(KEY.to_owned(), json!(CAPITALS));
+        }
+    }
+
+    /// Returns the logic of a branch for which one condition suffices, or all are needed.
+    pub(super) fn logic(self, is_any: bool) -> &'static str {
+        match (self, is_any) {
+            (Spelling::Module, false) => "and",
+            (Spelling::Module, true) => "or",
+            (Spelling::Document, false) => "AND",
+            (Spelling::Document, true) => "OR",
+        }
+    }
+
+    /// True if an export in this spelling writes the names of the condition as they are.
+    pub(super) fn is_of_condition(self, condition: &Json) -> bool {
+        match self {
+            Spelling::Module => is_in_module_spelling(condition),
+            Spelling::Document => is_in_document_spelling(condition),
+        }
+    }
+
+    /// Writes the names of a condition in this spelling. The condition has the names of the module.
+    pub(super) fn respell(self, condition: &mut Json) {
+        if self == Spelling::Module {
+            return;
+        }
+        if let Some((_, verb)) = condition["operate"].as_str().and_then(|name| name.split_once('_')) {
+            condition["operate"] = json!(verb.to_ascii_uppercase());
+        }
+        for key in SIDES {
+            let Some(side) = condition[key].as_object_mut() else { continue };
+            if let Some(Json::String(ty)) = side.get_mut("type") {
+                ty.make_ascii_uppercase();
+            }
+            if side.contains_key("step_id")
+                && let Some(output) = side.remove("value")
+            {
+                side.insert("name".to_owned(), output);
+            }
+        }
+    }
+}
+
+/// The keys of the sides of a condition.
+const SIDES: [&str; 2] = ["left", "right"];
+
+fn is_in_module_spelling(condition: &Json) -> bool {
+    let has_capitals = |name: &Json| name.as_str().is_some_and(|name| name != name.to_ascii_lowercase());
+    let is_side =
+        |side: &Json| !has_capitals(&side["type"]) && (side["step_id"].is_null() || !side["value"].is_null());
+    !has_capitals(&condition["operate"]) && SIDES.iter().all(|key| is_side(&condition[*key]))
+}
+
+fn is_in_document_spelling(condition: &Json) -> bool {
+    let is_operator =
+        |name: &str| verb_in_capitals(name).is_some_and(|verb| verb.to_ascii_uppercase() == name);
+    let is_side = |side: &Json| {
+        let Some(ty) = side["type"].as_str().filter(|ty| *ty == ty.to_ascii_uppercase()) else {
+            return false;
+        };
+        match side["step_id"].is_null() {
+            // An export writes a number or a list as such, and not as a text.
+            true => ty == "STRING" || !side["value"].is_string(),
+            false => side["value"].is_null(),
+        }
+    };
+    condition["operate"].as_str().is_some_and(is_operator)
+        && SIDES.iter().all(|key| is_side(&condition[*key]))
+}

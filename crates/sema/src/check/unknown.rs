@@ -1,0 +1,310 @@
+//! Reports a name that has no value, and warns about a field that is spelled almost like a name
+//! with a value. Finds what the author meant: another spelling, a name of another rule, or a table.
+
+use super::{Checked, Checker, join_names, nested};
+use crate::resolve::collect_names;
+use hashbrown::HashMap;
+use rulec_base::diag::{Code, Diagnostic, Message, is_single_slip};
+use rulec_base::message;
+use rulec_base::span::Span;
+use rulec_lang::operators::reserved_words;
+use rulec_lang::ty::RecordType;
+use rulec_syntax::ast::{self, Ident, Locals, StatementKind};
+
+/// A name that the files declare, but that has no value where it is used.
+#[derive(Clone, Copy)]
+pub(super) enum OtherName<'a> {
+    /// A name that a rule defines after `where`.
+    Local(OtherLocal<'a>),
+    /// The name of a statement, such as a table, with the keyword of the statement.
+    Statement(&'static str, &'a Ident),
+}
+
+/// A name that a rule defines after `where`, with the name of the rule and the value.
+#[derive(Clone, Copy)]
+pub(super) struct OtherLocal<'a> {
+    rule: &'a Ident,
+    name: &'a Ident,
+    value: &'a ast::Expr,
+}
+
+impl<'a> Checker<'a> {
+    /// Reports a path whose first name is unknown. `record` has the fields of the message.
+    pub(super) fn report_unknown_root<T>(
+        &mut self,
+        names: &[&str],
+        name_span: Span,
+        record: &RecordType,
+    ) -> Checked<T> {
+        let (name, names_of_path) = (names[0], names.len());
+        let diagnostic = Diagnostic::new(Code::UnknownName, name_span, message!("`{name}` is not declared"));
+        let diagnostic = match self.suggest_meant_value(diagnostic, name, name_span, record) {
+            Ok(suggested) => return self.report(suggested),
+            Err(diagnostic) => diagnostic,
+        };
+        let diagnostic = match self.name_of_no_value(name, diagnostic) {
+            Ok(found) => return self.report(found),
+            Err(diagnostic) => diagnostic,
+        };
+        let diagnostic = if let Some(list) = self.list_around(name_span) {
+            let help = message!(
+                "a list is written here, `list {list} = [\"a\", \"b\"]`, or read from a file with one element on \
+                each line, `list {list} = from \"{list}.txt\"`"
+            );
+            diagnostic.help(help)
+        } else if let Some(written) = self.captured_group(name, name_span) {
+            let help = message!("it is a group of the regular expression: write `{written}`");
+            diagnostic.help(help).likely_fix(name_span, written)
+        } else if let Some(root) = root_with_field(record, names) {
+            diagnostic.did_you_mean(name_span, Some(root))
+        } else if self.payload.fields.iter().any(|field| **field == *name) {
+            let written = format!("payload.{name}");
+            let help = message!("it is a field of an included group: write `{written}`");
+            diagnostic.help(help).likely_fix(name_span, written)
+        } else if let Some(element) = self.scope.binding_with_field(name) {
+            let written = format!("{element}.{name}");
+            diagnostic.did_you_mean(name_span, Some(&written))
+        } else if let Some((help, path)) = nested::meant_field(record, names) {
+            let diagnostic = diagnostic.help(help);
+            match path {
+                Some(path) => diagnostic.likely_fix(name_span, path),
+                None => diagnostic,
+            }
+        } else if let Some((help, word)) = foreign_constant_help(name) {
+            let is_certain = is_capital_bool(name);
+            diagnostic.help(help).did_you_mean(name_span, word).certain_if(is_certain)
+        } else {
+            let symbols = self.symbols;
+            let visible_definitions = symbols
+                .definitions
+                .iter()
+                .filter(|symbol| symbols.is_visible(name_span.file, symbol.name.span));
+            let definitions = visible_definitions.map(|symbol| symbol.name.node.as_str());
+            let bound_names = self.scope.bindings().iter().map(|binding| &*binding.name);
+            let names: Vec<&str> = record.names().chain(definitions).chain(bound_names).collect();
+            let hyphen_help = self.hyphen_help(name_span).map(|(help, ..)| help);
+            let help = hyphen_help.unwrap_or(if names_of_path > 1 { message!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; the message has the fields {}",
+                join_names(record.names())
+            ) } else { message!(
+                "add it to `input {{ … }}`, or declare it with `let {name} = …`; write a text in quotes: \
+                \"{name}\""
+            ) });
+            let is_certain = is_single_slip(name, names.iter().copied());
+            diagnostic.suggest_or_help(name_span, self.nearest(name, names), help).certain_if(is_certain)
+        };
+        self.report(diagnostic)
+    }
+
+    /// Warns about an undeclared field whose name is almost a definition, a word of the language,
+    /// or a name that another rule defines.
+    pub(super) fn warn_near_name(&mut self, name: &str, span: Span) {
+        // Each name is checked only once. A search through all definitions at every use would be
+        // quadratic.
+        if !self.fields.is_first_check_of_name(name) {
+            return;
+        }
+        if self.payload.fields.iter().any(|field| **field == *name) {
+            let message =
+                message!("`{name}` is read as a field of the message, but the payload has a field `{name}`");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
+                .help(message!("write `payload.{name}` for a field of an included group"));
+            return self.diagnostics.push(diagnostic.likely_fix(span, format!("payload.{name}")));
+        }
+        if let Some((help, word)) = foreign_constant_help(name) {
+            let message = message!("`{name}` is read as a field of the message");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message).help(help);
+            let is_certain = is_capital_bool(name);
+            return self.diagnostics.push(diagnostic.did_you_mean(span, word).certain_if(is_certain));
+        }
+        if let Some(local) = self.local_of_other_rule(name) {
+            let rule = &local.rule.node;
+            let message =
+                message!("`{name}` is read as a field of the message, but `{rule}` defines a name `{name}`");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message)
+                .label(local.name.span, message!("defined for this rule only"))
+                .help(message!(
+                    "{}; if messages have this field, rename the other",
+                    self.help_of_local(name, local)
+                ));
+            return self.diagnostics.push(diagnostic);
+        }
+        let value_definitions = self.symbols.definitions.iter().filter(|symbol| symbol.node.is_value());
+        let word = reserved_words().find(|word| **word != *name && word.eq_ignore_ascii_case(name));
+        let (near, what) = match word {
+            Some(word) => (Some(word), message!("a word of the language")),
+            None => (
+                self.nearest(name, value_definitions.map(|symbol| symbol.name.node.as_str())),
+                message!("a definition"),
+            ),
+        };
+        if let Some(near) = near {
+            let message = message!("`{name}` is read as a field of the message, but `{near}` is {what}");
+            let diagnostic = Diagnostic::new(Code::LooksLikeName, span, message);
+            self.diagnostics.push(diagnostic.did_you_mean(span, Some(near)));
+        }
+    }
+
+    /// Completes the diagnostic for a name that is declared, but that has no value here: the name
+    /// of a table or handler, or a name of another rule. Returns `Err` with the unchanged
+    /// diagnostic for other names.
+    fn name_of_no_value(&self, name: &str, diagnostic: Diagnostic) -> Result<Diagnostic, Diagnostic> {
+        let (message, declared, help) = match self.other_name(name) {
+            Some(OtherName::Local(local)) => {
+                let message = message!("`{name}` is a name of `{}` only", local.rule.node);
+                (message, local.name.span, self.help_of_local(name, local))
+            }
+            Some(OtherName::Statement(keyword, declared)) => {
+                let Some((message, help)) = explain_statement(keyword, name) else {
+                    return Err(diagnostic);
+                };
+                (message, declared.span, help)
+            }
+            None => return Err(diagnostic),
+        };
+        Ok(Diagnostic { message, ..diagnostic }.label(declared, message!("declared here")).help(help))
+    }
+
+    fn help_of_local(&self, name: &str, local: OtherLocal<'a>) -> Message {
+        let mut names = Vec::new();
+        collect_names(local.value, &mut names);
+        // The value may use other names of its rule, which a `let` cannot read.
+        if names.into_iter().any(|name| self.local_of_other_rule(name).is_some()) {
+            return message!(
+                "a name after `where` belongs to its rule: define `{name}` with `let` for all rules"
+            );
+        }
+        let value = self.source_on_one_line(local.value.span);
+        message!("for all rules write `let {name} = {value}`, and remove the name from `{}`", local.rule.node)
+    }
+
+    fn local_of_other_rule(&self, name: &str) -> Option<OtherLocal<'a>> {
+        match self.other_name(name)? {
+            OtherName::Local(local) => Some(local),
+            OtherName::Statement(..) => None,
+        }
+    }
+
+    /// Returns what a name that has no value here is declared as. `None` for an unknown name.
+    fn other_name(&self, name: &str) -> Option<OtherName<'a>> {
+        self.other_names.get_or_init(|| self.collect_other_names()).get(name).copied()
+    }
+
+    fn collect_other_names(&self) -> HashMap<&'a str, OtherName<'a>> {
+        let mut names = HashMap::new();
+        let mut add_locals = |rule: &'a Ident, locals: &'a Locals| {
+            for (name, value) in locals {
+                let local = OtherLocal { rule, name, value };
+                names.entry(name.node.as_str()).or_insert(OtherName::Local(local));
+            }
+        };
+        for statement in self.statements() {
+            match &statement.kind {
+                StatementKind::Route(route) => add_locals(&route.name, &route.locals),
+                StatementKind::Table { statements, .. } => {
+                    for statement in statements {
+                        if let StatementKind::Route(route) = &statement.kind {
+                            add_locals(&route.name, &route.locals);
+                        }
+                    }
+                }
+                StatementKind::Choice(choice) => {
+                    choice.branches.iter().for_each(|branch| add_locals(&branch.id, &branch.locals));
+                }
+                StatementKind::Router(router) => {
+                    router.cases.iter().for_each(|case| add_locals(&router.name, &case.locals));
+                }
+                _ => {}
+            }
+        }
+        for statement in self.statements() {
+            let declared = match &statement.kind {
+                StatementKind::Table { name, .. }
+                | StatementKind::Handler { name, .. }
+                | StatementKind::Type { name, .. } => name,
+                StatementKind::Route(route) => &route.name,
+                StatementKind::Choice(choice) if choice.question.is_some() => &choice.name,
+                StatementKind::Intent(intent) => &intent.name,
+                _ => continue,
+            };
+            let (keyword, name) = statement.kind.head();
+            names.entry(name).or_insert(OtherName::Statement(keyword, declared));
+        }
+        names
+    }
+}
+
+/// Returns the message and the help text for the name of a statement in place of a value. `None`
+/// for a statement whose name authors do not confuse with a value.
+fn explain_statement(keyword: &str, name: &str) -> Option<(Message, Message)> {
+    Some(match keyword {
+        "table" => (
+            message!("`{name}` is a table, not a value"),
+            message!(
+                "a table holds routes, and `-> goto {name}` enters it; for a list of values write \
+                `list {name} = [\"…\"]`"
+            ),
+        ),
+        "handler" => (
+            message!("`{name}` is a handler, not a value"),
+            message!("a route calls a handler: `route NAME when CONDITION -> {name}`"),
+        ),
+        "type" => (
+            message!("`{name}` is a type, not a value"),
+            message!("write the name of a field of this type, as in `input {{ NAME: {name} }}`"),
+        ),
+        "route" => (
+            message!("`{name}` is a route, not a value"),
+            message!("for a condition of several routes, write `let NAME = CONDITION` before them"),
+        ),
+        "choice" => (
+            message!("`{name}` is a choice, not a value"),
+            message!(
+                "its answer is a field of the message: write `answers.{name}`, and declare \
+                `answers: {{ {name}?: string }}` in `input`"
+            ),
+        ),
+        "intent" => (
+            message!("`{name}` is an intent, not a value"),
+            message!("for a message of this intent write `request.intent == \"{name}\"`"),
+        ),
+        _ => return None,
+    })
+}
+
+/// For a path whose root is unknown, returns the only declared field that contains a field with the
+/// second name of the path. `None` if several fields do.
+fn root_with_field<'r>(record: &'r RecordType, names: &[&str]) -> Option<&'r str> {
+    let second = names.get(1)?;
+    let has_field =
+        |field: &&rulec_lang::ty::Field| field.ty.fields().is_some_and(|inner| inner.get(second).is_some());
+    let mut roots = record.fields.iter().filter(has_field);
+    let root = roots.next()?;
+    roots.next().is_none().then_some(&*root.name)
+}
+
+/// True for `True` and `False` as other languages write them, which certainly mean `true` and
+/// `false`. They can be corrected without asking the author.
+fn is_capital_bool(name: &str) -> bool {
+    matches!(name, "True" | "TRUE" | "False" | "FALSE")
+}
+
+/// Returns a help text for a constant of another language, and the equivalent word of this language
+/// if there is one.
+fn foreign_constant_help(name: &str) -> Option<(Message, Option<&'static str>)> {
+    Some(match name {
+        "True" | "TRUE" | "yes" | "Yes" | "YES" => (Message::default(), Some("true")),
+        "False" | "FALSE" | "no" | "No" | "NO" => (Message::default(), Some("false")),
+        "None" | "NULL" | "Null" | "undefined" | "Nothing" | "NaN" => {
+            (message!("to test for a missing field, write `x is missing` or `x is present`"), None)
+        }
+        "Monday" | "Mon" | "Tuesday" | "Tue" | "Wednesday" | "Wed" | "Thursday" | "Thu" | "Friday"
+        | "Fri" | "Saturday" | "Sat" | "Sunday" | "Sun" => {
+            (message!("write the number of the day: `weekday` gives 1 for Monday to 7 for Sunday"), None)
+        }
+        "always" | "otherwise" | "_" => {
+            (message!("for messages that no route matches, write `default -> HANDLER`"), None)
+        }
+        _ => return None,
+    })
+}

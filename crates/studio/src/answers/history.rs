@@ -1,0 +1,154 @@
+//! Converts the earlier messages of a request to the history that a decision reads. The messages
+//! are recorded in a store in memory, as `rulec run --history` records them.
+
+use super::message::request_message;
+use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
+use crate::error::{Answer, RequestError, verbatim_message};
+use crate::language::localized;
+use crate::replay::{Replay, preview};
+use crate::state::Studio;
+use rulec::history::{MemoryStore, Past, RecordError};
+use rulec::{Entry, Rules};
+use rulec_base::message;
+use rulec_lang::value::parse_datetime;
+use serde_json::Value as Json;
+use time::OffsetDateTime;
+
+/// The earlier messages of a request, recorded in a history.
+#[derive(Default)]
+pub(crate) struct RequestHistory {
+    /// The part of the history that the decision can read.
+    pub past: Past,
+    /// What the response says about each earlier message.
+    pub shown: History,
+    /// The messages that the decision can read, oldest first.
+    pub recorded: Vec<RecordedMessage>,
+}
+
+/// An earlier message that a decision can read.
+pub(crate) struct RecordedMessage {
+    pub message: Json,
+    pub at: OffsetDateTime,
+    /// The decision about the message; `None` if it was only observed.
+    pub decision: Option<EarlierDecision>,
+    /// Index of the message in the request.
+    index: usize,
+}
+
+/// The entry (such as a table) to which a request refers.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestEntry<'r> {
+    pub rules: &'r Rules,
+    pub name: &'r str,
+    /// The table, choice or router that decides. `None` for payloads, whose messages are recorded
+    /// without a decision.
+    pub entry: Option<Entry<'r>>,
+}
+
+/// Records the earlier messages of a request, and returns what a decision about `message` reads of
+/// them.
+pub(crate) fn request_history(
+    studio: &Studio,
+    of: RequestEntry<'_>,
+    earlier: &[EarlierMessage],
+    message: &Json,
+) -> Answer<RequestHistory> {
+    let rules = of.rules;
+    if !rules.has_history() {
+        return Ok(RequestHistory::default());
+    }
+    let key = rules.history_key(message);
+    let mut shown: Vec<HistoryItem> = Vec::with_capacity(earlier.len());
+    let mut parsed: Vec<(Option<OffsetDateTime>, usize, Json)> = Vec::with_capacity(earlier.len());
+    for (index, one) in earlier.iter().enumerate() {
+        let mut item = HistoryItem { decision: one.decision.clone(), ..HistoryItem::default() };
+        match request_message(studio, rules, of.name, &one.message, one.row.as_ref()) {
+            Ok(Ok(message)) => {
+                let at = message.get("now").and_then(Json::as_str).and_then(parse_datetime);
+                item.time = at.map(|at| (at.unix_timestamp_nanos() / 1_000_000) as f64);
+                let visible =
+                    if studio.show_private { message.clone() } else { rules.masked_message(&message) };
+                (item.text, item.fields) = preview(&visible);
+                parsed.push((at, index, message));
+            }
+            Ok(Err(mistake)) => item.unread = Some(mistake.message),
+            // The replay may no longer be stored. The other messages are still read.
+            Err(refused) => item.unread = Some(refused.body.message),
+        }
+        shown.push(item);
+    }
+    // The sort is stable: messages of the same time keep their order.
+    parsed.sort_by_key(|(at, ..)| *at);
+    let store = MemoryStore::default();
+    let mut recorded = Vec::with_capacity(parsed.len());
+    for (at, index, message) in parsed {
+        let item = &mut shown[index];
+        if key.is_some() && rules.history_key(&message).is_some_and(|own| Some(own) != key) {
+            item.unread = Some(localized(&message!("the message has another key of the history")));
+            continue;
+        }
+        match record(of, &store, &message, &earlier[index]) {
+            Ok(decision) => {
+                item.decision = decision.clone();
+                recorded.extend(at.map(|at| RecordedMessage { message, at, decision, index }));
+            }
+            Err(error) => item.unread = Some(localized(&error.to_message())),
+        }
+    }
+    let store_error = |error: rulec::history::StoreError| RequestError::broken(verbatim_message(error));
+    let past = rules.past(&store, message).map_err(store_error)?;
+    // The history keeps the newest messages, so the older ones are those that it does not have.
+    let removed = recorded.len().saturating_sub(past.elements().len());
+    for (position, one) in recorded.iter().enumerate() {
+        let item = &mut shown[one.index];
+        match position.checked_sub(removed) {
+            Some(_) => item.position = Some(position),
+            None if key.is_none() => {
+                item.unread = Some(localized(&message!("the message at hand has no key of the history")));
+            }
+            None => item.unread = Some(localized(&message!("the rules no longer keep the message"))),
+        }
+    }
+    recorded.drain(..removed);
+    let gap = past.gap().map(|gap| localized(&gap.to_message()));
+    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded })
+}
+
+/// Returns the earlier messages that a replayed message could read: the messages of its line in the
+/// replay, if the rules read them.
+pub(crate) fn replayed_history(
+    studio: &Studio,
+    replay: &Replay,
+    line: u64,
+    session: &[EarlierMessage],
+) -> Answer<RequestHistory> {
+    let Some(rules) = replay.snapshot.analysis.rules.as_ref().filter(|_| !session.is_empty()) else {
+        return Ok(RequestHistory::default());
+    };
+    let (name, message) = (replay.entry_of_line(line)?, replay.message_of_line(line)?);
+    let of = RequestEntry { rules, name: &name, entry: rules.entry(&name).ok() };
+    request_history(studio, of, session, &message)
+}
+
+/// Records an earlier message, and returns the decision about it. If the request does not say what
+/// was decided, the rules decide.
+fn record(
+    of: RequestEntry<'_>,
+    store: &MemoryStore,
+    message: &Json,
+    earlier: &EarlierMessage,
+) -> Result<Option<EarlierDecision>, RecordError> {
+    match (&earlier.decision, of.entry) {
+        (None, Some(entry)) if !earlier.observed => {
+            let decision = entry.decide_and_record(store, message)?;
+            let owned = |name: Option<&str>| name.map(str::to_owned);
+            Ok(Some(EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }))
+        }
+        (Some(decision), Some(_)) if !earlier.observed => {
+            let names = [decision.chosen.as_deref(), decision.target.as_deref()];
+            of.rules.record_names(store, message, names)?;
+            Ok(Some(decision.clone()))
+        }
+        _ => of.rules.observe(store, message).map(|()| None),
+    }
+}

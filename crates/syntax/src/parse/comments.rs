@@ -1,0 +1,44 @@
+//! Reads the comments that suppress warnings, such as `# rulec: allow W0123 reason`, and recognizes
+//! misspelt ones.
+
+use rulec_base::diag::{Code, Diagnostic, nearest};
+use rulec_base::message;
+use rulec_base::span::Span;
+
+/// The words by which other tools suppress a warning.
+const OTHER_WORDS: [&str; 8] =
+    ["disable", "ignore", "suppress", "skip", "noqa", "nolint", "permit", "disable-next-line"];
+
+/// Returns the warning that a `# rulec: allow W0123 reason` comment suppresses, and the first code
+/// of a warning anywhere in the comment. The outer `None` means another kind of comment; the inner
+/// `None` means an unknown warning code.
+pub(super) fn suppressed_code(comment: &str) -> Option<(Option<Code>, Option<Code>)> {
+    let rest = comment.trim_start_matches('#').trim_start().strip_prefix("rulec:")?;
+    let rest = rest.trim_start().strip_prefix("allow")?;
+    let warning = |word: &str| Code::parse(word).filter(|code| code.as_str().starts_with('W'));
+    let mut words =
+        rest.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | ':' | '，'));
+    let first = rest.split_whitespace().next().and_then(warning);
+    Some((first, words.find_map(warning)))
+}
+
+/// Returns the warning for a comment that was meant to suppress a warning, as in `# rulec: alow
+/// W0105` or `# noqa: W0105`. `span` is the span of the comment. `None` for other comments: the
+/// code of a warning must follow.
+pub(super) fn misspelt_suppression(comment: &str, span: Span) -> Option<Diagnostic> {
+    let is_mark = |c: char| c.is_whitespace() || matches!(c, ':' | '(' | ',' | '：');
+    let mut words = comment.trim_start_matches('#').split(is_mark).filter(|word| !word.is_empty());
+    let mut word = words.next()?.to_lowercase();
+    let names_tool = word == "rulec" || nearest(&word, ["rulec"]).is_some() || word == "rules";
+    if names_tool {
+        word = words.next()?.to_lowercase();
+    }
+    let is_near = word == "allow" || nearest(&word, ["allow"]).is_some();
+    let code = Code::parse(words.next()?).filter(|code| code.as_str().starts_with('W'))?;
+    if !is_near && !OTHER_WORDS.contains(&word.as_str()) {
+        return None;
+    }
+    let message = message!("this comment suppresses no warning");
+    let help = message!("write `# rulec: allow {code} reason`, with your reason in place of `reason`");
+    Some(Diagnostic::new(Code::UnusedAllow, span, message).help(help))
+}

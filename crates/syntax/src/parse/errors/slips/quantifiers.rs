@@ -1,0 +1,152 @@
+//! Diagnostics for quantifiers: a misspelt quantifier, a missing condition, and a list in place of
+//! the name for an element.
+
+use super::super::super::context::unexpected_token;
+use super::super::{ParseFailure, Rule};
+use crate::lex::TokenKind;
+use rulec_base::diag::{Diagnostic, is_single_slip, nearest};
+use rulec_base::message;
+use rulec_lang::operators::Op;
+
+/// The words that begin a quantifier.
+const QUANTIFIERS: [&str; 5] = ["any", "all", "count", "first", "last"];
+
+impl ParseFailure<'_, '_> {
+    /// Returns the diagnostic for a wrong or missing word before `x in LIST:`, as in `nay one in
+    /// items: one.n > 3`. Only a quantifier has this form. The unexpected token is the colon.
+    /// `None` without such a mistake.
+    pub(super) fn misspelt_quantifier(&self) -> Option<Diagnostic> {
+        if self.found_text != ":" || self.is_in_fields() || self.rule == Rule::each_item {
+            return None;
+        }
+        let joint =
+            (self.cx.tokens.start..self.token_index).rev().find(|index| self.text_of(*index) == "in")?;
+        let (name, word) = (joint.checked_sub(1)?, joint.checked_sub(2)?);
+        let ends_list =
+            |index: usize| matches!(self.text_of(index), "and" | "or" | "unless" | "->" | ":" | ",");
+        if joint + 1 == self.token_index
+            || (joint + 1..self.token_index).any(ends_list)
+            || self.kind_of(name) != Some(TokenKind::Word)
+            || self.kind_of(joint + 1) == Some(TokenKind::Number)
+        {
+            return None;
+        }
+        let elements = self.source(name..self.token_index);
+        let written = self.text_of(word);
+        let lower = written.to_lowercase();
+        let span = self.span_of_tokens(word..word + 1);
+        if matches!(written, "when" | "and" | "or" | "unless" | "(" | "=" | "{" | ";") {
+            // Without an arrow after it, the colon was meant as the arrow.
+            let has_arrow =
+                (self.token_index + 2..self.cx.tokens.end).any(|index| self.text_of(index) == "->");
+            if self.rule == Rule::route_statement && !has_arrow {
+                return None;
+            }
+            let span = self.span_of_tokens(name..self.token_index);
+            let message = message!("`{}` has no quantifier", elements);
+            let help = message!("write `any {elements}: …` or `all {elements}: …`");
+            return Some(unexpected_token(span, message, help));
+        }
+        if self.kind_of(word) != Some(TokenKind::Word)
+            || QUANTIFIERS.contains(&written)
+            || Op::from_spelling(written).is_some() && written != "not"
+        {
+            return None;
+        }
+        let message = message!("`{written}` is not a quantifier");
+        let meant = match lower.as_str() {
+            "none" | "no" | "not" => "not any",
+            "some" | "exists" | "exist" | "each" | "every" | "forall" | "for" => {
+                let message = message!("`{}` must be written as `any` or `all`", written);
+                let help = message!("write `any x in list: condition` or `all x in list: condition`");
+                return Some(unexpected_token(span, message, help));
+            }
+            "sum" => {
+                let help = message!("write `sum VALUE for {elements}: CONDITION`");
+                return Some(unexpected_token(span, message, help));
+            }
+            _ => match QUANTIFIERS.into_iter().find(|word| *word == lower).or(nearest(&lower, QUANTIFIERS)) {
+                Some(meant) => {
+                    let is_certain = meant == lower || is_single_slip(&lower, QUANTIFIERS);
+                    let diagnostic = Diagnostic::new(rulec_base::diag::Code::Unexpected, span, message);
+                    return Some(diagnostic.did_you_mean(span, Some(meant)).certain_if(is_certain));
+                }
+                None => {
+                    let help = message!("write `any {elements}: …` or `all {elements}: …`");
+                    return Some(unexpected_token(span, message, help));
+                }
+            },
+        };
+        Some(
+            unexpected_token(span, message, message!("write `{meant} {elements}: …`"))
+                .likely_fix(span, meant),
+        )
+    }
+
+    /// Returns the end of the list of a quantifier. The list begins at the token `start`, and is a
+    /// path or a part of the history.
+    fn list_end(&self, start: usize) -> usize {
+        let mut end = self.path_end(start);
+        while self.text_of(start) == "history" && matches!(self.text_of(end), "within" | "after" | "before") {
+            end = self.path_end(end + 1);
+        }
+        end.min(self.token_index)
+    }
+
+    /// Returns the diagnostic for a quantifier whose `:` is missing before its condition, as in
+    /// `any t in tags matches r"a" -> h`. `None` without such a mistake.
+    pub(super) fn quantifier_without_condition(&self) -> Option<Diagnostic> {
+        if !self.expects_rule(Rule::colon) {
+            return None;
+        }
+        let start = (self.cx.tokens.start..self.token_index).rev().find(|index| {
+            QUANTIFIERS.contains(&self.text_of(*index))
+                && self.kind_of(index + 1) == Some(TokenKind::Word)
+                && self.text_of(index + 2) == "in"
+                && self.kind_of(index + 3) == Some(TokenKind::Word)
+        })?;
+        let (word, name) = (self.text_of(start), self.text_of(start + 1));
+        let list_end = self.list_end(start + 3);
+        let (quantifier, list) = (self.source(start..list_end), self.source(start + 3..list_end));
+        let span = self.span_of_tokens(start..list_end);
+        let element = if list == "x" { "y" } else { "x" };
+        let searched = match word {
+            "any" | "all" => Some(format!("{list} contains {word} {name}")),
+            "count" => Some(format!("count {element} in {name}: {list} contains {element}")),
+            _ => None,
+        };
+        if let Some(written) = searched.filter(|_| self.is_declared("list", name)) {
+            let message = message!("a quantifier names each element, but `{name}` is a list");
+            let help = message!("write `{written}`");
+            return Some(unexpected_token(span, message, help).likely_fix(span, written));
+        }
+        let message = message!("the quantifier `{quantifier}` has no condition");
+        let first = self.text_of(list_end);
+        let is_logic = matches!(first, "and" | "or" | "unless");
+        let is_operator = !is_logic
+            && (rulec_lang::operators::Op::from_spelling(first).is_some()
+                || matches!(first, "is" | "not" | "=" | "=~"));
+        let replaced = || self.span_of_tokens(start..self.token_index);
+        let repeats_name = first == name && list_end < self.token_index;
+        if repeats_name {
+            let written = format!("{quantifier}: {}", self.source(list_end..self.token_index));
+            let help = message!("write `{written}`");
+            return Some(unexpected_token(span, message, help).likely_fix(replaced(), written));
+        }
+        if list_end >= self.token_index || !is_operator {
+            let length = if word == "count" { format!("len({list})") } else { format!("len({list}) > 0") };
+            let help = match word {
+                "any" | "count" => message!(
+                    "write `{length}` if every element counts, or the condition on each one after `:`, as in \
+                    `{quantifier}: CONDITION`"
+                ),
+                _ => message!("write it after `:`, as in `{quantifier}: CONDITION`"),
+            };
+            return Some(unexpected_token(span, message, help));
+        }
+        let condition = self.source(list_end..self.token_index);
+        let written = format!("{quantifier}: {name} {condition}");
+        let help = message!("write `{written}`");
+        Some(unexpected_token(span, message, help).likely_fix(replaced(), written))
+    }
+}

@@ -1,0 +1,135 @@
+//! Decides whether a statement keyword is used as a name, so that no statement begins there.
+
+use super::super::Rule;
+use super::super::terminals;
+use super::{CurrentStatement, Splitter};
+use crate::lex::TokenKind;
+
+impl Splitter<'_> {
+    /// True if the statement keyword at `index` is used as a name, so that no statement begins
+    /// there.
+    pub(super) fn is_name(&self, index: usize) -> bool {
+        let kind = |index: usize| self.sigs.get(index).map(|sig| sig.token.kind);
+        let previous_kind = index.checked_sub(1).and_then(kind);
+        if previous_kind == Some(TokenKind::Dot) || kind(index + 1) == Some(TokenKind::Colon) {
+            return true;
+        }
+        if self.codes[index] == terminals::IMPORT && self.follows_file(index) {
+            return true;
+        }
+        if self.follows_name(index) {
+            return true;
+        }
+        if self.codes[index] == terminals::HISTORY {
+            // A value cannot follow a complete value, so the word begins a statement there. The
+            // exception is `given history = …` in a test.
+            return self.open_brackets.len() != self.base_bracket_count()
+                || self.expects_continuation(index)
+                || self.is_counted(index)
+                || index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::EQUALS);
+        }
+        if terminals::terminal(self.codes[index]).is_name_elsewhere() {
+            return !self.starts_block(index);
+        }
+        match self.codes[index] {
+            // A type: `list<string>`, `type Names = list`, `-> list`, `as list`.
+            terminals::LIST => {
+                let before_type = [terminals::AS, terminals::EQUALS, terminals::ARROW];
+                index + 1 < self.sigs.len() && self.is_terminal(index + 1, terminals::LESS)
+                    || index > 0 && before_type.into_iter().any(|code| self.is_terminal(index - 1, code))
+            }
+            terminals::INTENT => {
+                // `intent` follows the name or the description of the flow. The flow id at the end
+                // may also be a string.
+                !self.is_followed_by_named_block(index)
+                    && self.current.as_ref().is_some_and(|current| {
+                        current.is_one_of(&[Rule::flow_statement])
+                            && (previous_kind == Some(TokenKind::String) || current.first_token + 2 == index)
+                    })
+            }
+            _ => false,
+        }
+    }
+
+    /// True for the word `import` after the name of a file, as in `from "x.rules" import a` or
+    /// `"x.rules" import`. The error is about the order, so no second statement begins here.
+    fn follows_file(&self, index: usize) -> bool {
+        let is_text =
+            |index: usize| self.sigs.get(index).is_some_and(|sig| sig.token.kind == TokenKind::String);
+        let names_file = |current: &CurrentStatement| {
+            let first = current.first_token;
+            first + 1 == index && is_text(first)
+                || first + 2 == index
+                    && match self.token_text(first) {
+                        "from" => true,
+                        // A second import on the line is a statement of its own.
+                        word => word == "import" && is_text(first + 1) && !is_text(index + 1),
+                    }
+        };
+        self.sigs[index].indent().is_none() && self.current.as_ref().is_some_and(names_file)
+    }
+
+    /// True for a statement keyword after a name that begins a line, where no name follows the
+    /// keyword: `words list = [..]`. The error is about the order, so no second statement begins.
+    fn follows_name(&self, index: usize) -> bool {
+        let keyword = terminals::terminal(self.codes[index]);
+        let (declares, is_test) = (keyword.declares_name(), keyword.statement == Some(Rule::test_statement));
+        let is_bare = |current: &CurrentStatement| {
+            let is_name = match self.sigs[current.first_token].token.kind {
+                TokenKind::Word => declares,
+                TokenKind::String => is_test,
+                _ => false,
+            };
+            current.word.is_none() && current.first_token + 1 == index && is_name
+        };
+        self.sigs[index].indent().is_none()
+            && self.current.as_ref().is_some_and(is_bare)
+            && self.sigs.get(index + 1).is_some_and(|next| {
+                matches!(next.token.text(self.text), "=" | "(" | "{" | "when" | "priority")
+            })
+    }
+
+    /// True for a text that begins a line before `import` or `test`, as in `"x.rules" import`. A
+    /// statement begins there, and its error is about the order.
+    pub(super) fn is_text_before_keyword(&self, index: usize) -> bool {
+        let begins_line = |index: usize| self.sigs.get(index).is_some_and(|sig| sig.indent().is_some());
+        self.sigs[index].token.kind == TokenKind::String
+            && begins_line(index)
+            && !self.expects_continuation(index)
+            && index + 1 < self.sigs.len()
+            && !begins_line(index + 1)
+            && matches!(self.token_text(index + 1), "import" | "test")
+    }
+
+    /// True for the word `history` after a word such as `count` on the same line, as in
+    /// `when count history > 3`. No statement begins there, and the error is about `count`. A
+    /// statement of a history has `by` or `keep` after its first word.
+    fn is_counted(&self, index: usize) -> bool {
+        index > 0
+            && self.sigs[index].indent().is_none()
+            && (index + 1 == self.sigs.len()
+                || !matches!(self.token_text(index + 1), "by" | "keep" | "within"))
+            && matches!(self.token_text(index - 1), "count" | "len" | "size" | "length" | "sum" | "of")
+    }
+
+    /// True if the word `intent`, `payload` or `group` at `index` begins a statement: a name and a
+    /// brace follow it, or it begins a line on which the current statement cannot continue.
+    fn starts_block(&self, index: usize) -> bool {
+        let indent =
+            self.sigs[index].indent().filter(|_| self.open_brackets.len() == self.base_bracket_count());
+        self.is_followed_by_named_block(index)
+            || indent.is_some_and(|indent| self.is_unknown_start(index, indent))
+    }
+
+    /// True if a name and a brace follow the word, with at most a description between them.
+    fn is_followed_by_named_block(&self, index: usize) -> bool {
+        let token = |index: usize| self.sigs.get(index).map(|sig| sig.token);
+        let has_kind = |index, kind| token(index).is_some_and(|token| token.kind == kind);
+        let is_name = match token(index + 1) {
+            Some(next) if next.kind == TokenKind::Word => !super::super::is_reserved(next.text(self.text)),
+            next => next.is_some_and(|next| next.kind == TokenKind::Quoted),
+        };
+        let description_count = usize::from(has_kind(index + 2, TokenKind::String));
+        is_name && has_kind(index + 2 + description_count, TokenKind::OpenBrace)
+    }
+}

@@ -1,0 +1,125 @@
+//! Validates payloads of several kinds. A payload, or the decision that carries it, names its kind.
+//! A payload without a known kind is rejected as any other, with a violation that names the kinds.
+
+use super::{Judge, Judgement, Violation, kinds, unknown_name_hint};
+use crate::engine::Rules;
+use rulec_base::json::{self, JsonError};
+use rulec_base::message;
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Validates payloads of all kinds of a rule set. A field of each payload names its kind, the
+/// `payload` statement that applies. Cheap to clone.
+///
+/// ```
+/// use rulec::{Rules, payload::{Judge, JudgeByField}};
+/// use serde_json::json;
+///
+/// let rules = Rules::from_text("payload refund { kind: any const decision; amount: number }")?;
+/// let judge = JudgeByField::new(&rules, "kind", Ok::<Judge, std::convert::Infallible>)?;
+/// assert!(judge.judge(&json!({"kind": "refund", "amount": 20})).is_accepted());
+/// assert_eq!(judge.judge(&json!({"amount": 20})).violations()[0].rule, "refund.kind.required".into());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct JudgeByField {
+    rules: Rules,
+    /// The field of a payload that names its kind.
+    field: String,
+    judges: Arc<BTreeMap<String, Judge>>,
+}
+
+impl JudgeByField {
+    /// Creates a validator for each `payload` statement of the rules. `field` is the field in which
+    /// a payload names its kind. `configure` sets the inputs of each validator.
+    ///
+    /// # Errors
+    /// If `configure` fails.
+    pub fn new<E>(
+        rules: &Rules,
+        field: &str,
+        configure: impl Fn(Judge) -> Result<Judge, E>,
+    ) -> Result<JudgeByField, E> {
+        let judges = kinds(rules).filter_map(|kind| Some((kind.to_owned(), Judge::new(rules, kind).ok()?)));
+        let judges = judges.map(|(kind, judge)| Ok((kind, configure(judge)?))).collect::<Result<_, E>>()?;
+        Ok(JudgeByField { rules: rules.clone(), field: field.to_owned(), judges: Arc::new(judges) })
+    }
+
+    /// Returns the validator for a payload.
+    ///
+    /// # Errors
+    /// The rejection of a payload that names no kind of the rules.
+    pub fn find(&self, payload: &Json) -> Result<&Judge, Box<Judgement>> {
+        let judge = payload.get(&self.field).and_then(Json::as_str).and_then(|kind| self.judges.get(kind));
+        judge.ok_or_else(|| Box::new(reject(&self.rules, Some(&self.field), payload)))
+    }
+
+    /// Validates a payload as [`Judge::judge`] of its kind. Rejects a payload that names no kind of
+    /// the rules.
+    pub fn judge(&self, payload: &Json) -> Judgement {
+        self.find(payload).map_or_else(|rejection| *rejection, |judge| judge.judge(payload))
+    }
+
+    /// Parses a payload given as JSON text and validates it like [`JudgeByField::judge`].
+    ///
+    /// # Errors
+    /// As [`Judge::judge_text`].
+    pub fn judge_text(&self, text: &str) -> Result<Judgement, JsonError> {
+        let payload = json::parse_object(text).map_err(|error| self.masked_error(error))?;
+        Ok(self.judge(&Json::Object(payload)))
+    }
+
+    /// Masks the private keys of all kinds in an error about the JSON text of a payload.
+    #[must_use]
+    pub fn masked_error(&self, error: JsonError) -> JsonError {
+        self.judges.values().fold(error, |error, judge| judge.masked_error(error))
+    }
+}
+
+/// Rejects the payload of a decision whose kind is not a payload kind (a `payload` statement), or
+/// is empty. The violation is reported at the field that must equal the kind (`const decision`), or
+/// at the payload if the rules have no such field.
+#[must_use]
+pub fn reject_unknown_kind(rules: &Rules, kind: &str, payload: &Json) -> Judgement {
+    let field = kind_field(rules);
+    let mut payload = if payload.is_object() { payload.clone() } else { json!({}) };
+    payload[field.unwrap_or(KIND)] = if kind.is_empty() { Json::Null } else { kind.into() };
+    reject(rules, field, &payload)
+}
+
+/// The name under which rules read the kind of a payload.
+const KIND: &str = "decision";
+
+/// Returns the field in which payloads name their kind, by `const decision`; `None` without such a
+/// field.
+fn kind_field(rules: &Rules) -> Option<&str> {
+    let payload = rules.program().payloads.first()?;
+    let mut fields = payload.object.fields.iter();
+    let names_kind = |exactly: &Json| exactly.as_str() == Some(&*payload.name);
+    fields.find(|field| field.exactly.as_ref().is_some_and(names_kind)).map(|field| &*field.name)
+}
+
+/// Rejects a payload whose field `field` should name a payload kind, but is missing or does not.
+/// Without `field`, the field [`KIND`] of `payload` names it. The rule of the violation is the rule
+/// that this payload violates at `field` if it is validated as the first kind of the rules. If
+/// there is no such rule, the violation has the rule name `FIELD.required` or `FIELD.match`.
+fn reject(rules: &Rules, field: Option<&str>, payload: &Json) -> Judgement {
+    let path = field.map_or_else(|| "$".to_owned(), |field| format!("$.{field}"));
+    let field = field.unwrap_or(KIND);
+    let given = payload.get(field).filter(|kind| !kind.is_null());
+    let (message, suffix) = match given {
+        None => (message!("`{field}` must name the kind of the payload"), "required"),
+        Some(kind) => (message!("`{field}` is {kind}, which is not a payload kind"), "match"),
+    };
+    let rule_of_kind = |kind: &str| {
+        let judgement = Judge::new(rules, kind).ok()?.judge(payload);
+        let mut violations = judgement.violations().iter();
+        violations.find(|violation| violation.path == path).map(|violation| violation.rule.clone())
+    };
+    let rule = kinds(rules).next().and_then(rule_of_kind);
+    let rule = rule.unwrap_or_else(|| format!("{field}.{suffix}").into());
+    let name = given.and_then(Json::as_str).unwrap_or_default();
+    let repair = unknown_name_hint(name, kinds(rules), message!("kinds"));
+    Judgement::rejected(name, Violation { rule, path, message, repair })
+}
