@@ -72,10 +72,12 @@ impl RulesInForce {
     }
 }
 
+type Make<T> = dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync;
+
 /// A value that is made from the rules in force, and made again when they have changed.
 pub struct MadeOfRules<T> {
     rules: RulesInForce,
-    make: Box<dyn Fn(&rulec::Rules) -> PyResult<T> + Send + Sync>,
+    make: Box<Make<T>>,
     /// The value that was made last, with its rules.
     last: Mutex<(Py<Rules>, Arc<T>)>,
 }
