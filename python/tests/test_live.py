@@ -254,3 +254,35 @@ def test_live_rules_have_what_rules_have(tmp_path: Path) -> None:
     assert watched.explain({"n": 12}, entry="size").target == "many" and watched.stats()["messages"]["decided"] == 0
     path.write_text(DESK)
     assert WatchedRules(path).flows().find("opening hours?")
+
+
+FINALIZERS = """
+import asyncio, gc, threading
+from rulec import Flows, LiveRules, Router
+
+FLOW = 'flow hours keyword contains ["hours"] -> "hours"\\n'
+
+class Called:
+    def __call__(self, number):
+        return True
+    def __del__(self):
+        print("finalizer", flows.find("hours?").id, flush=True)
+
+def rules():
+    text = FLOW + "extern fn flag(n: number) -> bool\\nroute a when flag(1) -> a\\ndefault -> b"
+    return LiveRules.from_text(text, functions={"flag": Called()})
+
+router = Router(rules(), {"a": print, "b": print}, keep=0)
+flows = Flows(router)
+router.swap(LiveRules.from_text(FLOW + "default -> b"))
+gc.collect()
+print("found", flows.find("hours?").id, flush=True)
+flows.find("hours?")
+"""
+
+
+def test_a_finalizer_may_use_the_rules_in_force() -> None:
+    """The former rules were dropped under a lock, and a finalizer waited for the lock forever."""
+    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{FINALIZERS}"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0 and sorted(ran.stdout.split()[:4]) == ["finalizer", "found", "hours", "hours"], ran

@@ -69,7 +69,9 @@ impl CallerLoop {
     /// Stores the running event loop of the calling thread.
     pub fn remember(&self, py: Python<'_>) -> PyResult<()> {
         let locals = TaskLocals::with_running_loop(py)?.copy_context(py)?;
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(locals);
+        let former = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(locals);
+        // Dropped without the lock, because a finalizer in Python may release the GIL.
+        drop(former);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use super::rules::Rules;
 use super::shutdown::without_gil;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Rules that other rules may replace. `current` returns those in force.
@@ -18,8 +19,16 @@ pub struct RulesInForce {
     last: Mutex<(u64, Py<Rules>)>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// Locks a mutex. A thread that waits for the lock releases the GIL.
+fn lock<'m, T>(py: Python<'_>, mutex: &'m Mutex<T>) -> MutexGuard<'m, T> {
+    mutex.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Replaces the value in a mutex. Drops the former value after the lock is released: a finalizer in
+/// Python may lock the mutex again, or release the GIL.
+fn replace<T>(py: Python<'_>, mutex: &Mutex<T>, value: T) {
+    let former = std::mem::replace(&mut *lock(py, mutex), value);
+    drop(former);
 }
 
 /// Compiles the pending edits of live rules, and returns the rules with their generation.
@@ -61,13 +70,20 @@ impl RulesInForce {
 
     /// Returns the rules in force, with all edits. This is the same object until the rules change.
     pub fn current(&self, py: Python<'_>) -> PyResult<Py<Rules>> {
-        let last = lock(&self.last);
-        let changed = self.live.as_ref().map(|live| live()).filter(|live| live.generation() != last.0);
-        let Some(live) = changed else { return Ok(last.1.clone_ref(py)) };
-        // A thread that waits for the GIL must not hold the lock.
-        drop(last);
+        // Dropping live rules may call finalizers in Python, so this happens without the lock.
+        let Some(live) = self.live.as_ref().map(|live| live()) else {
+            return Ok(lock(py, &self.last).1.clone_ref(py));
+        };
+        let generation = live.generation();
+        let known = {
+            let last = lock(py, &self.last);
+            (last.0 == generation).then(|| last.1.clone_ref(py))
+        };
+        if let Some(rules) = known {
+            return Ok(rules);
+        }
         let (generation, rules) = merged(py, &live)?;
-        *lock(&self.last) = (generation, rules.clone_ref(py));
+        replace(py, &self.last, (generation, rules.clone_ref(py)));
         Ok(rules)
     }
 }
@@ -97,13 +113,15 @@ impl<T: Send + Sync> MadeOfRules<T> {
     /// Returns the value for the rules in force.
     pub fn get(&self, py: Python<'_>) -> PyResult<Arc<T>> {
         let current = self.rules.current(py)?;
-        let last = lock(&self.last);
-        if last.0.is(&current) {
-            return Ok(last.1.clone());
+        let known = {
+            let last = lock(py, &self.last);
+            last.0.is(&current).then(|| last.1.clone())
+        };
+        if let Some(made) = known {
+            return Ok(made);
         }
-        drop(last);
         let made = Arc::new(without_gil(py, || (self.make)(&current.get().rules))?);
-        *lock(&self.last) = (current, made.clone());
+        replace(py, &self.last, (current, made.clone()));
         Ok(made)
     }
 }

@@ -56,7 +56,9 @@ impl RoutedMessage {
 
     /// Stores the reply of a handler, so that the router returns the same Python object.
     fn keep_reply(&self, reply: &Bound<'_, PyAny>) -> PyResult<Json> {
-        self.last().reply = Some(reply.clone().unbind());
+        let former = self.last().reply.replace(reply.clone().unbind());
+        // Dropped without the lock, because a finalizer in Python may release the GIL.
+        drop(former);
         Ok(Json::Null)
     }
 
@@ -73,9 +75,12 @@ impl RoutedMessage {
 
     /// Adds the stored reply or exception to an outcome.
     fn outcome(&self, py: Python<'_>, outcome: route::Outcome) -> Outcome {
-        let last = self.last();
         let clone = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
-        Outcome::new(outcome, clone(&last.reply), clone(&last.raised))
+        let (reply, raised) = {
+            let last = self.last();
+            (clone(&last.reply), clone(&last.raised))
+        };
+        Outcome::new(outcome, reply, raised)
     }
 
     /// Returns a message as a Python object. This is the caller's own object, unless a hook or the
@@ -141,7 +146,9 @@ async fn call_python(
         let json = result.and_then(|reply| to_json(&call, reply.bind(py)));
         json.map_err(|error| {
             let typed = typed_error(py, &error);
-            call.last().raised = Some(error.into_value(py).into_any());
+            let raised = error.into_value(py).into_any();
+            let former = call.last().raised.replace(raised);
+            drop(former);
             typed.into()
         })
     })

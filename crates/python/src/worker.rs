@@ -46,12 +46,15 @@ impl NodeCall {
     /// the run.
     #[getter]
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(pythonize(py, &*self.memory.lock().unwrap_or_else(PoisonError::into_inner))?)
+        // Cloned, because the conversion may call finalizers in Python, which may lock again.
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(pythonize(py, &memory)?)
     }
 
     #[setter]
     fn set_memory(&self, memory: &Bound<'_, PyAny>) -> PyResult<()> {
-        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = tree(memory, "the memory")?;
+        let memory = tree(memory, "the memory")?;
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
         Ok(())
     }
 
