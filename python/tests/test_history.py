@@ -211,3 +211,18 @@ def test_a_store_outlives_its_rules_and_is_bounded() -> None:
     for at in range(1000):
         RULES.session(history=store).observe(call("send", f"user {at}"))
     assert 0 < store.key_count <= 64
+
+
+def test_decisions_with_a_history_name_no_skipped_conditions() -> None:
+    """A decision does not keep the earlier messages, so it named the condition that chose the branch."""
+    rules = Rules.from_text("""
+    input { user: string, n: number, now: datetime }
+    history by user keep 1d
+    choice plan { default branch paid  branch again any { previous.n > 5; n > 100 } }
+    """)
+    session, message = rules.session(history=MemoryStore()), {"user": "ann", "n": 9, "now": NOON}
+    alone = rules.decide(message)
+    assert alone.branch == "paid" and [item["branch"] for item in alone.skipped] == ["again"]
+    assert session.decide_and_record(message).skipped == alone.skipped
+    for decision in (session.decide_with_history(message), session.decide_and_record(message)):
+        assert decision.branch == "again" and decision.skipped == [] and "skipped" not in decision.to_dict()

@@ -286,3 +286,44 @@ def test_a_finalizer_may_use_the_rules_in_force() -> None:
     program = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{FINALIZERS}"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0 and sorted(ran.stdout.split()[:4]) == ["finalizer", "found", "hours", "hours"], ran
+
+
+CHOICE = "choice plan { default branch paid; branch a { x > 1 } }\n"
+
+
+def test_live_rules_decide_by_the_entry_that_rules_decide_by(tmp_path: Path) -> None:
+    message, file = {"x": 2, "user": "ann", "now": "2026-01-31T12:00:00Z"}, tmp_path / "plan.rules"
+    live = LiveRules.from_text(CHOICE)
+    file.write_text(CHOICE)
+    watched = WatchedRules(file)
+    for rules in (live, watched):
+        assert (rules.decide(message).entry, rules.decide(message).branch) == ("plan", "a")
+    assert live.decide_json('{"x": 2}').branch == "a" and live.decide_many([message])[0].branch == "a"
+    assert live.matched(message) == ["a"]
+    # A route outside tables decides, before the routes are merged and after.
+    live.insert("route r when x > 1 -> h")
+    assert live.decide(message).chosen == "r"
+    live.merge()
+    assert live.decide(message).chosen == "r"
+    several = "input { now: datetime, user: string, x: number }\nhistory by user keep 1d\n" + CHOICE
+    store, only = MemoryStore(), LiveRules.from_text(several)
+    assert only.decide_with_history(message, history=store).branch == "a"
+    with pytest.raises(UnknownName, match="call `decide_with_history`, then `record`"):
+        only.decide_and_record(message, history=store)
+    several += CHOICE.replace("plan", "size")
+    live = LiveRules.from_text(several)
+    file.write_text(several)
+    calls: list[Any] = [
+        lambda: Rules.from_text(several).decide(message),
+        lambda: live.decide(message),
+        lambda: live.decide_json("{}"),
+        lambda: live.decide_many([message]),
+        lambda: live.matched(message),
+        lambda: live.explain(message),
+        lambda: live.decide_with_history(message, history=store),
+        lambda: live.decide_and_record(message, history=store),
+        lambda: WatchedRules(file).decide(message),
+    ]
+    for call in calls:
+        with pytest.raises(UnknownName, match="name the `entry` that decides: plan, size"):
+            call()

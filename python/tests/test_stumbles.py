@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import gc
 import json
 import logging
 import pickle
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -363,3 +365,29 @@ def test_decisions_of_choices_name_the_skipped_conditions() -> None:
         assert copied.skipped == skipped and copied.to_dict() == decision.to_dict()
     assert rules.decide(message).skipped == [] and "skipped" not in rules.decide(message).to_dict()
     assert rules.decide({"a": {"n": 1}, "q": 3}, entry="size").skipped == []
+
+
+def test_decisions_of_choices_keep_the_message_and_log_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    rules = Rules.from_text("choice size { default branch small  branch big { q == 3 } }")
+
+    class Part(dict[str, Any]):
+        pass
+
+    # A value that the rules do not read need not be JSON.
+    message: dict[str, Any] = {"p": object(), "part": Part()}
+    decisions = [rules.decide(message), rules.session().decide(message)]
+    message["q"] = 3
+    for decision in decisions:
+        assert [item["branch"] for item in decision.skipped] == ["big"] and decision.to_dict()["skipped"]
+    assert rules.decide(message).skipped == []
+    time.sleep(0.1)
+    assert records_of(caplog, 0) == []
+    # A query reports what it finds.
+    assert rules.skipped("size", {}) == decisions[0].skipped
+    assert [name for name, _ in records_of(caplog, 1)] == ["rulec.choice"]
+    # A decision inside its own message is garbage that Python finds.
+    message["part"]["decision"] = rules.decide(message)
+    part = weakref.ref(message["part"])
+    del message, decisions, decision
+    gc.collect()
+    assert part() is None

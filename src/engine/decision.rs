@@ -46,6 +46,8 @@ pub struct Decision {
     /// Version number (generation) of the rules that decided; for live rules, the generation of the
     /// last edit.
     pub(super) generation: u64,
+    /// Whether earlier messages were available to the decision as `history`.
+    pub(super) has_past: bool,
     /// Data that most decisions do not have, such as arguments, violations and failed host
     /// functions. `None` if all of it is empty.
     pub(super) details: Option<Box<Details>>,
@@ -266,10 +268,22 @@ impl Decision {
         trace::mask_message(&self.rules.program, message)
     }
 
-    /// Returns the conditions of the choice that were ignored for the decided message; see
-    /// [`Entry::skipped`](super::Entry::skipped). Conditions see no earlier messages.
+    /// Returns the conditions of the choice that were ignored for the decided message, without
+    /// logging them; see [`Entry::skipped`](super::Entry::skipped). Empty if the decision has read
+    /// earlier messages, because a decision does not keep these. For such a decision, call
+    /// `Entry::skipped` of an entry with the same history.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
+        if self.has_past {
+            return Vec::new();
+        }
         self.rules.skipped_conditions(self.entry, message, PastView::default())
+    }
+
+    /// Returns the paths of the message fields whose numbers the rules read as exact decimals. Not
+    /// part of the stable API.
+    #[doc(hidden)]
+    pub fn decimal_paths(&self) -> &DecimalPaths {
+        &self.rules.decimal_paths
     }
 
     /// Returns the violations of the `input` declaration in the message.

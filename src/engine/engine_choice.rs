@@ -113,7 +113,9 @@ impl EngineChoice {
         Details::add_history_gap(&mut details, scratch.history().gap());
         let tables = choice.visited_tables(&rules.program, entry);
         let (chosen, generation) = (choice.chosen, rules.generation);
-        Decision { rules: Arc::clone(rules), entry, segment: None, chosen, tables, generation, details }
+        let has_past = scratch.history().has_elements();
+        let rules = Arc::clone(rules);
+        Decision { rules, entry, segment: None, chosen, tables, generation, has_past, details }
     }
 
     /// Evaluates the entry (table, choice, router or flow set) for a message whose fields were read

@@ -271,7 +271,11 @@ impl<'r> Entry<'r> {
     /// Empty if the entry is not a choice. Each condition is also logged as a `tracing` warning
     /// with the target `rulec::choice`.
     pub fn skipped(&self, message: &Json) -> Vec<SkippedCondition> {
-        self.rules.set.skipped_conditions(self.table, message, self.earlier_messages())
+        let skipped = self.rules.set.skipped_conditions(self.table, message, self.earlier_messages());
+        for SkippedCondition { branch, condition, reason, .. } in &skipped {
+            tracing::warn!(target: "rulec::choice", choice = self.name(), branch, condition, reason = reason.as_str(), "skipped");
+        }
+        skipped
     }
 
     /// Returns the handlers that a decision could select if the caller added fields that the

@@ -211,8 +211,8 @@ impl RuleSet {
         work(evaluator.with_history(history))
     }
 
-    /// Returns the conditions of a choice that are ignored for this message, and reports each as a
-    /// `tracing` event. Empty if the table is not a choice.
+    /// Returns the conditions of a choice that are ignored for this message. Empty if the table is
+    /// not a choice.
     pub fn skipped_conditions(
         &self,
         table: TableId,
@@ -223,13 +223,9 @@ impl RuleSet {
         if choice.kind != TableKind::Choice || !message.is_object() {
             return Vec::new();
         }
-        let skipped = self.with_evaluator(message, history, |evaluator| {
+        self.with_evaluator(message, history, |evaluator| {
             Tracer::new(evaluator, &self.sources, false).skipped_conditions(table)
-        });
-        for SkippedCondition { branch, condition, reason, .. } in &skipped {
-            tracing::warn!(target: "rulec::choice", choice = &*choice.name, branch, condition, reason = reason.as_str(), "skipped");
-        }
-        skipped
+        })
     }
 
     /// Returns the machine code of this rule set; `None` if it is not compiled to machine code.

@@ -1,6 +1,7 @@
 //! Tests of engine selection and of the switch to machine code.
 
 use super::{Backend, Compiler, Decision, Indexing, LiveRules, Rules, Session, Tier};
+use crate::history::Past;
 use serde_json::json;
 
 fn rules(text: &str) -> Rules {
@@ -216,4 +217,33 @@ fn the_only_entry_decides_where_there_are_no_routes() {
     }
     let both = rules(&format!("{choice}\n{flow}"));
     assert_eq!(both.default_entry().map(|entry| entry.name()), Err(vec!["plan", "flows"]));
+    let live = LiveRules::from(both);
+    assert_eq!(live.default_entry(), Err(vec!["plan".to_owned(), "flows".to_owned()]));
+    let live = LiveRules::from_text(Compiler::new(), choice).expect("it compiles").merge_after(usize::MAX);
+    assert_eq!(live.default_entry().as_deref(), Ok("plan"));
+    live.insert("route a when free -> h").expect("it fits");
+    assert_eq!((live.default_entry().as_deref(), live.pending()), (Ok("routes"), 1));
+    live.merge().expect("it compiles");
+    assert_eq!(live.default_entry().as_deref(), Ok("routes"));
+}
+
+/// Regression test: a decision that had read the history named the condition that had chosen.
+#[test]
+fn a_decision_with_a_history_names_no_skipped_conditions() {
+    let text = "input { n: number, now: datetime }
+        history keep 1d
+        choice plan { default branch paid  branch again any { previous.n > 5; n > 100 } }";
+    let message = json!({"n": 9, "now": "2026-01-31T12:00:00Z"});
+    let past = Past::from_elements(vec![message.clone()]);
+    let (rules, live) = (rules(text), LiveRules::from_text(Compiler::new(), text).expect("it compiles"));
+    let plan = rules.entry("plan").expect("it is there");
+    let alone = plan.decide(&message);
+    assert_eq!((alone.chosen(), alone.skipped(&message).len()), (Some("paid"), 1));
+    for decision in [
+        plan.with_history(&past).decide(&message),
+        live.decide_with_history("plan", &message, &past).expect("it is there"),
+    ] {
+        assert_eq!((decision.chosen(), decision.skipped(&message).len()), (Some("again"), 0));
+    }
+    assert!(plan.with_history(&past).skipped(&message).is_empty());
 }

@@ -1,7 +1,7 @@
 //! Methods that decide messages: one message, many messages, prepared messages, and the messages of
 //! a session.
 
-use super::decision::Decision;
+use super::decision::{Decision, Message};
 use super::error::{is_message_error, message_error};
 use super::history::store_of;
 use super::message::{DirectValue, as_dict, object, text_bytes};
@@ -13,8 +13,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyDict;
 use rulec::Entry;
-use rulec_base::json::{self, DecimalPaths, JsonError};
-use serde_json::Value as Json;
+use rulec_base::json::JsonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 
@@ -30,30 +29,27 @@ fn decide_one(
         let prepared = prepared.get();
         let decision =
             without_gil(py, || prepared.0.with_dependent(|_, record| entry.decide_prepared(record)));
-        return Decision::new(decision, || Ok(prepared.0.borrow_owner().clone()));
+        return Decision::new(decision, || Message::unchanging(message));
     }
     let message = as_dict(message)?;
-    if message.cast::<PyDict>().is_ok()
+    if let Ok(dict) = message.cast::<PyDict>()
         && let Ok(decision) =
             entry.decide_value_without_lock(&DirectValue::new(&message), |decide| pace.run(py, 0, decide))
     {
-        return Decision::new(decision, || object(&message, entry.decimal_paths()));
+        return Decision::new(decision, || Message::dict(dict));
     }
     let message = object(&message, entry.decimal_paths())?;
-    Decision::new(without_gil(py, || entry.decide(&message)), || Ok(message))
+    let decision = without_gil(py, || entry.decide(&message));
+    Decision::of_tree(decision, message)
 }
 
-/// Converts the decision about a JSON text. `places` are the paths of numbers that keep all their
-/// digits.
+/// Converts the decision about a JSON text.
 pub fn decided_text(
     decision: Result<rulec::Decision, JsonError>,
-    text: &[u8],
-    places: &DecimalPaths,
+    text: &Bound<'_, PyAny>,
 ) -> PyResult<Decision> {
-    let to_error = |error: JsonError| message_error(error.to_string());
-    Decision::new(decision.map_err(to_error)?, || {
-        json::parse_object_bytes_exact(text, places).map(Json::Object).map_err(to_error)
-    })
+    let decision = decision.map_err(|error| message_error(error.to_string()))?;
+    Decision::new(decision, || Message::unchanging(text))
 }
 
 /// Adds the index of a message to the error about the message.
@@ -81,10 +77,9 @@ impl Rules {
         text: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Decision> {
-        let entry = self.entry(entry)?;
-        let text = text_bytes(text)?;
-        let decision = self.pace.run(py, text.len(), || entry.decide_line(text));
-        decided_text(decision, text, entry.decimal_paths())
+        let (entry, bytes) = (self.entry(entry)?, text_bytes(text)?);
+        let decision = self.pace.run(py, bytes.len(), || entry.decide_line(bytes));
+        decided_text(decision, text)
     }
 
     /// Decides a sequence of messages by `entry`, as in `decide_json`. The error for an invalid
@@ -116,7 +111,7 @@ impl Rules {
         let entry = self.entry(entry)?;
         let texts = texts.try_iter()?.collect::<PyResult<Vec<_>>>()?;
         let lines = texts.iter().map(text_bytes).collect::<PyResult<Vec<_>>>()?;
-        decide_lines(py, entry, &lines, threads)
+        decide_lines(py, entry, &texts, &lines, threads)
     }
 
     /// Returns a session, which decides many messages in one thread as fast as possible. `history`
@@ -150,10 +145,12 @@ const BLOCK: usize = 512;
 fn decide_lines(
     py: Python<'_>,
     entry: Entry<'_>,
+    texts: &[Bound<'_, PyAny>],
     lines: &[&[u8]],
     threads: usize,
 ) -> PyResult<Vec<Py<Decision>>> {
     let blocks: Vec<&[&[u8]]> = lines.chunks(BLOCK).collect();
+    let texts_of_block = |index: usize| &texts[index * BLOCK..index * BLOCK + blocks[index].len()];
     let decide = |session: &mut rulec::Session, block: &[&[u8]]| -> DecidedBlock {
         block.iter().map(|line| session.decide_line(line)).collect()
     };
@@ -162,7 +159,7 @@ fn decide_lines(
         let mut session = entry.session();
         for (index, block) in blocks.iter().enumerate() {
             let decided = without_gil(py, || decide(&mut session, block));
-            converted.extend(convert_block(py, index * BLOCK, decided, block, entry.decimal_paths())?);
+            converted.extend(convert_block(py, index * BLOCK, decided, texts_of_block(index))?);
         }
         return Ok(converted);
     }
@@ -188,8 +185,7 @@ fn decide_lines(
         }
         drop(sender);
         while let Ok((index, decided)) = without_gil(py, receive) {
-            let places = entry.decimal_paths();
-            converted_blocks[index] = convert_block(py, index * BLOCK, decided, blocks[index], places);
+            converted_blocks[index] = convert_block(py, index * BLOCK, decided, texts_of_block(index));
         }
     });
     for block in converted_blocks {
@@ -207,12 +203,11 @@ fn convert_block(
     py: Python<'_>,
     start: usize,
     decided: DecidedBlock,
-    texts: &[&[u8]],
-    places: &DecimalPaths,
+    texts: &[Bound<'_, PyAny>],
 ) -> PyResult<Vec<Py<Decision>>> {
     let decided =
         decided.into_iter().zip(texts).enumerate().map(|(index, (decision, text))| match decision {
-            Ok(decision) => Py::new(py, decided_text(Ok(decision), text, places)?),
+            Ok(decision) => Py::new(py, decided_text(Ok(decision), text)?),
             Err(error) => Err(message_error(format!("message {}: {error}", start + index))),
         });
     decided.collect()
@@ -234,21 +229,19 @@ impl Session {
     /// Decides a message. Holds the GIL during the decision.
     fn decide(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(message.py()).unwrap_or_else(PoisonError::into_inner);
-        if message.cast::<PyDict>().is_ok()
+        if let Ok(dict) = message.cast::<PyDict>()
             && let Ok(decision) = session.decide_value(&DirectValue::new(message))
         {
-            return Decision::new(decision, || object(&as_dict(message)?, session.decimal_paths()));
+            return Decision::new(decision, || Message::dict(dict));
         }
         let message = message_to_json(message, session.decimal_paths())?;
-        Decision::new(session.decide(&message), || Ok(message))
+        Decision::of_tree(session.decide(&message), message)
     }
 
     /// Decides a message given as JSON text. Holds the GIL during the decision.
     fn decide_json(&self, text: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let mut session = self.session.lock_py_attached(text.py()).unwrap_or_else(PoisonError::into_inner);
-        let text = text_bytes(text)?;
-        let decision = session.decide_line(text);
-        decided_text(decision, text, session.decimal_paths())
+        decided_text(session.decide_line(text_bytes(text)?), text)
     }
 
     fn __repr__(&self) -> String {

@@ -1,13 +1,16 @@
 //! Python classes for decisions and for their explanations.
 
-use super::error::library_error;
-use super::message::args_to_python;
+use super::error::{library_error, message_error};
+use super::message::{args_to_python, readable_object, text_bytes};
+use super::prepared::Prepared;
 use super::shutdown::without_gil;
 use pyo3::IntoPyObjectExt;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pythonize::pythonize;
-use rulec::{RenderOptions, TableKind};
+use rulec::{RenderOptions, SkippedCondition, TableKind};
+use rulec_base::json::{self, DecimalPaths};
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::collections::hash_map::DefaultHasher;
@@ -21,9 +24,53 @@ pub struct Decision(Source);
 enum Source {
     /// A decision of the library. For a choice also the message, from which `skipped` is computed
     /// when it is read.
-    Made(rulec::Decision, Option<Box<Json>>),
+    Made(rulec::Decision, Option<Message>),
     /// A dict with the values of all attributes by name, which was restored from a pickle.
     Pickled(Py<PyDict>),
+}
+
+/// The message of a decision. It is converted to JSON only when `skipped` is read.
+pub enum Message {
+    Tree(Box<Json>),
+    /// A dict, a JSON text, or a `Prepared`. Of a dict, this is a shallow copy.
+    Python(Py<PyAny>),
+}
+
+impl Message {
+    /// Keeps a dict. Its caller may set and delete keys of the dict later, so this copies the dict,
+    /// but none of its values.
+    pub fn dict(dict: &Bound<'_, PyDict>) -> PyResult<Message> {
+        Ok(Message::Python(dict.copy()?.into_any().unbind()))
+    }
+
+    /// Keeps a text or a `Prepared`, which never change.
+    pub fn unchanging(message: &Bound<'_, PyAny>) -> PyResult<Message> {
+        Ok(Message::Python(message.clone().unbind()))
+    }
+
+    /// Returns the conditions that the decision has ignored for this message.
+    fn skipped(&self, py: Python<'_>, decision: &rulec::Decision) -> PyResult<Vec<SkippedCondition>> {
+        let converted;
+        let tree = match self {
+            Message::Tree(tree) => &**tree,
+            Message::Python(message) => {
+                converted = message_tree(message.bind(py), decision.decimal_paths())?;
+                &converted
+            }
+        };
+        Ok(without_gil(py, || decision.skipped(tree)))
+    }
+}
+
+fn message_tree(message: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+    if let Ok(prepared) = message.cast::<Prepared>() {
+        return Ok(prepared.get().0.borrow_owner().clone());
+    }
+    if message.cast::<PyDict>().is_ok() {
+        return readable_object(message, places);
+    }
+    let tree = json::parse_object_bytes_exact(text_bytes(message)?, places);
+    tree.map(Json::Object).map_err(|error| message_error(error.to_string()))
 }
 
 /// The attributes that pickling stores. The JSON text of the decision is stored as `to_json`.
@@ -56,12 +103,17 @@ type Value<'py> = PyResult<Bound<'py, PyAny>>;
 
 impl Decision {
     /// Creates the Python object for a decision. `message` returns the decided message.
-    pub fn new(decision: rulec::Decision, message: impl FnOnce() -> PyResult<Json>) -> PyResult<Decision> {
+    pub fn new(decision: rulec::Decision, message: impl FnOnce() -> PyResult<Message>) -> PyResult<Decision> {
         let message = match decision.kind() {
-            TableKind::Choice => Some(Box::new(message()?)),
+            TableKind::Choice => Some(message()?),
             _ => None,
         };
         Ok(Decision(Source::Made(decision, message)))
+    }
+
+    /// Creates the Python object for a decision about a message that was converted to JSON.
+    pub fn of_tree(decision: rulec::Decision, message: Json) -> PyResult<Decision> {
+        Decision::new(decision, || Ok(Message::Tree(Box::new(message))))
     }
 
     /// Returns the library's decision. Fails for a decision that was restored from a pickle.
@@ -222,17 +274,28 @@ impl Decision {
     }
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
-    /// of another type. Each is a dict, as `Rules.skipped` returns.
+    /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
+    /// earlier messages.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
         let message = match &self.0 {
-            Source::Made(_, message) => message.as_deref(),
+            Source::Made(_, message) => message.as_ref(),
             Source::Pickled(_) => None,
         };
         self.read_any(py, "skipped", |decision| match message {
-            Some(message) => Ok(pythonize(py, &without_gil(py, || decision.skipped(message)))?),
+            Some(message) => Ok(pythonize(py, &message.skipped(py, decision)?)?),
             None => Ok(PyList::empty(py).into_any()),
         })
+    }
+
+    /// Shows the garbage collector the message, which may contain this decision. A dict is then
+    /// part of the cycle, and Python clears the dict. So this class needs no `__clear__`.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        match &self.0 {
+            Source::Made(_, Some(Message::Python(message))) => visit.call(message),
+            Source::Made(..) => Ok(()),
+            Source::Pickled(attributes) => visit.call(attributes),
+        }
     }
 
     /// Returns the decision as the JSON text that `rulec run` prints.

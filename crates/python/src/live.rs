@@ -9,19 +9,53 @@ use super::log::decision_log;
 use super::message::text_bytes;
 use super::names::Names;
 use super::prepared::message_to_json;
-use super::rules::Rules;
+use super::rules::{Rules, no_default_entry};
 use super::shutdown::{start_future, wait_for, without_gil};
 use super::stats::stats_to_python;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
-use rulec::{Compiler, EditError};
+use rulec::{Compiler, EditError, UnknownEntry};
 use rulec_runtime::route::{self, WatchStatus as Status};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The name of the entry that decides by default: the routes outside any table.
+/// The name of the entry of the routes outside any table.
 pub const ROUTES: &str = "routes";
+
+/// Calls `work` with the name of the entry that decides. Without a name, this is the default entry
+/// of the rules that `rules` returns.
+pub fn with_entry<T>(
+    rules: impl Fn() -> rulec::LiveRules,
+    name: Option<&str>,
+    mut work: impl FnMut(&str) -> Result<T, UnknownEntry>,
+) -> PyResult<T> {
+    if let Some(name) = name {
+        return work(name).map_err(unknown_name_error);
+    }
+    let mut entry = default_entry(&rules())?;
+    loop {
+        let result = work(&entry);
+        if result.is_err() {
+            // Another thread may have replaced the rules since the name was read.
+            let current = default_entry(&rules())?;
+            if current != entry {
+                entry = current;
+                continue;
+            }
+        }
+        return result.map_err(unknown_name_error);
+    }
+}
+
+/// Returns the name of the entry that decides if the caller names none.
+pub fn default_entry(rules: &rulec::LiveRules) -> PyResult<String> {
+    match rules.default_entry() {
+        Ok(name) => Ok(name),
+        Err(names) if names.is_empty() => Ok(ROUTES.to_owned()),
+        Err(names) => Err(no_default_entry(&names.join(", "))),
+    }
+}
 
 /// Converts the reason why an edit failed to an exception. Statements that do not compile raise
 /// `CompileError`.
@@ -112,6 +146,15 @@ impl LiveRules {
         Ok(LiveRules { rules, functions: functions.map(Bound::unbind) })
     }
 
+    /// Calls `work` with the name of the entry that decides: `name`, or the default entry.
+    pub fn with_entry<T>(
+        &self,
+        name: Option<&str>,
+        work: impl FnMut(&str) -> Result<T, UnknownEntry>,
+    ) -> PyResult<T> {
+        with_entry(|| self.rules.clone(), name, work)
+    }
+
     fn apply(&self, py: Python<'_>, edits: &[rulec::Edit]) -> PyResult<u64> {
         without_gil(py, || self.rules.edit(edits)).map_err(|error| edit_error(py, &error))?;
         Ok(self.rules.generation())
@@ -150,8 +193,9 @@ impl LiveRules {
     #[pyo3(signature = (message, *, entry = None))]
     fn decide(&self, py: Python<'_>, message: &Bound<'_, PyAny>, entry: Option<&str>) -> PyResult<Decision> {
         let message = message_to_json(message, &self.rules.decimal_paths())?;
-        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
-        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
+        let decision =
+            self.with_entry(entry, |entry| without_gil(py, || self.rules.decide_in(entry, &message)))?;
+        Decision::of_tree(decision, message)
     }
 
     /// Decides a message given as JSON text.
@@ -162,9 +206,10 @@ impl LiveRules {
         text: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Decision> {
-        let text = text_bytes(text)?;
-        let decision = without_gil(py, || self.rules.decide_line_in(entry.unwrap_or(ROUTES), text));
-        decided_text(decision.map_err(unknown_name_error)?, text, &self.rules.decimal_paths())
+        let bytes = text_bytes(text)?;
+        let decision =
+            self.with_entry(entry, |entry| without_gil(py, || self.rules.decide_line_in(entry, bytes)))?;
+        decided_text(decision, text)
     }
 
     /// Decides a sequence of messages, each by the rules in force at that time. The error for an
@@ -190,8 +235,7 @@ impl LiveRules {
         entry: Option<&str>,
     ) -> PyResult<Vec<String>> {
         let message = message_to_json(message, &self.rules.decimal_paths())?;
-        without_gil(py, || self.rules.matched_in(entry.unwrap_or(ROUTES), &message))
-            .map_err(unknown_name_error)
+        self.with_entry(entry, |entry| without_gil(py, || self.rules.matched_in(entry, &message)))
     }
 
     /// Explains a decision of the current rules. Pending edits are compiled first.
@@ -395,8 +439,12 @@ impl WatchedRules {
             tracing::warn!(target: "rulec::history", "{}", route::Warning::NoHistory);
         }
         let message = message_to_json(message, &rules.decimal_paths())?;
-        let decision = without_gil(py, || self.rules.decide_in(entry.unwrap_or(ROUTES), &message));
-        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
+        let decision = with_entry(
+            || self.rules.rules(),
+            entry,
+            |entry| without_gil(py, || self.rules.decide_in(entry, &message)),
+        )?;
+        Decision::of_tree(decision, message)
     }
 
     /// Explains a decision of the active version. The decision is neither counted nor logged.

@@ -3,7 +3,7 @@
 //! Other values, such as models, dataclasses, times and enumeration members, are converted to JSON
 //! first.
 
-use super::error::message_error;
+use super::error::{is_message_error, message_error};
 use pyo3::exceptions::PyTypeError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -136,21 +136,27 @@ pub fn text_bytes<'a>(text: &'a Bound<'_, PyAny>) -> PyResult<&'a [u8]> {
 /// Converts a Python value to JSON. `value_name` is the name of the value in error messages.
 pub fn tree(value: &Bound<'_, PyAny>, value_name: &str) -> PyResult<Json> {
     let places = DecimalPaths::none();
-    TreeConverter { what: value_name, path: Vec::new(), places, accepts_unreadable: false }.value(value)
+    TreeConverter { what: value_name, path: Vec::new(), places, accepts: Accepts::Json }.value(value)
 }
 
 /// True if numbers such as `nan` and texts with half a surrogate pair are all that prevents a
 /// conversion of the value to JSON.
 pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     let places = DecimalPaths::none();
-    TreeConverter { what: "", path: Vec::new(), places, accepts_unreadable: true }.value(value).is_ok()
+    TreeConverter { what: "", path: Vec::new(), places, accepts: Accepts::Unreadable }.value(value).is_ok()
+}
+
+/// Converts a message that was decided already. The rules read no value that JSON lacks, so null
+/// replaces each such value.
+pub fn readable_object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
+    TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Any }.value(value)
 }
 
 /// Converts a message to JSON. Fails if the message is not an object. At the paths `places`, a
 /// `decimal.Decimal` keeps all its digits. Elsewhere it becomes the nearest float.
 pub fn object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     let mut converter =
-        TreeConverter { what: "the message", path: Vec::new(), places, accepts_unreadable: false };
+        TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Json };
     match converter.value(value)? {
         Json::Object(map) => Ok(Json::Object(map)),
         _ => {
@@ -221,20 +227,38 @@ struct TreeConverter<'w> {
     /// The paths, at or inside the current value, at which rules read decimals. Numbers at these
     /// paths keep all their digits.
     places: &'w DecimalPaths,
-    /// Whether null replaces a number such as `nan` and a text with half a surrogate pair. If
-    /// false, such a value is an error.
-    accepts_unreadable: bool,
+    accepts: Accepts,
+}
+
+/// The values that null replaces. Any other value that JSON lacks is an error.
+#[derive(Clone, Copy, PartialEq)]
+enum Accepts {
+    /// No value.
+    Json,
+    /// Numbers such as `nan`, and texts with half a surrogate pair.
+    Unreadable,
+    /// All values that JSON lacks.
+    Any,
 }
 
 impl TreeConverter<'_> {
     fn value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
+        match self.strict_value(value) {
+            Err(error) if self.accepts == Accepts::Any && is_message_error(value.py(), &error) => {
+                Ok(Json::Null)
+            }
+            result => result,
+        }
+    }
+
+    fn strict_value(&mut self, value: &Bound<'_, PyAny>) -> PyResult<Json> {
         if value.is_none() {
             return Ok(Json::Null);
         }
         if let Ok(text) = value.cast::<PyString>() {
             return match text.to_str() {
                 Ok(text) => Ok(text.into()),
-                Err(_) if self.accepts_unreadable => Ok(Json::Null),
+                Err(_) if self.accepts == Accepts::Unreadable => Ok(Json::Null),
                 Err(_) => {
                     Err(self.error_at_path("is a text with half a surrogate pair, which UTF-8 cannot hold"))
                 }
@@ -256,7 +280,7 @@ impl TreeConverter<'_> {
             };
         }
         if let Ok(float) = value.cast::<PyFloat>() {
-            if self.accepts_unreadable && !float.value().is_finite() {
+            if self.accepts == Accepts::Unreadable && !float.value().is_finite() {
                 return Ok(Json::Null);
             }
             let not_finite = || {

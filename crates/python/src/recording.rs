@@ -1,10 +1,10 @@
 //! Sessions and live rules that decide with recorded messages, and that record messages in a store.
 
 use super::decide::Session;
-use super::decision::Decision;
+use super::decision::{Decision, Message};
 use super::error::{library_error, message_error, unknown_name_error};
 use super::history::store_of;
-use super::live::{LiveRules, ROUTES};
+use super::live::{LiveRules, ROUTES, default_entry};
 use super::prepared::message_to_json;
 use super::shutdown::without_gil;
 use pyo3::prelude::*;
@@ -38,6 +38,13 @@ impl Session {
         })
         .map_err(|error| record_error(&error))
     }
+
+    fn decision(&self, decision: rulec::Decision, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
+        Decision::new(decision, || {
+            let tree = message_to_json(message, self.rules.decimal_paths())?;
+            Ok(Message::Tree(Box::new(tree)))
+        })
+    }
 }
 
 #[pymethods]
@@ -46,13 +53,13 @@ impl Session {
     /// No other message with this key is recorded in between.
     fn decide_and_record(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| session.decide_and_record(message))?;
-        Decision::new(decision, || message_to_json(message, self.rules.decimal_paths()))
+        self.decision(decision, message)
     }
 
     /// Decides a message with the recorded messages of its key, without recording it.
     fn decide_with_history(&self, message: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let decision = self.with_store(message, |session, message| Ok(session.decide_with_history(message)?));
-        Decision::new(decision?, || message_to_json(message, self.rules.decimal_paths()))
+        self.decision(decision?, message)
     }
 
     /// Records a message with the decision about it, for example after the handler succeeded.
@@ -94,27 +101,33 @@ impl LiveRules {
         message: &Bound<'_, PyAny>,
         history: &Bound<'_, PyAny>,
     ) -> PyResult<Decision> {
+        if default_entry(&self.rules)? != ROUTES {
+            return Err(unknown_name_error(
+                "no route lies outside tables; call `decide_with_history`, then `record`",
+            ));
+        }
         let decide = |rules: &rulec::LiveRules, store: &dyn Store, message: &Json| {
             rules.decide_and_record(store, message)
         };
         let (decision, message) = self.with_store(message, history, decide)?;
-        Decision::new(decision, || Ok(message))
+        Decision::of_tree(decision, message)
     }
 
     /// Decides a message with the recorded messages of its key, without recording it.
     #[pyo3(signature = (message, *, history, entry = None))]
     fn decide_with_history(
         &self,
+        py: Python<'_>,
         message: &Bound<'_, PyAny>,
         history: &Bound<'_, PyAny>,
         entry: Option<&str>,
     ) -> PyResult<Decision> {
-        let entry = entry.unwrap_or(ROUTES);
-        let (decision, message) = self.with_store(message, history, |rules, store, message| {
-            let past = rules.past(store, message)?;
-            Ok(rules.decide_with_history(entry, message, &past))
+        let (past, message) =
+            self.with_store(message, history, |rules, store, message| Ok(rules.past(store, message)?))?;
+        let decision = self.with_entry(entry, |entry| {
+            without_gil(py, || self.rules.decide_with_history(entry, &message, &past))
         })?;
-        Decision::new(decision.map_err(unknown_name_error)?, || Ok(message))
+        Decision::of_tree(decision, message)
     }
 
     /// Records a message with the decision about it, for example after the handler succeeded.

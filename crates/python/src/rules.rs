@@ -132,13 +132,16 @@ impl Rules {
             Some(name) => self.rules.entry(name).map_err(unknown_name_error),
             None => self.rules.default_entry().or_else(|names| match *names {
                 [] => Ok(self.rules.main()),
-                _ => Err(unknown_name_error(format!(
-                    "no route lies outside tables, so name the `entry` that decides: {}",
-                    names.join(", ")
-                ))),
+                _ => Err(no_default_entry(&names.join(", "))),
             }),
         }
     }
+}
+
+/// Returns the error for a decision without an entry, by rules with several entries. `names` lists
+/// these.
+pub fn no_default_entry(names: &str) -> PyErr {
+    unknown_name_error(format!("no route lies outside tables, so name the `entry` that decides: {names}"))
 }
 
 #[pymethods]

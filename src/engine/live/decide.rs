@@ -36,6 +36,24 @@ impl LiveRules {
         let table = snapshot.base.rules.entry(entry)?.id();
         Ok(decide_line_in_snapshot(&snapshot, table, text))
     }
+
+    /// Returns the name of the entry that decides if the caller names none; see
+    /// [`Rules::default_entry`]. A route that an edit inserted counts at once. A route that an edit
+    /// removed counts until the next merge.
+    ///
+    /// # Errors
+    /// If there is no such entry, or if there are several. The error holds their names.
+    pub fn default_entry(&self) -> Result<String, Vec<String>> {
+        let snapshot = self.shared.snapshot.load();
+        let (rules, main) = (&snapshot.base.rules, TableId(0));
+        let has_inserted_routes =
+            snapshot.segments.iter().skip(1).any(|segment| segment.local_table(main).is_some());
+        if has_inserted_routes {
+            return Ok(rules.table(main).name().to_owned());
+        }
+        let to_names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        rules.default_entry().map(|entry| entry.name().to_owned()).map_err(to_names)
+    }
 }
 
 /// Calls `work` with one VM for each segment (group of routes compiled together), and with the
@@ -112,7 +130,8 @@ pub(super) fn decide_in_snapshot(
         let segment = (number > 0).then(|| Arc::clone(deciding_rules.shared.thread_handle(thread)));
         let rules = Arc::clone(rules.shared.thread_handle(thread));
         let generation = snapshot.generation;
-        Decision { rules, entry, segment, chosen, tables, generation, details }
+        let has_past = past.is_some_and(Past::has_elements);
+        Decision { rules, entry, segment, chosen, tables, generation, has_past, details }
     })
 }
 

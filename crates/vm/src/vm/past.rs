@@ -46,6 +46,13 @@ impl Past {
         self.gap
     }
 
+    /// True if this view has at least one recorded message. Not part of the stable API.
+    #[doc(hidden)]
+    #[inline]
+    pub fn has_elements(&self) -> bool {
+        !self.elements().is_empty()
+    }
+
     /// Returns the recorded messages and the hash key of this view, in the form that evaluators
     /// read.
     #[doc(hidden)]
