@@ -96,7 +96,8 @@ class Guard:
 
     ``inputs`` are the values of the rules' ``input``, which the payload rules can read. ``tools``
     maps tool names to payload kinds where the two differ. With ``strict``, warnings count as
-    violations. With ``closed=False``, a tool without a payload kind is not a violation.
+    violations. With ``closed=False``, a tool without a payload kind is not a violation, unless
+    ``tools`` names it.
 
     ``approval`` names an entry of the rules that approves accepted calls. It decides a message with
     ``tool``, ``args`` and the ``inputs``. If it chooses nothing, the verdict is ``ask``.
@@ -183,7 +184,7 @@ class Guard:
     def _judged(self, judges: Mapping[str, Judge], name: str, arguments: Any, call_id: str | None) -> Verdict:
         """Checks the arguments of a call as a payload."""
         judge = judges.get(name)
-        if judge is None and not self._closed:
+        if judge is None and not self._closed and name not in self._renamed:
             try:
                 return Verdict(True, name, _plain(arguments), "", call_id)
             except (TypeError, ValueError) as error:

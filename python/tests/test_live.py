@@ -327,3 +327,16 @@ def test_live_rules_decide_by_the_entry_that_rules_decide_by(tmp_path: Path) -> 
     for call in calls:
         with pytest.raises(UnknownName, match="name the `entry` that decides: plan, size"):
             call()
+
+
+def test_an_open_guard_rejects_a_renamed_tool_without_its_kind() -> None:
+    """The tool was let through without a check, when an edit took its kind away."""
+    kind = 'payload shell { command: string; forbid "no.rm" at command when command contains "rm" else "no" }'
+    live = LiveRules.from_text(kind)
+    guard = Guard(live, tools={"bash": "shell"}, closed=False)
+    call = {"name": "bash", "input": {"command": "rm -rf /"}, "type": "tool_use", "id": "x"}
+    assert not guard.check(call).ok and guard.check({"name": "other", "input": {}}).ok
+    live.edit([Edit.remove("payload shell"), Edit.insert(kind.replace("shell", "run"))])
+    verdict = guard.check(call)
+    assert not verdict.ok and verdict.feedback.startswith("There is no tool `bash`.") and guard.tools == ["run"]
+    assert guard.check({"name": "other", "input": {}}).ok
