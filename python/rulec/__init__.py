@@ -47,8 +47,11 @@ import sys as _sys
 if _sys.version_info < (3, 12):
     # Later versions of Python refuse the extension themselves. Earlier ones load it, and may then
     # abort when they end.
-    _interpreters = _importlib.import_module("_xxsubinterpreters")
-    if _interpreters.get_current() != _interpreters.get_main():
+    try:
+        _interpreters = _importlib.import_module("_xxsubinterpreters")
+    except ImportError:  # Python was built without this module, so no program makes sub-interpreters.
+        _interpreters = None
+    if _interpreters and _interpreters.get_current() != _interpreters.get_main():
         raise ImportError("rulec does not support sub-interpreters; import it in the main interpreter")
 
 from ._rulec import (

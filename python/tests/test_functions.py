@@ -132,6 +132,15 @@ def test_the_lock_is_released_while_deciding() -> None:
         counter.join()
 
 
+def test_no_private_module_is_needed() -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "sys.modules['_xxsubinterpreters'] = None\nimport rulec\nprint(rulec.Rules.from_text('default -> a').decide({}).target)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout) == (0, "a\n"), ran
+
+
 def test_a_sub_interpreter_is_refused() -> None:
     inner = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
