@@ -445,6 +445,22 @@ def test_earlier_rules_are_kept() -> None:
         assert router.generations()["previous"] == [generations[0], first][:keep]
 
 
+def test_a_router_that_is_closed_while_a_file_is_loaded_does_not_watch_it(tmp_path: Path) -> None:
+    file = tmp_path / "first.rules"
+    file.write_text("default -> b")
+
+    async def main() -> None:
+        router = Router(Rules.from_text("default -> a"), {}, otherwise=print)
+        pending = router.watch(file)
+        await router.close()
+        with pytest.raises(RouterError, match="the router was closed before the file was loaded"):
+            await pending
+        # A closed router may watch again.
+        assert (await router.watch(file)).status.error is None
+
+    run(main())
+
+
 def test_a_router_follows_a_file_until_it_is_closed(tmp_path: Path) -> None:
     first, second = tmp_path / "first.rules", tmp_path / "second.rules"
 

@@ -438,7 +438,7 @@ impl Router {
     /// closes the log.
     fn close<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let router = self.router.clone();
-        self.watched.replace(None);
+        self.watched.close();
         start_future(py, async move {
             if let Some(log) = router.log() {
                 log.close().await;

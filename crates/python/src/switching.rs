@@ -80,10 +80,13 @@ impl Router {
     ) -> PyResult<Bound<'py, PyAny>> {
         let compiler = register_functions(Compiler::new(), functions)?;
         let (router, watched) = (self.router.clone(), self.watched.clone());
+        let closes = watched.closes();
         start_future(py, async move {
             let watch = Arc::new(router.watch(compiler, path).await.map_err(router_error)?);
-            watched.replace(Some(watch.clone()));
-            Ok(Watch(watch))
+            match watched.keep(&watch, closes) {
+                true => Ok(Watch(watch)),
+                false => Err(router_error("the router was closed before the file was loaded")),
+            }
         })
     }
 

@@ -1,17 +1,52 @@
 //! The file that a router watches.
 
 use rulec_runtime::route;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The watched file of a router; `None` if it watches none. It is kept here, because the file is
 /// watched only as long as its [`route::Watch`] lives.
 #[derive(Clone, Default)]
-pub struct WatchedFile(Arc<Mutex<Option<Arc<route::Watch>>>>);
+pub struct WatchedFile(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    watch: Option<Arc<route::Watch>>,
+    /// How often the router was closed.
+    closes: u64,
+}
 
 impl WatchedFile {
-    /// Keeps another watch, or none, and closes the one before it.
-    pub fn replace(&self, watch: Option<Arc<route::Watch>>) {
-        let former = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), watch);
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how often the router was closed.
+    pub fn closes(&self) -> u64 {
+        self.lock().closes
+    }
+
+    /// Keeps another watch, and closes the one before it. `closes` is the result of
+    /// [`WatchedFile::closes`] before the file was loaded. If the router was closed since then,
+    /// closes the new watch and returns false.
+    pub fn keep(&self, watch: &Arc<route::Watch>, closes: u64) -> bool {
+        let (former, is_open) = {
+            let mut state = self.lock();
+            let is_open = state.closes == closes;
+            (if is_open { state.watch.replace(watch.clone()) } else { Some(watch.clone()) }, is_open)
+        };
+        if let Some(former) = former {
+            former.close();
+        }
+        is_open
+    }
+
+    /// Ends the watching of the file.
+    pub fn close(&self) {
+        let former = {
+            let mut state = self.lock();
+            state.closes += 1;
+            state.watch.take()
+        };
         if let Some(former) = former {
             former.close();
         }

@@ -97,7 +97,10 @@ impl Watch {
     }
 
     /// Waits until a version of the files becomes active or is refused, and returns the new state.
-    /// Returns at once if such a change has happened since the previous call.
+    /// Returns at once if such a change has happened since the previous call. After [`close`], waits
+    /// forever: no further change happens.
+    ///
+    /// [`close`]: Watch::close
     pub async fn changed(&mut self) -> WatchStatus {
         next_status(&mut self.status).await
     }
@@ -133,9 +136,11 @@ impl Watch {
 /// Waits for a state of the watched files that this receiver has not read yet, and returns the
 /// state.
 pub(super) async fn next_status(statuses: &mut watch::Receiver<WatchStatus>) -> WatchStatus {
-    // An error would mean that the sender was dropped. The task owns the sender, and the task ends
-    // only when the `Watch` is dropped or closed.
-    let _ = statuses.changed().await;
+    // An error means that the sender was dropped. The task owns the sender, and the task ends only
+    // when the `Watch` is dropped or closed. A caller that loops must then not spin.
+    if statuses.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
     statuses.borrow_and_update().clone()
 }
 
