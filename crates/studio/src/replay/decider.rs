@@ -6,7 +6,7 @@ use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, FlowSelection};
 use rulec::history::MemoryStore;
-use rulec::payload::{Judge, Judgement};
+use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Decision, Rules, Session, TableKind};
 use rulec_lang::value::parse_datetime;
 use rulec_report::log;
@@ -96,21 +96,28 @@ impl<'k> ReplayDecider<'k> {
 
     /// Decides a message by the named entry; `None` if there is no such entry. With `with_answer`,
     /// the result includes the parts of the decision that a program acts on, such as the target.
-    pub fn decide(&mut self, entry: &str, message: &Json, with_answer: bool) -> Option<MessageResult> {
+    /// Returns an error, and records nothing, if an input of a payload has a wrong type.
+    pub fn decide(
+        &mut self,
+        entry: &str,
+        message: &Json,
+        with_answer: bool,
+    ) -> Result<Option<MessageResult>, JudgeError> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
         let (rules, store) = (self.rules, self.store.clone());
         let has_history = store.is_some();
-        match self.entry_decider(entry)? {
+        let Some(decider) = self.entry_decider(entry) else { return Ok(None) };
+        Ok(Some(match decider {
             EntryDecider::Judge(judge) => {
                 let judgement = match store.and_then(|store| Some((store, log::split_payload(message)?))) {
                     Some((store, (payload, inputs))) => {
-                        judge_and_record(rules, judge, &store, &payload, inputs)
+                        judge_and_record(rules, judge, &store, &payload, inputs)?
                     }
                     None => judge.judge(message),
                 };
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
-                Some(MessageResult { key: keys::key(entry, outcome), answer })
+                MessageResult { key: keys::key(entry, outcome), answer }
             }
             EntryDecider::Session(session, kind) => {
                 let decision = match has_history {
@@ -123,16 +130,16 @@ impl<'k> ReplayDecider<'k> {
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
-                    return Some(MessageResult { key: keys::key(entry, &name), answer });
+                    return Ok(Some(MessageResult { key: keys::key(entry, &name), answer }));
                 }
                 let key = statement_keys.chosen_key(program, entry, decision.statement());
                 let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                Some(MessageResult { key, answer })
+                MessageResult { key, answer }
             }
-        }
+        }))
     }
 
     /// Returns the key of the statement that a logged decision chose. `table` and `route` are the
@@ -152,19 +159,20 @@ fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
 }
 
 /// Judges a payload with the history of its message, and records the message. `inputs` has the
-/// fields of the message. Inputs that are not of the declared type count as missing.
+/// fields of the message. If one of them is not of the declared type, records nothing and returns
+/// an error.
 fn judge_and_record(
     rules: &Rules,
     judge: &Judge,
     store: &MemoryStore,
     payload: &Json,
     inputs: Map<String, Json>,
-) -> Judgement {
-    let judge = judge.clone().message(&inputs).unwrap_or_else(|_| judge.clone());
+) -> Result<Judgement, JudgeError> {
+    let judge = judge.clone().message(&inputs)?;
     let message = Json::Object(inputs);
     let recorded = rules.observe_and_keep(store, &message);
     let past = recorded.or_else(|_| rules.past(store, &message)).unwrap_or_default();
-    judge.with_history(past).judge(payload)
+    Ok(judge.with_history(past).judge(payload))
 }
 
 /// True if a message has the time `now`, without which it is not recorded.

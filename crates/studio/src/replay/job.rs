@@ -194,11 +194,8 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn decide_message(&mut self, place: FileLine, message: &Json, time: Option<f64>) {
-        let Some(result) = self.decider.decide(self.entry, message, self.older_decider.is_some()) else {
-            return;
-        };
         let entry = self.entry;
-        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
+        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
         let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
         let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
         self.add_row(DecidedMessage {
@@ -240,10 +237,9 @@ impl<'r> ReplayJob<'r> {
         if message.to_string().contains(MASK) {
             self.batch.masked_messages += 1;
         }
-        let Some(result) = self.decider.decide(entry, message, self.older_decider.is_some()) else { return };
+        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
         let differs_from_log = result.key != logged_key;
         self.batch.changed_from_log += usize::from(differs_from_log);
-        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
         let (older_key, flipped) = match &older_result {
             Some(older) => {
                 (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
@@ -260,6 +256,26 @@ impl<'r> ReplayJob<'r> {
             elapsed,
             message: Some(message),
         });
+    }
+
+    /// Decides a message with each version of the rules. The second result is that of the older
+    /// version, if there is one. Refuses the line, and returns `None`, if the newer version cannot
+    /// decide the message.
+    fn decide(
+        &mut self,
+        place: FileLine,
+        entry: &str,
+        message: &Json,
+    ) -> Option<(MessageResult, Option<Option<MessageResult>>)> {
+        let older = self.older_decider.as_mut();
+        let older = older.map(|decider| decider.decide(entry, message, true).unwrap_or_default());
+        match self.decider.decide(entry, message, older.is_some()) {
+            Ok(result) => Some((result?, older)),
+            Err(error) => {
+                self.refuse_line(place.number, error.to_message());
+                None
+            }
+        }
     }
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {

@@ -307,6 +307,34 @@ fn payloads_of_a_replay_are_judged_in_order() {
     assert_eq!(decided["outcome"], "reject");
 }
 
+/// Cause: the wrong input of a line took the other inputs with it, so nothing was judged by them.
+#[test]
+fn a_line_with_a_wrong_input_is_refused() {
+    let line = |cents: Json| {
+        let mut line = call(1, "search");
+        line["payload"] = json!({"name": "x"});
+        line["cents"] = cents;
+        line
+    };
+    let text = lines(&[line(json!(1)), line(json!("nine")), line(json!(2)), line(json!(3))]);
+    let open = Open::new(&[("guard.rules", GUARD), ("input.jsonl", &text)]);
+    let asked = json!({"version": {"rules": 0}, "source": 0, "entry": "action", "against": {"rules": 0}});
+    let (id, sums) = open.replay(asked);
+    assert_eq!((&sums["progress"]["messages"], &sums["refused"]), (&json!(3), &json!(1)), "{sums}");
+    assert_eq!(sums["refusals"][0]["line"], 2);
+    assert!(sums["refusals"][0]["message"].as_str().is_some_and(|text| text.contains("`cents`")), "{sums}");
+    assert_eq!(open.ask("GET", &format!("/api/replays/{id}/rows/2"), None).status, 404);
+    // The refused line is not recorded: only one message is before the third line.
+    let key = |line: u64| {
+        let rows = open.post(&format!("/api/replays/{id}/rows"), json!({"offset": 0, "limit": 9}));
+        let mut rows = rows["rows"].as_array().cloned().unwrap_or_default().into_iter();
+        rows.find(|row| row["line"] == line).map(|row| row["key"].clone()).unwrap_or_default()
+    };
+    assert_eq!([1, 3, 4].map(key), ["action/accept", "action/accept", "action/reject"].map(Json::from));
+    let report = open.post("/api/report", json!({"version": {"rules": 0}, "replay": id}));
+    assert!(!report.to_string().contains("nine"), "{report}");
+}
+
 #[test]
 fn a_kept_message_keeps_its_session() {
     let open = Open::new(&[("guard.rules", GUARD)]);
