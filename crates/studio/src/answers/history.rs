@@ -5,7 +5,7 @@ use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
 use crate::language::localized;
-use crate::replay::{Replay, preview};
+use crate::replay::{Replay, earlier_decision, preview};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -141,10 +141,9 @@ fn record(
     match (&earlier.decision, of.entry) {
         (None, Some(entry)) if !earlier.observed => {
             let decision = entry.decide_and_record(store, message)?;
-            let owned = |name: Option<&str>| name.map(str::to_owned);
-            Ok(Some(EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }))
+            Ok(Some(earlier_decision(&decision)))
         }
-        (Some(decision), Some(_)) if !earlier.observed => {
+        (Some(decision), _) if !earlier.observed => {
             let names = [decision.chosen.as_deref(), decision.target.as_deref()];
             of.rules.record_names(store, message, names)?;
             Ok(Some(decision.clone()))

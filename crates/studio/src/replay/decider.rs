@@ -1,6 +1,7 @@
 //! Decides messages with one version of the rules. The caller names the entry (such as a table)
 //! that decides each message.
 
+use crate::api::EarlierDecision;
 use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
@@ -38,6 +39,11 @@ pub(crate) struct MessageResult {
     /// The parts of the decision that a program acts on, such as the target. Null if the caller did
     /// not request these parts.
     pub answer: Json,
+    /// Whether the message was recorded in a history, if it has a time and a key.
+    pub recorded: bool,
+    /// The decision as the history has it. `None` for a payload, whose message is recorded without
+    /// a decision, and for rules without a history.
+    pub decision: Option<EarlierDecision>,
 }
 
 impl<'k> ReplayDecider<'k> {
@@ -109,7 +115,9 @@ impl<'k> ReplayDecider<'k> {
         let Some(decider) = self.entry_decider(entry) else { return Ok(None) };
         Ok(Some(match decider {
             EntryDecider::Judge(judge) => {
-                let judgement = match store.and_then(|store| Some((store, log::split_payload(message)?))) {
+                let line = store.and_then(|store| Some((store, log::split_payload(message)?)));
+                let recorded = line.is_some();
+                let judgement = match line {
                     Some((store, (payload, inputs))) => {
                         judge_and_record(rules, judge, &store, &payload, inputs)?
                     }
@@ -117,27 +125,30 @@ impl<'k> ReplayDecider<'k> {
                 };
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
-                MessageResult { key: keys::key(entry, outcome), answer }
+                MessageResult { key: keys::key(entry, outcome), answer, recorded, decision: None }
             }
             EntryDecider::Session(session, kind) => {
                 let decision = match has_history {
                     true => decide_and_record(session, message),
                     false => session.decide(message),
                 };
+                let names = has_history.then(|| earlier_decision(&decision));
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
-                    return Ok(Some(MessageResult { key: keys::key(entry, &name), answer }));
+                    let key = keys::key(entry, &name);
+                    let (recorded, decision) = (has_history, names);
+                    return Ok(Some(MessageResult { key, answer, recorded, decision }));
                 }
                 let key = statement_keys.chosen_key(program, entry, decision.statement());
                 let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                MessageResult { key, answer }
+                MessageResult { key, answer, recorded: has_history, decision: names }
             }
         }))
     }
@@ -147,6 +158,12 @@ impl<'k> ReplayDecider<'k> {
     pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NO_STATEMENT))
     }
+}
+
+/// Returns the names of a decision that the history keeps.
+pub(crate) fn earlier_decision(decision: &Decision) -> EarlierDecision {
+    let owned = |name: Option<&str>| name.map(str::to_owned);
+    EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
 }
 
 /// Decides a message with its history, and records it. If the message cannot be recorded, only

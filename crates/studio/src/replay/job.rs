@@ -207,6 +207,7 @@ impl<'r> ReplayJob<'r> {
             flipped,
             elapsed: None,
             message: Some(message),
+            result: Some(&result),
         });
     }
 
@@ -232,6 +233,7 @@ impl<'r> ReplayJob<'r> {
                 flipped: false,
                 elapsed,
                 message: None,
+                result: None,
             });
         };
         if message.to_string().contains(MASK) {
@@ -255,6 +257,7 @@ impl<'r> ReplayJob<'r> {
             flipped,
             elapsed,
             message: Some(message),
+            result: Some(&result),
         });
     }
 
@@ -279,10 +282,15 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
-        let session = decided.message.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
+        let is_recorded = decided.result.is_some_and(|result| result.recorded);
+        let session = decided.message.filter(|_| is_recorded);
+        let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
         let batch = &mut self.batch;
         let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
+        let decision = decided.result.and_then(|result| result.decision.as_ref());
+        let names = decision.map_or([None; 2], |made| [made.chosen.as_deref(), made.target.as_deref()]);
+        let recorded = names.map(|name| name.map_or(UNKNOWN_NUMBER, |name| batch.index_of_name(name)));
         batch.flipped += usize::from(decided.flipped);
         let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
         batch.unrecorded += usize::from(is_unrecorded && self.decider.has_history());
@@ -297,6 +305,7 @@ impl<'r> ReplayJob<'r> {
                 .elapsed
                 .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
             session,
+            recorded,
         });
     }
 
@@ -312,6 +321,7 @@ impl<'r> ReplayJob<'r> {
             entry: index_of(row.entry),
             key: index_of(row.key),
             older_key: index_of(row.older_key),
+            recorded: row.recorded.map(index_of),
             ..row
         }));
         results.observed.extend(batch.observed);
@@ -344,6 +354,8 @@ struct DecidedMessage<'d> {
     elapsed: Option<u64>,
     /// The decided message; `None` if the log does not contain it.
     message: Option<&'d Json>,
+    /// The result of the newer version of the rules; `None` without a message.
+    result: Option<&'d MessageResult>,
 }
 
 /// True if the row of a message must be marked as changed: the chosen statement differs, or a part

@@ -262,6 +262,55 @@ fn a_replay_records_its_messages_and_a_row_has_those_of_its_session() {
     }
 }
 
+/// Cause: the names of an earlier decision were read from the key of its row.
+#[test]
+fn a_row_has_the_decisions_that_the_replay_recorded() {
+    let rules = r#"input { text: string, now: datetime, ctx: { session: string } }
+history by ctx.session keep 24h at most 5
+choice `a/b` { default branch `c/d`  branch seen { (count p in history within 1h: p.decision.chosen == "c/d") >= 1 } }
+table `t/u` { route `v/w` when text contains "pay" -> `pay` (cents: 1) }
+flow opening "Opening hours" intent ["when do you open", "are you open today"] -> "F2"
+flow greeting "Says hello" when text == "hello" and history is not empty -> "F3"
+payload action rank 1 { name: string }
+"#;
+    let line = |minute: u32, text: &str| json!({"text": text, "now": format!("2026-01-31T12:{minute:02}:00Z"), "ctx": {"session": "a"}});
+    let messages = [line(1, "please pay"), line(2, "when do you open"), line(3, "hello")];
+    let open = Open::new(&[("names.rules", rules), ("input.jsonl", &lines(&messages))]);
+    for (entry, expected) in [
+        ("a/b", [json!("c/d"), json!("seen")]),
+        ("t/u", [json!("v/w"), Json::Null]),
+        ("flows", [Json::Null, Json::Null]),
+    ] {
+        let version = json!({"rules": 0});
+        let (id, _) = open.replay(json!({"version": version, "source": 0, "entry": entry}));
+        let row = open.get(&format!("/api/replays/{id}/rows/3"));
+        let of_row = |index: usize| row["history"][index]["decision"].clone();
+        assert_eq!([0, 1].map(|index| of_row(index)["chosen"].clone()), expected, "{entry}: {row}");
+        // The rules decide each message in the same way.
+        let history: Vec<Json> = messages[..2].iter().map(|message| earlier(message, json!({}))).collect();
+        let asked = json!({
+            "version": version, "entry": entry, "message": messages[2].to_string(), "history": history,
+        });
+        let decided = open.post("/api/decide", asked);
+        let made = |index: usize| decided["history"]["messages"][index]["decision"].clone();
+        assert_eq!([0, 1].map(of_row), [0, 1].map(made), "{entry}");
+    }
+}
+
+#[test]
+fn a_line_without_a_payload_is_in_no_session() {
+    let rules = GUARD.replace("history by ctx.session ", "history ");
+    let bare = json!({"name": "x", "now": "2026-01-31T12:00:00Z"});
+    let mut line = call(1, "search");
+    line["payload"] = json!({"name": "x"});
+    let open = Open::new(&[("guard.rules", &rules), ("input.jsonl", &lines(&[bare, line.clone(), line]))]);
+    let (id, sums) = open.replay(json!({"version": {"rules": 0}, "source": 0, "entry": "action"}));
+    assert_eq!(sums["unrecorded"], 1, "{sums}");
+    let row = open.get(&format!("/api/replays/{id}/rows/3"));
+    let places: Vec<&Json> = row["history"].as_array().into_iter().flatten().map(|one| &one["row"]["line"]).collect();
+    assert_eq!(places, [&json!(2)]);
+}
+
 #[test]
 fn two_versions_have_their_own_history() {
     let pay = |minute: u32| {
