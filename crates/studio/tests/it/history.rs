@@ -112,6 +112,47 @@ fn given_decisions_count_and_computed_values_name_their_messages() {
     assert_eq!((targets, &decided["key"]), ([json!("pay"), json!("ask")], &json!("routes/payment")));
 }
 
+const SECRETS: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
+history by ctx.session keep 24h at most 9
+route many when (count p in history within 1h: p.ctx.user == ctx.user) >= 9 -> a
+route last_own when (last p in history: p.ctx.user == ctx.user).tool == "none" -> b
+route paid when (sum p.cents for p in history within 1h: p.tool == "pay") >= 9 -> c
+route again when previous.tool == "none" -> d
+default -> run
+"#;
+
+/// Cause: the positions of the messages showed what a masked value was.
+#[test]
+fn a_masked_value_does_not_name_its_messages() {
+    let by = |minute: u32, tool: &str| {
+        let mut message = call(minute, tool);
+        message["ctx"]["user"] = json!("SECRET");
+        message["cents"] = json!(4);
+        message
+    };
+    let history = [earlier(&by(1, "pay"), json!({})), earlier(&call(2, "pay"), json!({}))];
+    let operand = |decided: &Json, route: usize| {
+        decided["explanation"]["trace"]["routes"][route]["when"]["operands"][0].clone()
+    };
+    let open = Open::new(&[("secrets.rules", SECRETS)]);
+    let decided = decide(&open, &by(3, "search"), &history);
+    for route in [0, 1] {
+        let operand = operand(&decided, route);
+        assert_eq!((&operand["value"], &operand["masked"]), (&json!("•••"), &json!(true)), "{operand}");
+        assert_eq!((&operand["recorded"], &operand["elements"]), (&Json::Null, &Json::Null), "{operand}");
+    }
+    // These values come from no private field.
+    let paid = operand(&decided, 2);
+    assert_eq!((&paid["value"], &paid["recorded"]), (&json!(4), &json!([0])), "{paid}");
+    let again = operand(&decided, 3);
+    assert_eq!((&again["value"], &again["recorded"]), (&json!("pay"), &json!([1])), "{again}");
+    assert!(!decided.to_string().contains("SECRET"), "{decided}");
+    let open = Open::with(&[("secrets.rules", SECRETS)], |options| options.show_private = true);
+    let decided = decide(&open, &by(3, "search"), &history);
+    let shown = [0, 1].map(|route| operand(&decided, route)["recorded"].clone());
+    assert_eq!(shown, [json!([0]), json!([0])]);
+}
+
 #[test]
 fn what_the_rules_no_longer_keep_is_not_read_and_the_gap_is_reported() {
     let open = Open::new(&[("guard.rules", GUARD)]);
