@@ -112,6 +112,25 @@ fn given_decisions_count_and_computed_values_name_their_messages() {
     assert_eq!((targets, &decided["key"]), ([json!("pay"), json!("ask")], &json!("routes/payment")));
 }
 
+#[test]
+fn a_length_and_a_condition_inside_a_value_name_their_messages() {
+    let rules = r#"input { tool: string, now: datetime, ctx: { session: string } }
+history by ctx.session keep 24h at most 9
+route long when len(history within 5m) >= 9 -> a
+route whole when len(history) >= 9 -> b
+route some when (if any p in history: p.tool == "pay" then 1 else len(history)) >= 9 -> c
+route each when (if all p in history: p.tool == "pay" then len(history) else 1) >= 9 -> d
+default -> run
+"#;
+    let open = Open::new(&[("length.rules", rules)]);
+    let history = [(1, "pay"), (6, "search"), (7, "pay"), (8, "search")]
+        .map(|(minute, tool)| earlier(&call(minute, tool), json!({"observed": true})));
+    let decided = decide(&open, &call(9, "search"), &history);
+    let routes = &decided["explanation"]["trace"]["routes"];
+    let recorded = [0, 1, 2, 3].map(|route| routes[route]["when"]["operands"][0]["recorded"].clone());
+    assert_eq!(recorded, [json!([1, 2, 3]), json!([0, 1, 2, 3]), json!([0]), json!([1])], "{routes}");
+}
+
 const SECRETS: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
 history by ctx.session keep 24h at most 9
 route many when (count p in history within 1h: p.ctx.user == ctx.user) >= 9 -> a
