@@ -69,6 +69,15 @@ fn coverage_below_the_minimum_fails() {
     folder.rulec(&["test", "--fail-under", "101"]).expect(2);
 }
 
+/// Regression test: the line of such a file had no share, as in `only.rules: , in 0 decisions`.
+#[test]
+fn a_file_without_items_is_not_in_the_coverage() {
+    let folder = Folder::with(PASSES).file("only.rules", "let other = text == \"y\"\n");
+    let ran = folder.rulec(&["test", "only.rules", "a.rules", "--coverage"]).expect(0);
+    assert!(!ran.out.contains("only.rules"), "{}", ran.out);
+    assert!(ran.out.contains("a.rules: "), "{}", ran.out);
+}
+
 #[test]
 fn what_does_not_compile_fails() {
     let folder = Folder::with(PASSES).file("b.rules", "route a when -> h");
