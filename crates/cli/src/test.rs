@@ -291,7 +291,7 @@ fn write_outcomes(
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
 /// printed on standard error instead. A file without tests counts as not covered, unless other
 /// files import it: the bool that comes with each file says so. A file is left out if it has
-/// nothing to cover.
+/// nothing to cover, or if the filter selects none of its tests.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -310,7 +310,9 @@ fn report_coverage(
         let findings = compiled.analyse(AnalysisOptions::default());
         let has_items =
             !coverage.route_items(&findings).is_empty() || !coverage.condition_items().is_empty();
-        if has_items && (coverage.decisions() > 0 || !is_imported) {
+        let tests = &rules.program().tests;
+        let is_tested = tests.iter().any(|test| args.selects(&test.name));
+        if has_items && (is_tested || tests.is_empty() && !is_imported) {
             reports.push((compiled, coverage, findings));
         }
     }
