@@ -22,9 +22,15 @@ export const row = computed(() =>
 /** The text that replaces a private value. */
 const MASK = '"•••"';
 /**
- * Whether the text itself is decided although it contains masks, which are not the original values.
+ * Whether a text itself is decided or read although it contains masks, which are not the original
+ * values.
  */
-export const masksTyped = computed(() => row.value === null && message.value.includes(MASK));
+export const masksTyped = computed(() => {
+  const { row, message, context, history } = question.value;
+  const texts = row === null ? [message, context ?? ''] : [];
+  const earlier = history.filter((each) => each.row === null).map((each) => each.message);
+  return [...texts, ...earlier].some((text) => text.includes(MASK));
+});
 export const decided = signal<Decided | null>(null);
 /** The earlier messages of the latest request, with what the response says about them. */
 export const answeredHistory = signal<{ messages: readonly EarlierMessage[]; history: History } | null>(null);

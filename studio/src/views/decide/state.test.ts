@@ -1,0 +1,51 @@
+// @vitest-environment happy-dom
+// State of the view Decide: warnings about masks.
+import { beforeEach, expect, test } from 'vitest';
+import type { EntryInfo, EntryKind, MessageOf } from '../../api/types';
+import { overview } from '../../state/studio';
+import { context, history, masksTyped, take } from './state';
+
+const entryInfo = (name: string, kind: EntryKind): EntryInfo => ({
+  name,
+  kind,
+  docs: '',
+  statements: [],
+  outcomes: [],
+  reads_history: true,
+  fields: [],
+});
+const row: MessageOf = { replay: 1, line: 2 };
+const masked = '{"user": "•••"}';
+const earlier = (text: string, of: MessageOf | null): (typeof history.value)[number] => ({
+  message: text,
+  row: of,
+  observed: false,
+  decision: null,
+});
+
+beforeEach(() => {
+  overview.value = {
+    entries: [entryInfo('routes', 'routes'), entryInfo('action', 'payload')],
+    errors: 0,
+    first_error: null,
+    targets: [],
+    example: {},
+  };
+  context.value = '{}';
+  take('routes', '{}', { history: [] });
+});
+
+test('masks count in every text that is read as it is written', () => {
+  expect(masksTyped.value).toBe(false);
+  take('routes', masked);
+  expect(masksTyped.value).toBe(true);
+  take('routes', masked, { row, history: [earlier(masked, row)] });
+  expect(masksTyped.value).toBe(false);
+  take('routes', masked, { row, history: [earlier(masked, row), earlier(masked, null)] });
+  expect(masksTyped.value).toBe(true);
+  // Only a payload has a context.
+  take('routes', '{}', { context: masked, history: [] });
+  expect(masksTyped.value).toBe(false);
+  take('action', '{}', { context: masked, history: [] });
+  expect(masksTyped.value).toBe(true);
+});
