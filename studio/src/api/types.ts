@@ -1304,9 +1304,14 @@ logged: JsonValue,
  */
 history: Array<EarlierMessage>,
 /**
- * Number of still older messages, which are left out because there are too many.
+ * Number of still older messages that the rules keep, which are left out because there are too
+ * many.
  */
-older: number, };
+older: number, 
+/**
+ * Reason why the rules may have read less than what happened, as text; null if they read all.
+ */
+gap: string | null, };
 
 /**
  * The map of one version of the rules: all tables, workflows and payload kinds.

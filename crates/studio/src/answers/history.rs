@@ -23,6 +23,8 @@ pub(crate) struct RequestHistory {
     pub shown: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
+    /// Number of recorded messages that the rules no longer keep. They are the oldest ones.
+    pub removed: usize,
 }
 
 /// An earlier message that a decision can read.
@@ -111,7 +113,7 @@ pub(crate) fn request_history(
     }
     recorded.drain(..removed);
     let gap = past.gap().map(|gap| localized(&gap.to_message()));
-    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded })
+    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed })
 }
 
 /// Returns the earlier messages that a replayed message could read: the messages of its line in the

@@ -371,6 +371,30 @@ fn a_line_without_a_payload_is_in_no_session() {
     assert_eq!(places, [&json!(2)]);
 }
 
+/// Cause: messages that the rules do not keep were counted as left out.
+#[test]
+fn a_row_leaves_out_only_messages_that_the_rules_keep() {
+    let messages: Vec<Json> = (0..1003)
+        .map(|second| {
+            let mut message = call(0, "search");
+            message["now"] = json!(format!("2026-01-31T12:{:02}:{:02}Z", second / 60, second % 60));
+            message["observe"] = json!(second < 1002);
+            message
+        })
+        .collect();
+    let row = |rules: &str| {
+        let open = Open::new(&[("guard.rules", rules), ("input.jsonl", &lines(&messages))]);
+        let (id, _) = open.replay(json!({"version": {"rules": 0}, "source": 0}));
+        open.get(&format!("/api/replays/{id}/rows/1003"))
+    };
+    let kept = row(GUARD);
+    assert_eq!((kept["history"].as_array().map(Vec::len), &kept["older"]), (Some(5), &json!(0)));
+    assert!(kept["gap"].as_str().is_some_and(|gap| gap.contains("at most")), "{}", kept["gap"]);
+    let kept = row(&GUARD.replace("at most 5", "at most 5_000"));
+    assert_eq!((kept["history"].as_array().map(Vec::len), &kept["older"]), (Some(1000), &json!(2)));
+    assert_eq!(kept["gap"], Json::Null);
+}
+
 #[test]
 fn two_versions_have_their_own_history() {
     let pay = |minute: u32| {

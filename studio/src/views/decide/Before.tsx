@@ -25,6 +25,7 @@ import {
   older,
   recordMessage,
   readsHistory,
+  rowGap,
 } from './state';
 
 /** Returns the id of the timeline's element for the message at a position of the history. */
@@ -46,10 +47,11 @@ export function Before(): JSX.Element | null {
   const rows = timeline(history.value, answeredHistory.value);
   const deciding = new Set(answer?.kind === 'decision' ? decidingMessages(answer.because) : []);
   const now = timeOf(entryInfo.value?.kind === 'payload' ? context.value : message.value);
-  const gap = answeredHistory.value?.history.gap ?? null;
+  const gap = answeredHistory.value?.history.gap ?? rowGap.value;
   const clear = (): void => {
     history.value = [];
     older.value = 0;
+    rowGap.value = null;
   };
   const record = (): void => {
     if (recordMessage()) say(words.recorded);

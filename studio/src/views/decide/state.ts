@@ -13,6 +13,8 @@ export const context = signal('{}');
 export const history = signal<readonly EarlierMessage[]>([]);
 /** Number of still older messages of an opened replay row, which are left out. */
 export const older = signal(0);
+/** Reason why the rules may have read less for an opened replay row; null if they read all. */
+export const rowGap = signal<string | null>(null);
 /** The replay row that the message comes from, with its masked texts when it was opened. */
 const opened = signal<{ of: MessageOf; text: string; context: string } | null>(null);
 /** The row to decide in place of the texts, as long as they are unedited. */
@@ -48,6 +50,7 @@ export interface Opened {
   context?: string | null;
   history?: readonly EarlierMessage[];
   older?: number;
+  gap?: string | null;
 }
 
 /** Sets the message to decide. */
@@ -58,6 +61,7 @@ export function take(of: string, text: string, from: Opened = {}): void {
   if (from.history) {
     history.value = from.history;
     older.value = from.older ?? 0;
+    rowGap.value = from.gap ?? null;
   }
   opened.value = from.row ? { of: from.row, text, context: context.value } : null;
 }
