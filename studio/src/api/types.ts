@@ -217,6 +217,10 @@ entry: string,
  */
 message: string,
 /**
+ * The context of a payload as JSON text: values for the `input` that the rules declare.
+ */
+context?: string,
+/**
  * Earlier messages of the session, which the rules read as `history`.
  */
 history?: Array<EarlierMessage>, };

@@ -469,13 +469,14 @@ fn a_line_with_a_wrong_input_is_refused() {
 }
 
 #[test]
-fn a_kept_message_keeps_its_session() {
+fn a_kept_message_keeps_its_session_and_its_context() {
     let open = Open::new(&[("guard.rules", GUARD)]);
     let kept = json!([
         {"name": "mail", "entry": "routes", "message": "{}", "history": [{
             "message": "{\"tool\": \"x\"}", "row": null, "observed": true, "decision": null,
         }]},
         {"name": "alone", "entry": "routes", "message": "{}"},
+        {"name": "judged", "entry": "action", "message": "{}", "context": "{\"tool\": \"x\"}"},
     ]);
     let stamp = open.get("/api/messages?rules=0")["stamp"].clone();
     let asked = json!({"rules": 0, "stamp": stamp, "messages": kept});

@@ -1,9 +1,9 @@
 // @vitest-environment happy-dom
-// State of the view Decide: warnings about masks.
+// State of the view Decide: warnings about masks, and kept messages.
 import { beforeEach, expect, test } from 'vitest';
 import type { EntryInfo, EntryKind, MessageOf } from '../../api/types';
 import { overview } from '../../state/studio';
-import { context, history, masksTyped, take } from './state';
+import { context, history, keptMessage, masksTyped, take, takeKept } from './state';
 
 const entryInfo = (name: string, kind: EntryKind): EntryInfo => ({
   name,
@@ -48,4 +48,21 @@ test('masks count in every text that is read as it is written', () => {
   expect(masksTyped.value).toBe(false);
   take('action', '{}', { context: masked, history: [] });
   expect(masksTyped.value).toBe(true);
+});
+
+test('a kept message has the context of a payload', () => {
+  take('action', '{"name": "x"}', { context: '{"tool": "y"}', history: [earlier('{}', row)] });
+  const kept = keptMessage('judged');
+  expect(kept).toEqual({
+    name: 'judged',
+    entry: 'action',
+    message: '{"name": "x"}',
+    context: '{"tool": "y"}',
+    history: [earlier('{}', null)],
+  });
+  context.value = '{}';
+  takeKept(kept);
+  expect(context.value).toBe('{"tool": "y"}');
+  take('routes', '{}');
+  expect(keptMessage('alone').context).toBeUndefined();
 });

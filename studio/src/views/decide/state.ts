@@ -1,6 +1,6 @@
 // The message to decide, and its decision.
 import { computed, effect, signal } from '@preact/signals';
-import type { Decided, EarlierMessage, History, MessageOf } from '../../api/types';
+import type { Decided, EarlierMessage, History, KeptMessage, MessageOf } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { language } from '../../state/prefs';
 import { entryOf, overview, revision, version } from '../../state/studio';
@@ -64,6 +64,20 @@ export function take(of: string, text: string, from: Opened = {}): void {
     rowGap.value = from.gap ?? null;
   }
   opened.value = from.row ? { of: from.row, text, context: context.value } : null;
+}
+
+/** The message at hand under a name, with all that its entry reads. */
+export function keptMessage(name: string): KeptMessage {
+  const kept: KeptMessage = { name, entry: entry.value, message: message.value };
+  if (entryInfo.value?.kind === 'payload') kept.context = context.value;
+  // A replay is not stored, so its rows are kept as their texts.
+  const earlier = readsHistory.value ? history.value.map((each) => ({ ...each, row: null })) : [];
+  return earlier.length > 0 ? { ...kept, history: earlier } : kept;
+}
+
+/** Sets the message to decide to a kept one. */
+export function takeKept({ entry, message, context, history = [] }: KeptMessage): void {
+  take(entry, message, { context, history });
 }
 
 /**
