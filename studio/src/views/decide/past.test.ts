@@ -110,6 +110,18 @@ describe('the messages that decided', () => {
     expect(decidingMessages([node({ kind: 'let', children: [count] }), other])).toEqual([2, 5, 7]);
   });
 
+  test('of a count, those that its counted elements read', () => {
+    const read = (position: number, result: TraceNode['result']): TraceNode =>
+      node({ kind: 'any', result, ...shown(element(position, node({ result }))) });
+    const tags = [1, 3].map((position) => ({
+      index: position,
+      element: { text: 't' } as never,
+      when: read(position, position === 1 ? 'true' : 'false'),
+    }));
+    const count = node({ operands: [{ text: 'count', elements: { shown: tags, more: 0, skipped: 0 } }] });
+    expect(decidingMessages([count])).toEqual([1]);
+  });
+
   test('inside the element of another, too', () => {
     const inner = node({ operands: [{ text: 'q', recorded: [1] }] });
     const outer = node({

@@ -1,6 +1,6 @@
 // The earlier messages of a session: reading them from pasted lines, their timeline, and which of
 // them decided.
-import type { EarlierMessage, History, HistoryItem, TraceNode } from '../../api/types';
+import type { EarlierMessage, Elements, History, HistoryItem, Mark, TraceNode } from '../../api/types';
 import { isObject, type JsonObject, parse, withValue, write } from './message';
 
 /** Maximum number of earlier messages. */
@@ -120,16 +120,24 @@ export function decidingMessages(nodes: readonly TraceNode[]): number[] {
 
 function collect(node: TraceNode, found: Set<number>): void {
   if (node.note === 'decided' || node.note === 'left_out') return;
-  for (const operand of node.operands ?? []) operand.recorded?.forEach((position) => found.add(position));
+  for (const operand of node.operands ?? []) {
+    operand.recorded?.forEach((position) => found.add(position));
+    collectElements(operand.elements, 'true', found);
+  }
   // An element decides `any` if it is true, and `all` if it is false.
   const decides = node.kind === 'all' ? 'false' : 'true';
-  for (const { element, when } of node.result === decides ? (node.elements?.shown ?? []) : []) {
-    if (when.result !== decides) continue;
-    element.recorded?.forEach((position) => found.add(position));
-    collect(when, found);
-  }
+  if (node.result === decides) collectElements(node.elements, decides, found);
   const joins = node.kind === 'and' || node.kind === 'or' || node.kind.endsWith('_usable');
   for (const child of node.children ?? []) {
     if (!joins || child.result === node.result) collect(child, found);
+  }
+}
+
+/** Adds the messages of the elements with this result: of a `count`, the counted ones. */
+function collectElements(elements: Elements | undefined, result: Mark, found: Set<number>): void {
+  for (const { element, when } of elements?.shown ?? []) {
+    if (when.result !== result) continue;
+    element.recorded?.forEach((position) => found.add(position));
+    collect(when, found);
   }
 }
