@@ -2,7 +2,7 @@
 // decided.
 import { describe, expect, test } from 'vitest';
 import type { EarlierMessage, HistoryItem, TraceNode } from '../../api/types';
-import { decidingMessages, duration, readMessages, timeline, timeOf } from './past';
+import { decidingMessages, duration, fateOf, readMessages, timeline, timeOf } from './past';
 
 const earlier = (message: string, more: Partial<EarlierMessage> = {}): EarlierMessage => ({
   message,
@@ -61,6 +61,21 @@ test('the timeline has the oldest first, keeps the order of equal times, and end
   const rows = timeline([...messages, later], answered);
   expect(rows.map((row) => row.message)).toEqual([messages[2], messages[1], later, messages[0]]);
   expect(rows.map((row) => row.item.text)).toEqual(['t', 't', later.message, 't']);
+});
+
+test('a message without a decision was observed only if it says so', () => {
+  const item: HistoryItem = {
+    time: null,
+    text: '',
+    fields: '',
+    decision: null,
+    position: null,
+    unread: 'it has another key',
+  };
+  const decision = { chosen: null, target: null };
+  expect(fateOf({ message: earlier('{}'), item })).toBeNull();
+  expect(fateOf({ message: earlier('{}', { observed: true }), item })).toBe('observed');
+  expect(fateOf({ message: earlier('{}'), item: { ...item, decision } })).toBe('decided');
 });
 
 test('durations have at most two units', () => {

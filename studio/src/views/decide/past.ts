@@ -14,6 +14,12 @@ export interface TimelineRow {
   item: HistoryItem;
 }
 
+/** What happened to an earlier message: it was decided or only observed; null if it was not read. */
+export function fateOf({ message, item }: TimelineRow): 'decided' | 'observed' | null {
+  if (item.decision) return 'decided';
+  return message.observed ? 'observed' : null;
+}
+
 /** What pasted text contains: messages, or the reason why it contains none. */
 export type Pasted = { messages: EarlierMessage[] } | { line: number; reason: 'noJson' | 'noMessage' };
 
