@@ -63,6 +63,24 @@ test('the timeline has the oldest first, keeps the order of equal times, and end
   expect(rows.map((row) => row.item.text)).toEqual(['t', 't', later.message, 't']);
 });
 
+test('a message that could not be read is shown as its text', () => {
+  const message = earlier('{"now": "2026-01-31T12:00:00Z", \n', { decision: { chosen: 'r', target: null } });
+  const unread: HistoryItem = {
+    time: null,
+    text: '',
+    fields: '',
+    decision: null,
+    position: null,
+    unread: 'no JSON',
+  };
+  const rows = timeline([message], { messages: [message], history: { messages: [unread], gap: null } });
+  expect(rows[0]?.item).toEqual({
+    ...unread,
+    text: '{"now": "2026-01-31T12:00:00Z", ',
+    decision: { chosen: 'r', target: null },
+  });
+});
+
 test('a message without a decision was observed only if it says so', () => {
   const item: HistoryItem = {
     time: null,

@@ -101,7 +101,10 @@ export function timeline(
   const items = new Map<EarlierMessage, HistoryItem>();
   answered?.messages.forEach((message, index) => {
     const item = answered.history.messages[index];
-    if (item) items.set(message, item);
+    if (!item) return;
+    // Of a message that could not be read, the server knows nothing but the reason.
+    const isUnknown = item.unread !== null && item.text === '' && item.fields === '';
+    items.set(message, isUnknown ? { ...unanswered(message), unread: item.unread } : item);
   });
   const rows = messages.map((message) => ({ message, item: items.get(message) ?? unanswered(message) }));
   const place = (row: TimelineRow): number => row.item.time ?? Infinity;
