@@ -63,6 +63,15 @@ test('the timeline has the oldest first, keeps the order of equal times, and end
   expect(rows.map((row) => row.item.text)).toEqual(['t', 't', later.message, 't']);
 });
 
+test('messages of the same millisecond are in the order of their positions', () => {
+  const messages = ['b', 'c', 'a'].map((text) => earlier(`{"text": "${text}"}`));
+  const items = [1, null, 0].map((position): HistoryItem => {
+    return { time: 5, text: 't', fields: '', decision: null, position, unread: null };
+  });
+  const rows = timeline(messages, { messages, history: { messages: items, gap: null } });
+  expect(rows.map((row) => row.item.position)).toEqual([0, 1, null]);
+});
+
 test('a message that could not be read is shown as its text', () => {
   const message = earlier('{"now": "2026-01-31T12:00:00Z", \n', { decision: { chosen: 'r', target: null } });
   const unread: HistoryItem = {

@@ -107,9 +107,16 @@ export function timeline(
     items.set(message, isUnknown ? { ...unanswered(message), unread: item.unread } : item);
   });
   const rows = messages.map((message) => ({ message, item: items.get(message) ?? unanswered(message) }));
-  const place = (row: TimelineRow): number => row.item.time ?? Infinity;
-  // The sort is stable: messages of the same time keep their order.
-  return rows.sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
+  // Times are cut to milliseconds, and positions are not. The sort is stable: messages of the same
+  // time without positions keep their order.
+  return rows.sort(
+    ({ item: a }, { item: b }) => compare(a.time, b.time) || compare(a.position, b.position),
+  );
+}
+
+/** Compares two numbers; null comes last. */
+function compare(a: number | null, b: number | null): number {
+  return a === b ? 0 : (a ?? Infinity) - (b ?? Infinity);
 }
 
 function unanswered({ message, decision }: EarlierMessage): HistoryItem {
