@@ -73,11 +73,7 @@ export function Kept(): JSX.Element {
       <ul class="kept-list">
         {messages.map((each) => (
           <li key={each.name} class="row">
-            <button
-              type="button"
-              class="plain kept-name"
-              onClick={() => takeKept(each)}
-            >
+            <button type="button" class="plain kept-name" onClick={() => takeKept(each)}>
               {each.name}
             </button>
             <button

@@ -109,9 +109,7 @@ export function timeline(
   const rows = messages.map((message) => ({ message, item: items.get(message) ?? unanswered(message) }));
   // Times are cut to milliseconds, and positions are not. The sort is stable: messages of the same
   // time without positions keep their order.
-  return rows.sort(
-    ({ item: a }, { item: b }) => compare(a.time, b.time) || compare(a.position, b.position),
-  );
+  return rows.sort(({ item: a }, { item: b }) => compare(a.time, b.time) || compare(a.position, b.position));
 }
 
 /** Compares two numbers; null comes last. */

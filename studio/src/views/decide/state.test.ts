@@ -1,9 +1,21 @@
 // @vitest-environment happy-dom
-// State of the view Decide: warnings about masks, and kept messages.
+// State of the view Decide: warnings about masks, kept messages, and recorded messages.
 import { beforeEach, expect, test } from 'vitest';
-import type { EntryInfo, EntryKind, MessageOf } from '../../api/types';
+import type { Decided, EntryInfo, EntryKind, MessageOf } from '../../api/types';
 import { overview } from '../../state/studio';
-import { context, history, keptMessage, masksTyped, take, takeKept } from './state';
+import { MOST_EARLIER } from './past';
+import {
+  context,
+  decided,
+  deciding,
+  history,
+  keptMessage,
+  masksTyped,
+  recordMessage,
+  take,
+  takeKept,
+  trouble,
+} from './state';
 
 const entryInfo = (name: string, kind: EntryKind): EntryInfo => ({
   name,
@@ -65,4 +77,20 @@ test('a kept message has the context of a payload', () => {
   expect(context.value).toBe('{"tool": "y"}');
   take('routes', '{}');
   expect(keptMessage('alone').context).toBeUndefined();
+});
+
+test('a message is recorded only with its own decision', () => {
+  const names = { chosen: 'r', target: 'h' };
+  decided.value = { kind: 'decision', explanation: names } as unknown as Decided;
+  const recorded = (): boolean[] => [recordMessage(), history.value.length > 0];
+  deciding.value = true;
+  expect(recorded()).toEqual([false, false]);
+  deciding.value = false;
+  trouble.value = 'the studio does not answer';
+  expect(recorded()).toEqual([false, false]);
+  trouble.value = null;
+  expect(recorded()).toEqual([true, true]);
+  expect(history.value).toEqual([{ message: '{}', row: null, observed: false, decision: names }]);
+  history.value = Array.from({ length: MOST_EARLIER }, () => earlier('{}', null));
+  expect(recordMessage()).toBe(false);
 });

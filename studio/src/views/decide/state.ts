@@ -5,6 +5,7 @@ import { api, isAborted, type RequestError } from '../../client';
 import { language } from '../../state/prefs';
 import { entryOf, overview, revision, version } from '../../state/studio';
 import { parse, write } from './message';
+import { MOST_EARLIER } from './past';
 
 export const entry = signal('');
 export const message = signal('');
@@ -82,9 +83,13 @@ export function takeKept({ entry, message, context, history = [] }: KeptMessage)
 
 /**
  * Adds the message at hand with its decision to the earlier messages. A payload's context is its
- * message, and has no decision. Returns false if there is no message or no decision.
+ * message, and has no decision. Returns false if there is no message or no decision yet, or if
+ * there are too many earlier messages.
  */
 export function recordMessage(): boolean {
+  // The latest decision belongs to an earlier text while another is awaited or was refused.
+  const isCurrent = !deciding.value && trouble.value === null;
+  if (!isCurrent || history.value.length >= MOST_EARLIER) return false;
   const answer = decided.value;
   const isPayload = answer?.kind === 'payload';
   const text = isPayload ? context.value : message.value;
