@@ -9,7 +9,7 @@ mod rows;
 mod sums;
 
 pub(crate) use decider::{ReplayDecider, earlier_decision};
-pub(crate) use history::split_payload_line;
+pub(crate) use history::{MAX_EARLIER, split_payload_line};
 pub(crate) use rows::preview;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};

@@ -4,8 +4,9 @@
 use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
+use crate::handle::check_client;
 use crate::language::localized;
-use crate::replay::{Replay, earlier_decision, preview};
+use crate::replay::{MAX_EARLIER, Replay, earlier_decision, preview};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -59,6 +60,12 @@ pub(crate) fn request_history(
     if !rules.has_history() {
         return Ok(RequestHistory::default());
     }
+    let count = earlier.len();
+    if count > MAX_EARLIER {
+        return Err(RequestError::invalid(message!(
+            "a request has at most {MAX_EARLIER} earlier messages, but this one has {count}"
+        )));
+    }
     let key = rules.history_key(message);
     let mut shown: Vec<HistoryItem> = Vec::with_capacity(earlier.len());
     let mut parsed: Vec<(Option<OffsetDateTime>, usize, Json)> = Vec::with_capacity(earlier.len());
@@ -84,6 +91,8 @@ pub(crate) fn request_history(
     let store = MemoryStore::default();
     let mut recorded = Vec::with_capacity(parsed.len());
     for (at, index, message) in parsed {
+        // Each message may be decided with all messages before it, which takes long.
+        check_client()?;
         let item = &mut shown[index];
         if key.is_some() && rules.history_key(&message).is_some_and(|own| Some(own) != key) {
             item.unread = Some(localized(&message!("the message has another key of the history")));

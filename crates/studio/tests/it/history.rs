@@ -191,6 +191,23 @@ fn what_the_rules_no_longer_keep_is_not_read_and_the_gap_is_reported() {
 }
 
 #[test]
+fn a_request_has_a_limited_number_of_earlier_messages() {
+    let open = Open::new(&[("guard.rules", GUARD)]);
+    let asked = |count: u32| {
+        let message = earlier(&call(1, "search"), json!({"observed": true}));
+        json!({
+            "version": {"rules": 0}, "entry": "routes", "message": call(10, "search").to_string(),
+            "history": vec![message; count as usize],
+        })
+    };
+    let decided = open.post("/api/decide", asked(1000));
+    assert_eq!(decided["history"]["messages"][999]["position"], 999, "{}", decided["key"]);
+    let (status, refusal) = open.refused("POST", "/api/decide", asked(1001));
+    assert_eq!(status, 422);
+    assert!(refusal["message"].as_str().is_some_and(|text| text.contains("at most 1000")), "{refusal}");
+}
+
+#[test]
 fn near_misses_read_the_history() {
     let open = Open::new(&[("guard.rules", GUARD)]);
     let near = |route: &str, history: &[Json]| {
