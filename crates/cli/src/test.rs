@@ -308,8 +308,7 @@ fn report_coverage(
         let Ok(rules) = &compiled.result else { continue };
         let coverage = Coverage::of_tests(rules, |name| args.selects(name));
         let findings = compiled.analyse(AnalysisOptions::default());
-        let has_items =
-            !coverage.route_items(&findings).is_empty() || !coverage.condition_items().is_empty();
+        let has_items = !coverage.route_items(&findings).is_empty() || !coverage.condition_items().is_empty();
         let tests = &rules.program().tests;
         let is_tested = tests.iter().any(|test| args.selects(&test.name));
         if has_items && (is_tested || tests.is_empty() && !is_imported) {

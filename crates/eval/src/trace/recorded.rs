@@ -57,12 +57,7 @@ impl<'a> TracedEvaluator<'a, '_> {
 
     /// Returns the positions of the messages for which the condition on the variable has this
     /// truth, while `evaluate` runs.
-    fn messages_with_truth(
-        &mut self,
-        var: &Var,
-        truth: Tri,
-        evaluate: impl FnOnce(&mut Self),
-    ) -> Vec<usize> {
+    fn messages_with_truth(&mut self, var: &Var, truth: Tri, evaluate: impl FnOnce(&mut Self)) -> Vec<usize> {
         self.observer.fold_messages = Some(FoldMessages { var: var.id, truth, positions: Vec::new() });
         evaluate(self);
         self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.positions)

@@ -2,8 +2,8 @@
 //! come through a `let`, an element of a list, or a binding (named value) in payload rules.
 
 use super::{
-    BindingId, Cond, CondKind, Expr, ExprKind, Fold, Let, LetId, Object, Part, Payload, Program, Shape, Slot, Term,
-    VarId,
+    BindingId, Cond, CondKind, Expr, ExprKind, Fold, Let, LetId, Object, Part, Payload, Program, Shape, Slot,
+    Term, VarId,
 };
 use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
