@@ -113,7 +113,7 @@ test('a row of a replay opens with the earlier messages of its session', async (
   const { page, context, troubles } = await open(browser, served.address);
   await show(page, 'Replay');
   await page.locator('.replay-setup button.primary').click();
-  await page.getByText('1 messages were only recorded').waitFor();
+  await page.getByText('1 message was only recorded').waitFor();
   await page.locator('.grid-row', { hasText: 'send_email' }).click();
   await leadsTo(page, 'deny');
   const rows = page.locator('.before-item');

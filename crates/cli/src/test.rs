@@ -290,7 +290,8 @@ fn write_outcomes(
 /// Reports the coverage of the tests if the options request it. Returns true if the coverage is
 /// below a minimum of `--fail-under`. If the output format is for programs, the coverage text is
 /// printed on standard error instead. A file without tests counts as not covered, unless other
-/// files import it: the bool that comes with each file says so.
+/// files import it: the bool that comes with each file says so. A file is left out if it has
+/// nothing to cover, or if the filter selects none of its tests.
 fn report_coverage(
     args: &Args,
     compiled: &[(Compiled, bool)],
@@ -306,8 +307,12 @@ fn report_coverage(
     for (compiled, is_imported) in compiled {
         let Ok(rules) = &compiled.result else { continue };
         let coverage = Coverage::of_tests(rules, |name| args.selects(name));
-        if coverage.decisions() > 0 || !is_imported {
-            reports.push((compiled, coverage, compiled.analyse(AnalysisOptions::default())));
+        let findings = compiled.analyse(AnalysisOptions::default());
+        let has_items = !coverage.route_items(&findings).is_empty() || !coverage.condition_items().is_empty();
+        let tests = &rules.program().tests;
+        let is_tested = tests.iter().any(|test| args.selects(&test.name));
+        if has_items && (is_tested || tests.is_empty() && !is_imported) {
+            reports.push((compiled, coverage, findings));
         }
     }
     if args.coverage {

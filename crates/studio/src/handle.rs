@@ -13,13 +13,24 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::any::Any;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// A route of the API: its HTTP method, its path and its handler.
 pub(crate) type ApiRoute = (&'static str, &'static str, MethodRouter<Arc<Studio>>);
 
 tokio::task_local! {
     static HELD: Arc<dyn Any + Send + Sync>;
+    /// Refers to what the request holds until it is answered or cancelled.
+    static REQUEST: Weak<()>;
+}
+
+/// Returns an error if the request whose work runs on this thread was cancelled. The page cancels a
+/// request when it sends a newer one. Work that may take long calls this function again and again.
+pub(crate) fn check_client() -> Answer<()> {
+    match REQUEST.try_with(|request| request.strong_count() == 0) {
+        Ok(true) => Err(RequestError::broken(message!("the request was cancelled"))),
+        _ => Ok(()),
+    }
 }
 
 /// Answers a request. The work of the request holds `held` until the work ends, even if the request
@@ -34,9 +45,12 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Answer<T> + Send + 'static,
 ) -> Answer<T> {
     let (language, held) = (language(), HELD.try_with(Clone::clone).ok());
+    // Dropped with this future when the client closes the connection.
+    let request = Arc::new(());
+    let waiting = Arc::downgrade(&request);
     let work = move || {
         let _held = held;
-        run_with_language(language, work)
+        REQUEST.sync_scope(waiting, || run_with_language(language, work))
     };
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
         Err(RequestError::broken(message!(
@@ -107,9 +121,12 @@ mod tests {
         let held = Arc::new(());
         let (started, has_started) = channel();
         let (end, may_end) = channel::<()>();
+        let (checked, checks) = channel();
         let work = run_blocking(move || {
+            let _ = checked.send(check_client().is_ok());
             let _ = started.send(());
             let _ = may_end.recv();
+            let _ = checked.send(check_client().is_ok());
             Ok(())
         });
         let request = runtime.spawn(answer_holding(held.clone(), work));
@@ -121,5 +138,6 @@ mod tests {
         while Arc::strong_count(&held) > 1 {
             std::thread::yield_now();
         }
+        assert_eq!(checks.iter().collect::<Vec<_>>(), [true, false], "the work sees the end of the request");
     }
 }

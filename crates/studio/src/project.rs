@@ -21,6 +21,9 @@ pub(crate) struct Project {
     main_file: String,
     origin: TextOrigin,
     state: Mutex<ProjectState>,
+    /// Held while a row of a decision table is changed. Two changes at the same time would start
+    /// from the same text, and one would be lost.
+    row_edits: Mutex<()>,
 }
 
 /// Where the texts of a rule set come from.
@@ -132,17 +135,24 @@ fn is_hidden(path: &str) -> bool {
 
 impl Project {
     pub fn from_disk(id: usize, name: String, files: DiskLoader, main: String) -> Project {
-        Project { id, name, main_file: main, origin: TextOrigin::Disk(files), state: Mutex::default() }
+        Project::new(id, name, main, TextOrigin::Disk(files))
     }
 
     pub fn from_text(id: usize, name: String, text: String) -> Project {
-        let main_file = name.clone();
-        Project { id, name, main_file, origin: TextOrigin::Uploaded(text), state: Mutex::default() }
+        Project::new(id, name.clone(), name, TextOrigin::Uploaded(text))
     }
 
     pub fn from_live(id: usize, rules: Arc<dyn LiveRuleSet>) -> Project {
-        let (name, main_file) = (rules.name(), rules.main_file());
-        Project { id, name, main_file, origin: TextOrigin::Live(rules), state: Mutex::default() }
+        Project::new(id, rules.name(), rules.main_file(), TextOrigin::Live(rules))
+    }
+
+    fn new(id: usize, name: String, main_file: String, origin: TextOrigin) -> Project {
+        Project { id, name, main_file, origin, state: Mutex::default(), row_edits: Mutex::default() }
+    }
+
+    /// Locks the changes of rows of decision tables until the guard is dropped.
+    pub fn lock_row_edits(&self) -> MutexGuard<'_, ()> {
+        self.row_edits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_state(&self) -> MutexGuard<'_, ProjectState> {

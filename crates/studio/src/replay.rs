@@ -8,8 +8,8 @@ mod job;
 mod rows;
 mod sums;
 
-pub(crate) use decider::ReplayDecider;
-pub(crate) use history::split_payload_line;
+pub(crate) use decider::{ReplayDecider, earlier_decision};
+pub(crate) use history::{MAX_EARLIER, split_payload_line};
 pub(crate) use rows::preview;
 
 use crate::api::{AskRows, Progress, ReplayState, Source};
@@ -92,6 +92,9 @@ struct Row {
     /// A hash of the key of the history in which the message was recorded; [`UNKNOWN_NUMBER`] if it
     /// was recorded in none.
     session: u32,
+    /// Name of the chosen statement and of its handler, as the history has them. Indices into
+    /// [`ReplayResults::names`]; [`UNKNOWN_NUMBER`] for none.
+    recorded: [u32; 2],
 }
 
 /// A message that was recorded in the history, but not decided.
@@ -112,8 +115,8 @@ struct ReplayResults {
     observed: Vec<ObservedLine>,
     /// Number of decided messages that were recorded in no history, although the rules keep one.
     unrecorded: usize,
-    /// Keys of statements, and names of tables and other entry points, without duplicates. Rows
-    /// refer to them by index.
+    /// Keys and names of statements, and names of tables, other entry points and handlers, without
+    /// duplicates. Rows refer to them by index.
     names: Vec<String>,
     index_by_name: HashMap<String, u32>,
     invalid_lines: usize,

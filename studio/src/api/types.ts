@@ -217,6 +217,10 @@ entry: string,
  */
 message: string,
 /**
+ * The context of a payload as JSON text: values for the `input` that the rules declare.
+ */
+context?: string,
+/**
  * Earlier messages of the session, which the rules read as `history`.
  */
 history?: Array<EarlierMessage>, };
@@ -1304,9 +1308,14 @@ logged: JsonValue,
  */
 history: Array<EarlierMessage>,
 /**
- * Number of still older messages, which are left out because there are too many.
+ * Number of still older messages that the rules keep, which are left out because there are too
+ * many.
  */
-older: number, };
+older: number, 
+/**
+ * Reason why the rules may have read less than what happened, as text; null if they read all.
+ */
+gap: string | null, };
 
 /**
  * The map of one version of the rules: all tables, workflows and payload kinds.

@@ -1,6 +1,8 @@
 // Texts about the earlier messages of a session, in each language.
 
 const n = (count: number): string => count.toLocaleString('en-GB');
+/** Formats a count of messages, with the verb in the past. */
+const were = (count: number): string => `${n(count)} ${count === 1 ? 'message was' : 'messages were'}`;
 
 export const en = {
   title: 'Before this message',
@@ -30,10 +32,13 @@ export const en = {
   badLine: (line: number) => `Line ${n(line)} is not a JSON object.`,
   noMessage: 'The log has the decision without its message.',
   tooMany: (most: number) => `At most ${n(most)} messages can be added.`,
-  older: (count: number) => `${n(count)} still older messages of this session are left out.`,
-  replayObserved: (count: number) => `${n(count)} messages were only recorded in the history.`,
+  older: (count: number) =>
+    count === 1
+      ? 'One still older message of this session is left out.'
+      : `${n(count)} still older messages of this session are left out.`,
+  replayObserved: (count: number) => `${were(count)} only recorded in the history.`,
   replayUnrecorded: (count: number) =>
-    `${n(count)} messages were decided, but not recorded in the history: they have no time or no key.`,
+    `${were(count)} decided, but not recorded in the history, for lack of a time or a key.`,
 };
 
 export const zh: typeof en = {

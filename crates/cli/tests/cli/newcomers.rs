@@ -58,7 +58,7 @@ fn init_names_a_file_in_place_of_a_folder() {
 #[test]
 fn json_without_its_quotes_is_explained() {
     let table = [
-        ("{text: show}\n", "key is not a string", "single quotes"),
+        ("{text: show}\n", "key is not a string", "write keys in double quotes"),
         ("{“text”: “show”}\n", "`“` is not a quote of JSON", "the straight quote"),
         ("{\"text\"：\"show\"}\n", "`：` is not a mark of JSON", "the narrow mark"),
         ("{\"text\": show}\n", "expected a JSON value, found `s`", "write a text in double quotes"),

@@ -69,6 +69,28 @@ fn coverage_below_the_minimum_fails() {
     folder.rulec(&["test", "--fail-under", "101"]).expect(2);
 }
 
+/// Regression test: the line of such a file had no share, as in `only.rules: , in 0 decisions`.
+#[test]
+fn a_file_without_items_is_not_in_the_coverage() {
+    let folder = Folder::with(PASSES).file("only.rules", "let other = text == \"y\"\n");
+    let ran = folder.rulec(&["test", "only.rules", "a.rules", "--coverage"]).expect(0);
+    assert!(!ran.out.contains("only.rules"), "{}", ran.out);
+    assert!(ran.out.contains("a.rules: "), "{}", ran.out);
+}
+
+/// Regression test: a file whose tests were only not selected counted as not covered.
+#[test]
+fn a_filter_also_selects_the_files_of_the_coverage() {
+    let other = NAMED.replace("Finds", "Seeks").replace("finds", "seeks");
+    let folder = Folder::with(NAMED).file("b.rules", &other).file("c.rules", SMALL);
+    let options = ["test", "--coverage", "--filter", "seeks x", "--fail-under", "route=30"];
+    let ran = folder.rulec(&options).expect(0);
+    assert!(!ran.out.contains("a.rules: "), "{}", ran.out);
+    assert!(ran.out.contains("b.rules: "), "{}", ran.out);
+    // A file without tests is still not covered.
+    assert!(ran.out.contains("c.rules: "), "{}", ran.out);
+}
+
 #[test]
 fn what_does_not_compile_fails() {
     let folder = Folder::with(PASSES).file("b.rules", "route a when -> h");

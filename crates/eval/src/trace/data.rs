@@ -270,7 +270,8 @@ pub struct Operand {
     #[cfg_attr(test, ts(optional))]
     pub elements: Option<Elements>,
     /// The positions, in the history, of the recorded messages from which the value was computed,
-    /// such as the counted ones. At most a thousand; empty for other values.
+    /// such as the counted ones. At most a thousand; empty for other values. A masked value has
+    /// none, because they would show what it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<usize>,
 }

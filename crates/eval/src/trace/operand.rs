@@ -43,8 +43,11 @@ impl<'a> TracedEvaluator<'a, '_> {
             _ => {
                 let mut operand =
                     self.observer.privacy.masked_operand(self.source_text(expr.span), value, expr);
-                operand.elements = elements.filter(|_| !value.is_missing());
-                self.add_recorded_messages(expr, &mut operand);
+                // The elements and the messages of a masked value would show what it is.
+                if !operand.masked {
+                    operand.elements = elements.filter(|_| !value.is_missing());
+                    self.add_recorded_messages(expr, &mut operand);
+                }
                 push_distinct(operand, listed);
                 self.add_read_values(Part::Expr(expr), listed);
             }

@@ -127,12 +127,12 @@ impl<'a> PrivacyMask<'a> {
             operand.missing = true;
             return operand;
         }
-        operand.recorded.extend(recorded_position(value));
         if private {
             operand.masked = true;
             operand.value = Some(Json::from(MASK));
             return operand;
         }
+        operand.recorded.extend(recorded_position(value));
         let (json, length) = truncate_to_json(value);
         operand.length = length;
         let privacy = if self.show_private { Privacy::Public } else { Privacy::of_type(ty) };

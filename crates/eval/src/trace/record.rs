@@ -73,12 +73,14 @@ pub(super) struct StepFrame<'a> {
     pub(super) table: Option<TableTrace>,
 }
 
-/// The recorded messages that satisfy the condition of a fold, collected while the fold is
+/// The recorded messages that decide the value of a fold or quantifier, collected while it is
 /// evaluated.
 pub(super) struct FoldMessages {
     /// The variable of the fold. The condition may contain other folds, whose elements do not
     /// count.
     pub(super) var: VarId,
+    /// What the condition must be for a message: true for a fold and for `any`, false for `all`.
+    pub(super) truth: Tri,
     /// The positions of the messages in the history, in the order of the evaluation.
     pub(super) positions: Vec<usize>,
 }
@@ -174,8 +176,9 @@ impl<'a> Observer<'a> for TraceRecorder<'a, '_> {
     }
 
     fn step_ended(eval: &mut Evaluator<'a, Self>, step: EvalStep<'a>, result: StepResult<'a>) {
-        if let (EvalStep::Element(var, element), StepResult::Truth(Tri::True)) = (step, result)
-            && let Some(found) = eval.observer.fold_messages.as_mut().filter(|found| found.var == var.id)
+        if let (EvalStep::Element(var, element), StepResult::Truth(truth)) = (step, result)
+            && let Some(found) = eval.observer.fold_messages.as_mut()
+            && (found.var, found.truth) == (var.id, truth)
         {
             found.positions.extend(recorded_position(element));
         }

@@ -2,8 +2,10 @@
 //! explanation can name them.
 
 use super::Operand;
+use super::private::recorded_position;
 use super::record::{FoldMessages, TracedEvaluator};
-use rulec_sema::hir::{CondKind, Expr, ExprKind, Fold, Part};
+use rulec_lang::value::Tri;
+use rulec_sema::hir::{Cond, CondKind, Expr, ExprKind, Fold, Part, Var};
 
 /// Maximum number of recorded messages that an operand lists.
 const MAX_RECORDED: usize = 1000;
@@ -21,20 +23,52 @@ impl<'a> TracedEvaluator<'a, '_> {
     }
 
     fn collect_recorded(&mut self, part: Part<'a>, positions: &mut Vec<usize>) {
-        let (expr, fold, var) = match part {
-            Part::Let(id) => return self.collect_recorded(self.program().let_body(id).part(), positions),
-            Part::Expr(expr @ Expr { kind: ExprKind::Fold { fold, var, .. }, .. }) => (expr, fold, var),
-            // The variable of a quantifier has no value outside of the quantifier.
-            Part::Cond(cond) if matches!(cond.kind, CondKind::Quantifier { .. }) => return,
-            part => return part.parts().into_iter().for_each(|part| self.collect_recorded(part, positions)),
-        };
-        self.observer.fold_messages = Some(FoldMessages { var: var.id, positions: Vec::new() });
-        self.eval_unrecorded(expr);
-        let found = self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.positions);
-        match fold {
-            Fold::First => positions.extend(found.first()),
-            Fold::Last => positions.extend(found.last()),
-            Fold::Count | Fold::Sum(_) => positions.extend(found),
+        match part {
+            Part::Let(id) => self.collect_recorded(self.program().let_body(id).part(), positions),
+            Part::Expr(expr @ Expr { kind: ExprKind::Fold { fold, var, .. }, .. }) => {
+                let found = self.messages_with_truth(var, Tri::True, |eval| {
+                    eval.eval_unrecorded(expr);
+                });
+                match fold {
+                    Fold::First => positions.extend(found.first()),
+                    Fold::Last => positions.extend(found.last()),
+                    Fold::Count | Fold::Sum(_) => positions.extend(found),
+                }
+            }
+            // Of the elements of a quantifier, only one decides it.
+            Part::Cond(cond @ Cond { kind: CondKind::Quantifier { all, var, .. }, .. }) => {
+                let deciding = if *all { Tri::False } else { Tri::True };
+                positions.extend(self.messages_with_truth(var, deciding, |eval| {
+                    eval.run_unrecorded(|eval| eval.eval_cond(cond));
+                }));
+            }
+            Part::Expr(Expr { kind: ExprKind::If { cond, then, other }, .. }) => {
+                self.collect_recorded(Part::Cond(cond), positions);
+                let holds = self.run_unrecorded(|eval| eval.eval_cond(cond)).holds();
+                self.collect_recorded(Part::Expr(if holds { then } else { other }), positions);
+            }
+            Part::Expr(list) if self.is_history(list) => {
+                let elements = self.eval_unrecorded(list).elements();
+                positions.extend(elements.into_iter().flatten().filter_map(recorded_position));
+            }
+            part => part.parts().into_iter().for_each(|part| self.collect_recorded(part, positions)),
+        }
+    }
+
+    /// Returns the positions of the messages for which the condition on the variable has this
+    /// truth, while `evaluate` runs.
+    fn messages_with_truth(&mut self, var: &Var, truth: Tri, evaluate: impl FnOnce(&mut Self)) -> Vec<usize> {
+        self.observer.fold_messages = Some(FoldMessages { var: var.id, truth, positions: Vec::new() });
+        evaluate(self);
+        self.observer.fold_messages.take().map_or_else(Vec::new, |found| found.positions)
+    }
+
+    /// True for the history, and for a part of it such as `history within 1h`.
+    fn is_history(&self, list: &Expr) -> bool {
+        match &list.kind {
+            ExprKind::Slot(id) => self.program().history_slot() == Some(*id),
+            ExprKind::Window { list, .. } | ExprKind::Read(list, _) => self.is_history(list),
+            _ => false,
         }
     }
 }

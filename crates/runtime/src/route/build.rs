@@ -69,8 +69,8 @@ impl RouterBuilder {
 
     /// Registers a handler that takes its arguments as a value of a type that the program defines.
     /// Building the router and swapping rules fail if the arguments in the rules do not fit the
-    /// type; see [`Rules::check_args`]. Arguments that do not fit at run time are an error of the
-    /// handler.
+    /// type; see [`rulec::Rules::check_args`]. Arguments that do not fit at run time are an error
+    /// of the handler.
     ///
     /// ```
     /// use rulec_runtime::route::{Reply, Request, Router};

@@ -2,7 +2,8 @@
 //! come through a `let`, an element of a list, or a binding (named value) in payload rules.
 
 use super::{
-    BindingId, Expr, ExprKind, Let, LetId, Object, Part, Payload, Program, Shape, Slot, Term, VarId,
+    BindingId, Cond, CondKind, Expr, ExprKind, Fold, Let, LetId, Object, Part, Payload, Program, Shape, Slot,
+    Term, VarId,
 };
 use rulec_lang::privacy::{Privacy, may_contain_private};
 use rulec_lang::ty::{InnerType, KindSet, RecordType, Ty};
@@ -68,6 +69,12 @@ impl<'p> PrivateReads<'p> {
                 keyed || self.is_private(base) || self.part_reads_private(Part::Expr(index))
             }
             ExprKind::Read(inner, _) => self.is_private(inner),
+            ExprKind::Fold { fold, list, var, body } => {
+                self.loop_reads_private(list, var.id, body, fold.summed())
+            }
+            ExprKind::Window { list, operand, .. } => {
+                self.is_private(list) || self.part_reads_private(Part::Expr(operand))
+            }
             _ => expr.parts().into_iter().any(|part| self.part_reads_private(part)),
         }
     }
@@ -81,9 +88,26 @@ impl<'p> PrivateReads<'p> {
     fn part_reads_private(&mut self, part: Part<'_>) -> bool {
         match part {
             Part::Expr(expr) => may_contain_private(&self.expr_type(expr)) || self.is_private(expr),
+            Part::Cond(Cond { kind: CondKind::Quantifier { list, var, body, .. }, .. }) => {
+                self.loop_reads_private(list, var.id, body, None)
+            }
             Part::Cond(cond) => cond.parts().into_iter().any(|part| self.part_reads_private(part)),
             Part::Let(id) => self.let_reads_private(id),
         }
+    }
+
+    /// True if a quantifier or fold reads a private value. The elements may contain private fields
+    /// that it does not read, if the type of the elements is known.
+    fn loop_reads_private(&mut self, list: &Expr, var: VarId, body: &Cond, summed: Option<&Expr>) -> bool {
+        let ty = self.expr_type(list);
+        if self.is_private(list) || may_contain_private(&ty) && !may_contain_private(&ty.element()) {
+            return true;
+        }
+        self.enter_quantifier(var, list);
+        let private = self.part_reads_private(Part::Cond(body))
+            || summed.is_some_and(|summed| self.part_reads_private(Part::Expr(summed)));
+        self.leave_quantifier();
+        private
     }
 
     fn let_reads_private(&mut self, id: LetId) -> bool {
@@ -161,6 +185,10 @@ impl<'p> PrivateReads<'p> {
             ExprKind::Slot(id) => self.slots.get(id.index()).map(|slot| self.declared_type(slot).0),
             ExprKind::Read(inner, _) => Some(self.expr_type(inner)),
             ExprKind::Index(base, _) => Some(self.expr_type(base).element()),
+            ExprKind::Window { list, .. } => Some(self.expr_type(list)),
+            ExprKind::Fold { fold: Fold::First | Fold::Last, list, .. } => {
+                Some(self.expr_type(list).element())
+            }
             ExprKind::Field(base, name) => {
                 self.expr_type(base).fields().and_then(|fields| Some(fields.get(name)?.ty.clone()))
             }

@@ -4,8 +4,9 @@
 use super::message::request_message;
 use crate::api::{EarlierDecision, EarlierMessage, History, HistoryItem};
 use crate::error::{Answer, RequestError, verbatim_message};
+use crate::handle::check_client;
 use crate::language::localized;
-use crate::replay::{Replay, preview};
+use crate::replay::{MAX_EARLIER, Replay, earlier_decision, preview};
 use crate::state::Studio;
 use rulec::history::{MemoryStore, Past, RecordError};
 use rulec::{Entry, Rules};
@@ -23,6 +24,8 @@ pub(crate) struct RequestHistory {
     pub shown: History,
     /// The messages that the decision can read, oldest first.
     pub recorded: Vec<RecordedMessage>,
+    /// Number of recorded messages that the rules no longer keep. They are the oldest ones.
+    pub removed: usize,
 }
 
 /// An earlier message that a decision can read.
@@ -57,6 +60,12 @@ pub(crate) fn request_history(
     if !rules.has_history() {
         return Ok(RequestHistory::default());
     }
+    let count = earlier.len();
+    if count > MAX_EARLIER {
+        return Err(RequestError::invalid(message!(
+            "a request has at most {MAX_EARLIER} earlier messages, but this one has {count}"
+        )));
+    }
     let key = rules.history_key(message);
     let mut shown: Vec<HistoryItem> = Vec::with_capacity(earlier.len());
     let mut parsed: Vec<(Option<OffsetDateTime>, usize, Json)> = Vec::with_capacity(earlier.len());
@@ -82,6 +91,8 @@ pub(crate) fn request_history(
     let store = MemoryStore::default();
     let mut recorded = Vec::with_capacity(parsed.len());
     for (at, index, message) in parsed {
+        // Each message may be decided with all messages before it, which takes long.
+        check_client()?;
         let item = &mut shown[index];
         if key.is_some() && rules.history_key(&message).is_some_and(|own| Some(own) != key) {
             item.unread = Some(localized(&message!("the message has another key of the history")));
@@ -111,7 +122,7 @@ pub(crate) fn request_history(
     }
     recorded.drain(..removed);
     let gap = past.gap().map(|gap| localized(&gap.to_message()));
-    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded })
+    Ok(RequestHistory { past, shown: History { messages: shown, gap }, recorded, removed })
 }
 
 /// Returns the earlier messages that a replayed message could read: the messages of its line in the
@@ -141,10 +152,9 @@ fn record(
     match (&earlier.decision, of.entry) {
         (None, Some(entry)) if !earlier.observed => {
             let decision = entry.decide_and_record(store, message)?;
-            let owned = |name: Option<&str>| name.map(str::to_owned);
-            Ok(Some(EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }))
+            Ok(Some(earlier_decision(&decision)))
         }
-        (Some(decision), Some(_)) if !earlier.observed => {
+        (Some(decision), _) if !earlier.observed => {
             let names = [decision.chosen.as_deref(), decision.target.as_deref()];
             of.rules.record_names(store, message, names)?;
             Ok(Some(decision.clone()))

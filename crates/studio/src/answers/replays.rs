@@ -173,6 +173,11 @@ fn open_row(studio: &Studio, replay: &Replay, line: u64) -> Answer<RowMessage> {
     let read = replayed_history(studio, replay, line, &row.history)?;
     let mut items = read.shown.messages.iter();
     row.history.retain(|_| items.next().is_some_and(|item| item.position.is_some()));
+    // If the rules do not keep the first messages, they keep no older ones either.
+    if read.removed > 0 {
+        row.older = 0;
+    }
+    row.gap = read.shown.gap;
     Ok(row)
 }
 

@@ -29,6 +29,7 @@ struct RowText<'a> {
 
 pub(crate) fn edit_row(studio: &Arc<Studio>, request: EditRow) -> Answer<EditedRow> {
     let project = studio.project(request.rules)?;
+    let _one_at_a_time = project.lock_row_edits();
     let snapshot = project.snapshot(true);
     let rules = snapshot.rules()?;
     let rule = find_rule(rules.program(), &request.key)?;

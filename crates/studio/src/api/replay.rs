@@ -283,6 +283,9 @@ pub struct RowMessage {
     pub logged: Json,
     /// The earlier messages of the same session that the rules keep, oldest first.
     pub history: Vec<EarlierMessage>,
-    /// Number of still older messages, which are left out because there are too many.
+    /// Number of still older messages that the rules keep, which are left out because there are too
+    /// many.
     pub older: usize,
+    /// Reason why the rules may have read less than what happened, as text; null if they read all.
+    pub gap: Option<String>,
 }

@@ -182,6 +182,10 @@ pub struct KeptMessage {
     pub entry: String,
     /// The message, as its author wrote it.
     pub message: String,
+    /// The context of a payload as JSON text: values for the `input` that the rules declare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub context: Option<String>,
     /// Earlier messages of the session, which the rules read as `history`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, ts(as = "Option<Vec<EarlierMessage>>", optional))]

@@ -1,12 +1,13 @@
 //! Decides messages with one version of the rules. The caller names the entry (such as a table)
 //! that decides each message.
 
+use crate::api::EarlierDecision;
 use crate::keys::{self, NO_STATEMENT, StatementKeys};
 use crate::snapshot::ProjectSnapshot;
 use rulec::diff::answer;
 use rulec::flow::{FlowMatcher, FlowSelection};
 use rulec::history::MemoryStore;
-use rulec::payload::{Judge, Judgement};
+use rulec::payload::{Judge, JudgeError, Judgement};
 use rulec::{Decision, Rules, Session, TableKind};
 use rulec_lang::value::parse_datetime;
 use rulec_report::log;
@@ -38,6 +39,11 @@ pub(crate) struct MessageResult {
     /// The parts of the decision that a program acts on, such as the target. Null if the caller did
     /// not request these parts.
     pub answer: Json,
+    /// Whether the message was recorded in a history, if it has a time and a key.
+    pub recorded: bool,
+    /// The decision as the history has it. `None` for a payload, whose message is recorded without
+    /// a decision, and for rules without a history.
+    pub decision: Option<EarlierDecision>,
 }
 
 impl<'k> ReplayDecider<'k> {
@@ -96,43 +102,55 @@ impl<'k> ReplayDecider<'k> {
 
     /// Decides a message by the named entry; `None` if there is no such entry. With `with_answer`,
     /// the result includes the parts of the decision that a program acts on, such as the target.
-    pub fn decide(&mut self, entry: &str, message: &Json, with_answer: bool) -> Option<MessageResult> {
+    /// Returns an error, and records nothing, if an input of a payload has a wrong type.
+    pub fn decide(
+        &mut self,
+        entry: &str,
+        message: &Json,
+        with_answer: bool,
+    ) -> Result<Option<MessageResult>, JudgeError> {
         let (program, statement_keys, matcher) = (self.rules.program(), self.keys, self.matcher);
         let (rules, store) = (self.rules, self.store.clone());
         let has_history = store.is_some();
-        match self.entry_decider(entry)? {
+        let Some(decider) = self.entry_decider(entry) else { return Ok(None) };
+        Ok(Some(match decider {
             EntryDecider::Judge(judge) => {
-                let judgement = match store.and_then(|store| Some((store, log::split_payload(message)?))) {
+                let line = store.and_then(|store| Some((store, log::split_payload(message)?)));
+                let recorded = line.is_some();
+                let judgement = match line {
                     Some((store, (payload, inputs))) => {
-                        judge_and_record(rules, judge, &store, &payload, inputs)
+                        judge_and_record(rules, judge, &store, &payload, inputs)?
                     }
                     None => judge.judge(message),
                 };
                 let outcome = judgement.outcome().name();
                 let answer = if with_answer { json!([outcome, judgement.corrected()]) } else { Json::Null };
-                Some(MessageResult { key: keys::key(entry, outcome), answer })
+                MessageResult { key: keys::key(entry, outcome), answer, recorded, decision: None }
             }
             EntryDecider::Session(session, kind) => {
                 let decision = match has_history {
                     true => decide_and_record(session, message),
                     false => session.decide(message),
                 };
+                let names = has_history.then(|| earlier_decision(&decision));
                 if decision.chosen().is_none()
                     && let Some(name) = matcher
                         .filter(|_| *kind == TableKind::Flows)
                         .and_then(|matcher| matched_intent(matcher, message))
                 {
                     let answer = if with_answer { Json::from(name.as_str()) } else { Json::Null };
-                    return Some(MessageResult { key: keys::key(entry, &name), answer });
+                    let key = keys::key(entry, &name);
+                    let (recorded, decision) = (has_history, names);
+                    return Ok(Some(MessageResult { key, answer, recorded, decision }));
                 }
                 let key = statement_keys.chosen_key(program, entry, decision.statement());
                 let answer = match with_answer {
                     true => answer(&serde_json::to_value(&decision).unwrap_or_default()),
                     false => Json::Null,
                 };
-                Some(MessageResult { key, answer })
+                MessageResult { key, answer, recorded: has_history, decision: names }
             }
-        }
+        }))
     }
 
     /// Returns the key of the statement that a logged decision chose. `table` and `route` are the
@@ -140,6 +158,12 @@ impl<'k> ReplayDecider<'k> {
     pub fn logged_key(&self, table: &str, route: Option<&str>) -> String {
         keys::key(table, route.unwrap_or(NO_STATEMENT))
     }
+}
+
+/// Returns the names of a decision that the history keeps.
+pub(crate) fn earlier_decision(decision: &Decision) -> EarlierDecision {
+    let owned = |name: Option<&str>| name.map(str::to_owned);
+    EarlierDecision { chosen: owned(decision.chosen()), target: owned(decision.target()) }
 }
 
 /// Decides a message with its history, and records it. If the message cannot be recorded, only
@@ -152,19 +176,20 @@ fn decide_and_record(session: &mut Session, message: &Json) -> Decision {
 }
 
 /// Judges a payload with the history of its message, and records the message. `inputs` has the
-/// fields of the message. Inputs that are not of the declared type count as missing.
+/// fields of the message. If one of them is not of the declared type, records nothing and returns
+/// an error.
 fn judge_and_record(
     rules: &Rules,
     judge: &Judge,
     store: &MemoryStore,
     payload: &Json,
     inputs: Map<String, Json>,
-) -> Judgement {
-    let judge = judge.clone().message(&inputs).unwrap_or_else(|_| judge.clone());
+) -> Result<Judgement, JudgeError> {
+    let judge = judge.clone().message(&inputs)?;
     let message = Json::Object(inputs);
     let recorded = rules.observe_and_keep(store, &message);
     let past = recorded.or_else(|_| rules.past(store, &message)).unwrap_or_default();
-    judge.with_history(past).judge(payload)
+    Ok(judge.with_history(past).judge(payload))
 }
 
 /// True if a message has the time `now`, without which it is not recorded.

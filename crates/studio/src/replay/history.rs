@@ -1,18 +1,16 @@
 //! Finds the earlier messages of the session of a replayed message, so that a decision about the
 //! message can be repeated.
 
-use super::{FileLine, Replay, UNKNOWN_NUMBER, line_fingerprint};
+use super::{FileLine, Replay, ReplayResults, Row, UNKNOWN_NUMBER, line_fingerprint};
 use crate::api::{EarlierDecision, EarlierMessage, MessageOf};
 use crate::error::Answer;
-use crate::keys::NO_STATEMENT;
 use crate::snapshot::ProjectSnapshot;
-use rulec::Rules;
 use rulec_report::log;
-use rulec_sema::hir::{Outcome, Program};
 use serde_json::{Map, Value as Json};
 
-/// Maximum number of earlier messages of a session that are read from the file again.
-const MAX_EARLIER: usize = 1000;
+/// Maximum number of earlier messages of a request, and of those of a row that are read from the
+/// file again.
+pub(crate) const MAX_EARLIER: usize = 1000;
 
 /// Returns a hash of the key of a history. Different keys can have the same hash.
 pub(super) fn session_fingerprint(key: &str) -> u32 {
@@ -21,7 +19,7 @@ pub(super) fn session_fingerprint(key: &str) -> u32 {
 
 impl Replay {
     /// Returns the messages that were recorded before the message on a line, in the same session.
-    /// The oldest comes first. Their texts are masked, and they refer to their lines. A message of
+    /// A payload's message has no decision. The oldest comes first. Their texts are masked, and they refer to their lines. A message of
     /// another session is rarely included, because only hashes of the keys are compared. Also
     /// returns the number of messages that were left out, because there are too many.
     pub fn session_of_line(&self, line: u64) -> Answer<(Vec<EarlierMessage>, usize)> {
@@ -30,28 +28,30 @@ impl Replay {
         if row.session == UNKNOWN_NUMBER {
             return Ok((Vec::new(), 0));
         }
-        let mut found: Vec<(FileLine, Option<String>)> = {
+        let mut found: Vec<(FileLine, Option<EarlierDecision>)> = {
             let results = self.lock_results();
             let end = results.rows.partition_point(|row| row.place.number < line);
             let decided = results.rows[..end].iter().filter(|other| other.session == row.session);
             let observed = results.observed.iter().take_while(|observed| observed.place.number < line);
             let observed = observed.filter(|observed| observed.session == row.session);
-            let decided = decided.map(|row| (row.place, Some(results.name_at_index(row.key).to_owned())));
+            let is_entry = |row: &Row| rules.entry(results.name_at_index(row.entry)).is_ok();
+            let decided = decided
+                .map(|row| (row.place, is_entry(row).then(|| recorded_decision(&results, row.recorded))));
             decided.chain(observed.map(|observed| (observed.place, None))).collect()
         };
         found.sort_by_key(|(place, _)| place.number);
         let older = found.len().saturating_sub(MAX_EARLIER);
         let mut file = self.open_file()?;
         let mut messages = Vec::with_capacity(found.len() - older);
-        for (place, key) in found.drain(older..) {
+        for (place, decision) in found.drain(older..) {
             let (_, message) = self.mask_line(self.parse_line(&mut file, place)?);
             let Some(message) = message else { continue };
             let message = log::observed_message(&message).unwrap_or(message);
             messages.push(EarlierMessage {
                 message: serde_json::to_string(&message).unwrap_or_default(),
                 row: Some(MessageOf { replay: self.id, line: place.number }),
-                observed: key.is_none(),
-                decision: key.and_then(|key| decision_of_key(rules, &key)),
+                observed: decision.is_none(),
+                decision,
             });
         }
         Ok((messages, older))
@@ -70,32 +70,10 @@ impl Replay {
     }
 }
 
-/// Returns the decision with the key of a statement, such as `routes/refunds`, as the history has
-/// it. `None` for the verdict of a payload, which is no decision.
-fn decision_of_key(rules: &Rules, key: &str) -> Option<EarlierDecision> {
-    let (table, name) = key.split_once('/')?;
-    let program = rules.program();
-    if program.payloads.iter().any(|payload| *payload.name == *table) {
-        return None;
-    }
-    if name == NO_STATEMENT {
-        return Some(EarlierDecision { chosen: None, target: None });
-    }
-    Some(EarlierDecision { chosen: Some(name.to_owned()), target: handler_of(program, table, name) })
-}
-
-/// Returns the name of the handler to which a statement leads; `None` if it leads to none.
-fn handler_of(program: &Program, table: &str, name: &str) -> Option<String> {
-    let table = &program.tables[program.table_named(table)?.index()];
-    let mut rules = table.order.iter().map(|id| &program.rules[id.index()]);
-    let outcome = match rules.find(|rule| *rule.name == *name) {
-        Some(rule) => &rule.outcome,
-        None => table.default.as_ref()?,
-    };
-    match outcome {
-        Outcome::Handler { name, .. } => Some(name.to_string()),
-        _ => None,
-    }
+/// Returns the decision whose names have these indices, as [`Row`] has them.
+fn recorded_decision(results: &ReplayResults, names: [u32; 2]) -> EarlierDecision {
+    let [chosen, target] = names.map(|index| results.names.get(index as usize).cloned());
+    EarlierDecision { chosen, target }
 }
 
 /// Splits the message on a line of a replay into the payload that `entry` judges, and the fields

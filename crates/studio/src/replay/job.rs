@@ -194,11 +194,8 @@ impl<'r> ReplayJob<'r> {
     }
 
     fn decide_message(&mut self, place: FileLine, message: &Json, time: Option<f64>) {
-        let Some(result) = self.decider.decide(self.entry, message, self.older_decider.is_some()) else {
-            return;
-        };
         let entry = self.entry;
-        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
+        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
         let flipped = older_result.as_ref().is_some_and(|older| is_different_result(older.as_ref(), &result));
         let older_key = older_result.map(|older| older.map_or_else(String::new, |older| older.key));
         self.add_row(DecidedMessage {
@@ -210,6 +207,7 @@ impl<'r> ReplayJob<'r> {
             flipped,
             elapsed: None,
             message: Some(message),
+            result: Some(&result),
         });
     }
 
@@ -235,15 +233,15 @@ impl<'r> ReplayJob<'r> {
                 flipped: false,
                 elapsed,
                 message: None,
+                result: None,
             });
         };
         if message.to_string().contains(MASK) {
             self.batch.masked_messages += 1;
         }
-        let Some(result) = self.decider.decide(entry, message, self.older_decider.is_some()) else { return };
+        let Some((result, older_result)) = self.decide(place, entry, message) else { return };
         let differs_from_log = result.key != logged_key;
         self.batch.changed_from_log += usize::from(differs_from_log);
-        let older_result = self.older_decider.as_mut().map(|decider| decider.decide(entry, message, true));
         let (older_key, flipped) = match &older_result {
             Some(older) => {
                 (older.as_ref().map_or("", |older| &*older.key), is_different_result(older.as_ref(), &result))
@@ -259,14 +257,40 @@ impl<'r> ReplayJob<'r> {
             flipped,
             elapsed,
             message: Some(message),
+            result: Some(&result),
         });
     }
 
+    /// Decides a message with each version of the rules. The second result is that of the older
+    /// version, if there is one. Refuses the line, and returns `None`, if the newer version cannot
+    /// decide the message.
+    fn decide(
+        &mut self,
+        place: FileLine,
+        entry: &str,
+        message: &Json,
+    ) -> Option<(MessageResult, Option<Option<MessageResult>>)> {
+        let older = self.older_decider.as_mut();
+        let older = older.map(|decider| decider.decide(entry, message, true).unwrap_or_default());
+        match self.decider.decide(entry, message, older.is_some()) {
+            Ok(result) => Some((result?, older)),
+            Err(error) => {
+                self.refuse_line(place.number, error.to_message());
+                None
+            }
+        }
+    }
+
     fn add_row(&mut self, decided: DecidedMessage<'_>) {
-        let session = decided.message.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
+        let is_recorded = decided.result.is_some_and(|result| result.recorded);
+        let session = decided.message.filter(|_| is_recorded);
+        let session = session.map_or(UNKNOWN_NUMBER, |message| self.session_of(message));
         let batch = &mut self.batch;
         let (entry, key) = (batch.index_of_name(decided.entry), batch.index_of_name(decided.key));
         let older_key = decided.older_key.map_or(UNKNOWN_NUMBER, |key| batch.index_of_name(key));
+        let decision = decided.result.and_then(|result| result.decision.as_ref());
+        let names = decision.map_or([None; 2], |made| [made.chosen.as_deref(), made.target.as_deref()]);
+        let recorded = names.map(|name| name.map_or(UNKNOWN_NUMBER, |name| batch.index_of_name(name)));
         batch.flipped += usize::from(decided.flipped);
         let is_unrecorded = session == UNKNOWN_NUMBER && decided.message.is_some();
         batch.unrecorded += usize::from(is_unrecorded && self.decider.has_history());
@@ -281,6 +305,7 @@ impl<'r> ReplayJob<'r> {
                 .elapsed
                 .map_or(UNKNOWN_NUMBER, |elapsed| elapsed.min(u64::from(UNKNOWN_NUMBER - 1)) as u32),
             session,
+            recorded,
         });
     }
 
@@ -296,6 +321,7 @@ impl<'r> ReplayJob<'r> {
             entry: index_of(row.entry),
             key: index_of(row.key),
             older_key: index_of(row.older_key),
+            recorded: row.recorded.map(index_of),
             ..row
         }));
         results.observed.extend(batch.observed);
@@ -328,6 +354,8 @@ struct DecidedMessage<'d> {
     elapsed: Option<u64>,
     /// The decided message; `None` if the log does not contain it.
     message: Option<&'d Json>,
+    /// The result of the newer version of the rules; `None` without a message.
+    result: Option<&'d MessageResult>,
 }
 
 /// True if the row of a message must be marked as changed: the chosen statement differs, or a part

@@ -306,7 +306,7 @@ impl Replay {
                 }
                 None => (None, None),
             };
-        Ok(RowMessage { entry, message, context, logged, history, older })
+        Ok(RowMessage { entry, message, context, logged, history, older, gap: None })
     }
 }
 

@@ -1,10 +1,10 @@
-//! Tests of the earlier messages of a session: decisions and near misses that read them, tests that
-//! list them, and replays that record them.
+//! Tests of the earlier messages of a session: decisions and near misses that read them, and tests
+//! that list them.
 
 use crate::support::Open;
 use serde_json::{Value as Json, json};
 
-const GUARD: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
+pub const GUARD: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
 history by ctx.session keep 24h at most 5
 
 route exfiltration when tool == "send_email"
@@ -23,12 +23,12 @@ payload action rank 1 {
 "#;
 
 /// Returns a message of session `a` at a minute after noon.
-fn call(minute: u32, tool: &str) -> Json {
+pub fn call(minute: u32, tool: &str) -> Json {
     json!({"tool": tool, "now": format!("2026-01-31T12:{minute:02}:00Z"), "ctx": {"session": "a"}})
 }
 
 /// Returns an earlier message of a request. The rules decide it if `more` does not say otherwise.
-fn earlier(message: &Json, more: Json) -> Json {
+pub fn earlier(message: &Json, more: Json) -> Json {
     let mut earlier = json!({"message": message.to_string()});
     let more = more.as_object().cloned().unwrap_or_default();
     earlier.as_object_mut().expect("it is an object").extend(more);
@@ -40,10 +40,6 @@ fn decide(open: &Open, message: &Json, history: &[Json]) -> Json {
         "version": {"rules": 0}, "entry": "routes", "message": message.to_string(), "history": history,
     });
     open.post("/api/decide", asked)
-}
-
-fn lines(messages: &[Json]) -> String {
-    messages.iter().map(|message| format!("{message}\n")).collect()
 }
 
 #[test]
@@ -113,6 +109,66 @@ fn given_decisions_count_and_computed_values_name_their_messages() {
 }
 
 #[test]
+fn a_length_and_a_condition_inside_a_value_name_their_messages() {
+    let rules = r#"input { tool: string, now: datetime, ctx: { session: string } }
+history by ctx.session keep 24h at most 9
+route long when len(history within 5m) >= 9 -> a
+route whole when len(history) >= 9 -> b
+route some when (if any p in history: p.tool == "pay" then 1 else len(history)) >= 9 -> c
+route each when (if all p in history: p.tool == "pay" then len(history) else 1) >= 9 -> d
+default -> run
+"#;
+    let open = Open::new(&[("length.rules", rules)]);
+    let history = [(1, "pay"), (6, "search"), (7, "pay"), (8, "search")]
+        .map(|(minute, tool)| earlier(&call(minute, tool), json!({"observed": true})));
+    let decided = decide(&open, &call(9, "search"), &history);
+    let routes = &decided["explanation"]["trace"]["routes"];
+    let recorded = [0, 1, 2, 3].map(|route| routes[route]["when"]["operands"][0]["recorded"].clone());
+    assert_eq!(recorded, [json!([1, 2, 3]), json!([0, 1, 2, 3]), json!([0]), json!([1])], "{routes}");
+}
+
+const SECRETS: &str = r#"input { tool: string, now: datetime, cents?: int, ctx: { session: string, user?: string @private } }
+history by ctx.session keep 24h at most 9
+route many when (count p in history within 1h: p.ctx.user == ctx.user) >= 9 -> a
+route last_own when (last p in history: p.ctx.user == ctx.user).tool == "none" -> b
+route paid when (sum p.cents for p in history within 1h: p.tool == "pay") >= 9 -> c
+route again when previous.tool == "none" -> d
+default -> run
+"#;
+
+/// Cause: the positions of the messages showed what a masked value was.
+#[test]
+fn a_masked_value_does_not_name_its_messages() {
+    let by = |minute: u32, tool: &str| {
+        let mut message = call(minute, tool);
+        message["ctx"]["user"] = json!("SECRET");
+        message["cents"] = json!(4);
+        message
+    };
+    let history = [earlier(&by(1, "pay"), json!({})), earlier(&call(2, "mail"), json!({}))];
+    let operand = |decided: &Json, route: usize| {
+        decided["explanation"]["trace"]["routes"][route]["when"]["operands"][0].clone()
+    };
+    let open = Open::new(&[("secrets.rules", SECRETS)]);
+    let decided = decide(&open, &by(3, "search"), &history);
+    for route in [0, 1] {
+        let operand = operand(&decided, route);
+        assert_eq!((&operand["value"], &operand["masked"]), (&json!("•••"), &json!(true)), "{operand}");
+        assert_eq!((&operand["recorded"], &operand["elements"]), (&Json::Null, &Json::Null), "{operand}");
+    }
+    // These values come from no private field.
+    let paid = operand(&decided, 2);
+    assert_eq!((&paid["value"], &paid["recorded"]), (&json!(4), &json!([0])), "{paid}");
+    let again = operand(&decided, 3);
+    assert_eq!((&again["value"], &again["recorded"]), (&json!("mail"), &json!([1])), "{again}");
+    assert!(!decided.to_string().contains("SECRET"), "{decided}");
+    let open = Open::with(&[("secrets.rules", SECRETS)], |options| options.show_private = true);
+    let decided = decide(&open, &by(3, "search"), &history);
+    let shown = [0, 1].map(|route| operand(&decided, route)["recorded"].clone());
+    assert_eq!(shown, [json!([0]), json!([0])]);
+}
+
+#[test]
 fn what_the_rules_no_longer_keep_is_not_read_and_the_gap_is_reported() {
     let open = Open::new(&[("guard.rules", GUARD)]);
     let old = json!({"tool": "read_secret", "now": "2026-01-29T12:00:00Z", "ctx": {"session": "a"}});
@@ -128,6 +184,23 @@ fn what_the_rules_no_longer_keep_is_not_read_and_the_gap_is_reported() {
     let decided = decide(&open, &keyless, &history);
     assert_eq!(decided["history"]["messages"][6]["position"], Json::Null);
     assert!(decided["history"]["gap"].as_str().is_some_and(|gap| gap.contains("no key")), "{decided}");
+}
+
+#[test]
+fn a_request_has_a_limited_number_of_earlier_messages() {
+    let open = Open::new(&[("guard.rules", GUARD)]);
+    let asked = |count: u32| {
+        let message = earlier(&call(1, "search"), json!({"observed": true}));
+        json!({
+            "version": {"rules": 0}, "entry": "routes", "message": call(10, "search").to_string(),
+            "history": vec![message; count as usize],
+        })
+    };
+    let decided = open.post("/api/decide", asked(1000));
+    assert_eq!(decided["history"]["messages"][999]["position"], 999, "{}", decided["key"]);
+    let (status, refusal) = open.refused("POST", "/api/decide", asked(1001));
+    assert_eq!(status, 422);
+    assert!(refusal["message"].as_str().is_some_and(|text| text.contains("at most 1000")), "{refusal}");
 }
 
 #[test]
@@ -211,110 +284,14 @@ fn a_payload_is_judged_with_the_messages_of_its_context() {
 }
 
 #[test]
-fn a_replay_records_its_messages_and_a_row_has_those_of_its_session() {
-    let of_session = |session: &str, minute: u32, tool: &str| {
-        let mut message = call(minute, tool);
-        message["ctx"]["session"] = json!(session);
-        message
-    };
-    let mut observed = of_session("a", 2, "read_secret");
-    observed["observe"] = json!(true);
-    observed["ctx"]["user"] = json!("SECRET");
-    let text = lines(&[
-        of_session("a", 1, "search"),
-        of_session("b", 1, "search"),
-        observed,
-        of_session("b", 3, "send_email"),
-        of_session("a", 4, "send_email"),
-        json!({"tool": "search", "ctx": {"session": "a"}}),
-    ]);
-    let open = Open::new(&[("guard.rules", GUARD), ("input.jsonl", &text)]);
-    let (id, sums) = open.replay(json!({"version": {"rules": 0}, "source": 0}));
-    assert_eq!(
-        (&sums["progress"]["messages"], &sums["observed"], &sums["unrecorded"]),
-        (&json!(5), &json!(1), &json!(1))
-    );
-    let count = |key: &str| {
-        let counts = sums["counts"].as_array().into_iter().flatten();
-        counts.filter(|count| count["key"] == key).filter_map(|count| count["count"].as_u64()).sum::<u64>()
-    };
-    assert_eq!((count("routes/exfiltration"), count("routes/default")), (1, 4));
-    let row = open.get(&format!("/api/replays/{id}/rows/5"));
-    let history = row["history"].as_array().cloned().unwrap_or_default();
-    let places: Vec<&Json> = history.iter().map(|earlier| &earlier["row"]["line"]).collect();
-    assert_eq!((places, &row["older"]), (vec![&json!(1), &json!(3)], &json!(0)));
-    assert_eq!(history[0]["decision"], json!({"chosen": "default", "target": "run"}));
-    assert_eq!((&history[1]["observed"], &history[1]["decision"]), (&json!(true), &Json::Null));
-    // The page sends the rows back, and the decision is the same as in the replay.
-    let decided = open.post(
-        "/api/decide",
-        json!({
-            "version": {"rules": 0}, "entry": "routes", "message": "", "row": {"replay": id, "line": 5},
-            "history": history,
-        }),
-    );
-    assert_eq!(decided["key"], "routes/exfiltration");
-    let report = open.post("/api/report", json!({"version": {"rules": 0}, "replay": id}));
-    let samples = report["samples"].as_array().cloned().unwrap_or_default();
-    assert!(samples.iter().any(|sample| sample["key"] == "routes/exfiltration"), "{samples:?}");
-    for shown in [row, decided, report] {
-        assert!(!shown.to_string().contains("SECRET"), "{shown}");
-    }
-}
-
-#[test]
-fn two_versions_have_their_own_history() {
-    let pay = |minute: u32| {
-        let mut message = call(minute, "pay");
-        message["cents"] = json!(600);
-        message
-    };
-    let logged = |message: Json| json!({"generation": 1, "entry": "routes", "route": "payment", "path": ["routes"], "message": message});
-    // The first version pays only once, and the second one never refuses.
-    let text = lines(&[logged(pay(1)), pay(2), pay(3)]);
-    let open = Open::new(&[("guard.rules", GUARD), ("input.jsonl", &text)]);
-    let newer = GUARD.replace("> 1_000", "> 10_000");
-    open.post("/api/check", json!({"rules": 0, "file": "guard.rules", "text": newer}));
-    let (_, sums) = open.replay(json!({
-        "version": {"rules": 0, "draft": true}, "source": 0, "against": {"rules": 0}
-    }));
-    let flip = json!([{"before": "routes/over_budget", "after": "routes/payment", "count": 2}]);
-    assert_eq!(sums["flips"], flip);
-}
-
-#[test]
-fn payloads_of_a_replay_are_judged_in_order() {
-    let line = |minute: u32| {
-        let mut line = call(minute, "search");
-        line["payload"] = json!({"name": "x"});
-        line
-    };
-    let text = lines(&[line(1), line(1), line(1), line(9)]);
-    let open = Open::new(&[("guard.rules", GUARD), ("input.jsonl", &text)]);
-    let (id, sums) = open.replay(json!({"version": {"rules": 0}, "source": 0, "entry": "action"}));
-    let rejected = sums["counts"].as_array().into_iter().flatten().find(|one| one["key"] == "action/reject");
-    assert_eq!(rejected.map(|one| &one["count"]), Some(&json!(1)), "{sums}");
-    let row = open.get(&format!("/api/replays/{id}/rows/3"));
-    assert_eq!(row["history"].as_array().map(Vec::len), Some(2));
-    assert!(row["context"].as_str().is_some_and(|context| context.contains("search")), "{row}");
-    let decided = open.post(
-        "/api/decide",
-        json!({
-            "version": {"rules": 0}, "entry": "action", "message": "", "row": {"replay": id, "line": 3},
-            "history": row["history"],
-        }),
-    );
-    assert_eq!(decided["outcome"], "reject");
-}
-
-#[test]
-fn a_kept_message_keeps_its_session() {
+fn a_kept_message_keeps_its_session_and_its_context() {
     let open = Open::new(&[("guard.rules", GUARD)]);
     let kept = json!([
         {"name": "mail", "entry": "routes", "message": "{}", "history": [{
             "message": "{\"tool\": \"x\"}", "row": null, "observed": true, "decision": null,
         }]},
         {"name": "alone", "entry": "routes", "message": "{}"},
+        {"name": "judged", "entry": "action", "message": "{}", "context": "{\"tool\": \"x\"}"},
     ]);
     let stamp = open.get("/api/messages?rules=0")["stamp"].clone();
     let asked = json!({"rules": 0, "stamp": stamp, "messages": kept});

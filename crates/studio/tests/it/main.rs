@@ -4,6 +4,7 @@ mod decide;
 mod edit;
 mod guard;
 mod history;
+mod history_rows;
 mod language;
 mod private;
 mod replay;

@@ -38,6 +38,25 @@ fn a_cell_is_replaced_removed_and_added() {
     assert!(text.contains("n < 5 or vip == true") && !text.contains("\"b\""), "{text}");
 }
 
+/// Regression test: of two changes at the same time, one was lost.
+#[test]
+fn changes_at_the_same_time_are_all_kept() {
+    let open = Open::new(&[("t.rules", RULES)]);
+    for number in 0..20 {
+        let cell = |key: &str, field: &str, text: String| {
+            change(&open, key, json!({"kind": "cell", "field": field, "text": text}));
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| cell("routes/big", "n", format!("> {number}")));
+            scope.spawn(|| cell("routes/big", "text", format!("contains \"w{number}\"")));
+            scope.spawn(|| cell("routes/small", "text", format!("contains \"v{number}\"")));
+        });
+        let text = change(&open, "routes/small", json!({"kind": "disable", "disabled": false}));
+        let big = format!("when n > {number} and text contains \"w{number}\" ->");
+        assert!(text.contains(&big) && text.contains(&format!("contains \"v{number}\" ->")), "{text}");
+    }
+}
+
 #[test]
 fn what_does_not_compile_changes_nothing() {
     let open = Open::new(&[("t.rules", RULES)]);

@@ -9,6 +9,7 @@ import { say } from '../../ui/toast';
 import {
   decidingMessages,
   duration,
+  fateOf,
   MOST_EARLIER,
   readMessages,
   timeline,
@@ -25,6 +26,7 @@ import {
   older,
   recordMessage,
   readsHistory,
+  rowGap,
 } from './state';
 
 /** Returns the id of the timeline's element for the message at a position of the history. */
@@ -46,10 +48,11 @@ export function Before(): JSX.Element | null {
   const rows = timeline(history.value, answeredHistory.value);
   const deciding = new Set(answer?.kind === 'decision' ? decidingMessages(answer.because) : []);
   const now = timeOf(entryInfo.value?.kind === 'payload' ? context.value : message.value);
-  const gap = answeredHistory.value?.history.gap ?? null;
+  const gap = answeredHistory.value?.history.gap ?? rowGap.value;
   const clear = (): void => {
     history.value = [];
     older.value = 0;
+    rowGap.value = null;
   };
   const record = (): void => {
     if (recordMessage()) say(words.recorded);
@@ -96,6 +99,7 @@ interface EarlierProps {
 function Earlier({ row, now, decides }: EarlierProps): JSX.Element {
   const words = t().history;
   const { item } = row;
+  const fate = fateOf(row);
   const name = item.position === null ? item.text || item.fields : words.message(item.position + 1);
   const remove = (): void => {
     history.value = history.value.filter((other) => other !== row.message);
@@ -124,14 +128,11 @@ function Earlier({ row, now, decides }: EarlierProps): JSX.Element {
         {item.text} {item.fields !== '' && <span class="mono small">{item.fields}</span>}
       </p>
       <p class="small">
-        {item.decision ? (
-          <span>{words.decided(nameOf(item.decision))}</span>
-        ) : (
-          <span class="soft">{words.observed}</span>
-        )}
+        {item.decision && <span>{words.decided(nameOf(item.decision))}</span>}
+        {fate === 'observed' && <span class="soft">{words.observed}</span>}
         {item.unread !== null && (
           <span class="soft">
-            {' · '}
+            {fate !== null && ' · '}
             {words.unread}: {item.unread}
           </span>
         )}

@@ -11,7 +11,7 @@ import { download } from '../../ui/download';
 import { FileButton } from '../../ui/FileButton';
 import { say } from '../../ui/toast';
 import { readKept } from './kept-file';
-import { entry, history, message, readsHistory, take } from './state';
+import { entry, keptMessage, takeKept } from './state';
 
 const kept = signal<KeptMessages | null>(null);
 
@@ -29,14 +29,6 @@ async function store(messages: KeptMessage[], done: string): Promise<void> {
     say((error as RequestError).message);
     if ((error as RequestError).kind === 'changed') await load();
   }
-}
-
-/** The message at hand under a name, with its earlier messages if the entry reads them. */
-function keptMessage(name: string): KeptMessage {
-  const kept: KeptMessage = { name, entry: entry.value, message: message.value };
-  // A replay is not stored, so its rows are kept as their texts.
-  const earlier = readsHistory.value ? history.value.map((each) => ({ ...each, row: null })) : [];
-  return earlier.length > 0 ? { ...kept, history: earlier } : kept;
 }
 
 export function Kept(): JSX.Element {
@@ -81,11 +73,7 @@ export function Kept(): JSX.Element {
       <ul class="kept-list">
         {messages.map((each) => (
           <li key={each.name} class="row">
-            <button
-              type="button"
-              class="plain kept-name"
-              onClick={() => take(each.entry, each.message, { history: each.history ?? [] })}
-            >
+            <button type="button" class="plain kept-name" onClick={() => takeKept(each)}>
               {each.name}
             </button>
             <button

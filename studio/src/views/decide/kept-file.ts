@@ -33,6 +33,7 @@ function isKept(value: unknown): value is KeptMessage {
     isRecord(value) &&
     typeof value.name === 'string' &&
     typeof value.entry === 'string' &&
-    typeof value.message === 'string'
+    typeof value.message === 'string' &&
+    ['string', 'undefined'].includes(typeof value.context)
   );
 }

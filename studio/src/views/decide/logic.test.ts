@@ -52,6 +52,7 @@ describe('messages', () => {
     const kept = [{ name: 'a', entry: 'routes', message: '{}' }];
     expect(readKept(JSON.stringify(kept), 'routes')).toEqual(kept);
     expect(readKept('[{"name": 1}]', 'routes')).toBeNull();
+    expect(readKept('[{"name": "a", "entry": "e", "message": "", "context": 1}]', 'e')).toBeNull();
     expect(readKept('{"text": "x"}\n{"text": "y"}\n', 'e')?.map((each) => each.name)).toEqual(['1', '2']);
     expect(readKept('no json', 'e')).toBeNull();
   });

@@ -2,7 +2,7 @@
 // decided.
 import { describe, expect, test } from 'vitest';
 import type { EarlierMessage, HistoryItem, TraceNode } from '../../api/types';
-import { decidingMessages, duration, readMessages, timeline, timeOf } from './past';
+import { decidingMessages, duration, fateOf, readMessages, timeline, timeOf } from './past';
 
 const earlier = (message: string, more: Partial<EarlierMessage> = {}): EarlierMessage => ({
   message,
@@ -63,6 +63,48 @@ test('the timeline has the oldest first, keeps the order of equal times, and end
   expect(rows.map((row) => row.item.text)).toEqual(['t', 't', later.message, 't']);
 });
 
+test('messages of the same millisecond are in the order of their positions', () => {
+  const messages = ['b', 'c', 'a'].map((text) => earlier(`{"text": "${text}"}`));
+  const items = [1, null, 0].map((position): HistoryItem => {
+    return { time: 5, text: 't', fields: '', decision: null, position, unread: null };
+  });
+  const rows = timeline(messages, { messages, history: { messages: items, gap: null } });
+  expect(rows.map((row) => row.item.position)).toEqual([0, 1, null]);
+});
+
+test('a message that could not be read is shown as its text', () => {
+  const message = earlier('{"now": "2026-01-31T12:00:00Z", \n', { decision: { chosen: 'r', target: null } });
+  const unread: HistoryItem = {
+    time: null,
+    text: '',
+    fields: '',
+    decision: null,
+    position: null,
+    unread: 'no JSON',
+  };
+  const rows = timeline([message], { messages: [message], history: { messages: [unread], gap: null } });
+  expect(rows[0]?.item).toEqual({
+    ...unread,
+    text: '{"now": "2026-01-31T12:00:00Z", ',
+    decision: { chosen: 'r', target: null },
+  });
+});
+
+test('a message without a decision was observed only if it says so', () => {
+  const item: HistoryItem = {
+    time: null,
+    text: '',
+    fields: '',
+    decision: null,
+    position: null,
+    unread: 'it has another key',
+  };
+  const decision = { chosen: null, target: null };
+  expect(fateOf({ message: earlier('{}'), item })).toBeNull();
+  expect(fateOf({ message: earlier('{}', { observed: true }), item })).toBe('observed');
+  expect(fateOf({ message: earlier('{}'), item: { ...item, decision } })).toBe('decided');
+});
+
 test('durations have at most two units', () => {
   expect([0, 20, 5000, 65_000, 3_600_000, 90_061_000].map(duration)).toEqual([
     '0s',
@@ -108,6 +150,18 @@ describe('the messages that decided', () => {
     const other = node({ result: 'false', operands: [{ text: 'other', recorded: [7] }] });
     expect(decidingMessages([node({ kind: 'or', children: [other, count] })])).toEqual([2, 5]);
     expect(decidingMessages([node({ kind: 'let', children: [count] }), other])).toEqual([2, 5, 7]);
+  });
+
+  test('of a count, those that its counted elements read', () => {
+    const read = (position: number, result: TraceNode['result']): TraceNode =>
+      node({ kind: 'any', result, ...shown(element(position, node({ result }))) });
+    const tags = [1, 3].map((position) => ({
+      index: position,
+      element: { text: 't' } as never,
+      when: read(position, position === 1 ? 'true' : 'false'),
+    }));
+    const count = node({ operands: [{ text: 'count', elements: { shown: tags, more: 0, skipped: 0 } }] });
+    expect(decidingMessages([count])).toEqual([1]);
   });
 
   test('inside the element of another, too', () => {

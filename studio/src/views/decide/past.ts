@@ -1,6 +1,6 @@
 // The earlier messages of a session: reading them from pasted lines, their timeline, and which of
 // them decided.
-import type { EarlierMessage, History, HistoryItem, TraceNode } from '../../api/types';
+import type { EarlierMessage, Elements, History, HistoryItem, Mark, TraceNode } from '../../api/types';
 import { isObject, type JsonObject, parse, withValue, write } from './message';
 
 /** Maximum number of earlier messages. */
@@ -12,6 +12,12 @@ const LONG = 240;
 export interface TimelineRow {
   message: EarlierMessage;
   item: HistoryItem;
+}
+
+/** What happened to an earlier message: it was decided or only observed; null if it was not read. */
+export function fateOf({ message, item }: TimelineRow): 'decided' | 'observed' | null {
+  if (item.decision) return 'decided';
+  return message.observed ? 'observed' : null;
 }
 
 /** What pasted text contains: messages, or the reason why it contains none. */
@@ -95,12 +101,20 @@ export function timeline(
   const items = new Map<EarlierMessage, HistoryItem>();
   answered?.messages.forEach((message, index) => {
     const item = answered.history.messages[index];
-    if (item) items.set(message, item);
+    if (!item) return;
+    // Of a message that could not be read, the server knows nothing but the reason.
+    const isUnknown = item.unread !== null && item.text === '' && item.fields === '';
+    items.set(message, isUnknown ? { ...unanswered(message), unread: item.unread } : item);
   });
   const rows = messages.map((message) => ({ message, item: items.get(message) ?? unanswered(message) }));
-  const place = (row: TimelineRow): number => row.item.time ?? Infinity;
-  // The sort is stable: messages of the same time keep their order.
-  return rows.sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)));
+  // Times are cut to milliseconds, and positions are not. The sort is stable: messages of the same
+  // time without positions keep their order.
+  return rows.sort(({ item: a }, { item: b }) => compare(a.time, b.time) || compare(a.position, b.position));
+}
+
+/** Compares two numbers; null comes last. */
+function compare(a: number | null, b: number | null): number {
+  return a === b ? 0 : (a ?? Infinity) - (b ?? Infinity);
 }
 
 function unanswered({ message, decision }: EarlierMessage): HistoryItem {
@@ -120,16 +134,24 @@ export function decidingMessages(nodes: readonly TraceNode[]): number[] {
 
 function collect(node: TraceNode, found: Set<number>): void {
   if (node.note === 'decided' || node.note === 'left_out') return;
-  for (const operand of node.operands ?? []) operand.recorded?.forEach((position) => found.add(position));
+  for (const operand of node.operands ?? []) {
+    operand.recorded?.forEach((position) => found.add(position));
+    collectElements(operand.elements, 'true', found);
+  }
   // An element decides `any` if it is true, and `all` if it is false.
   const decides = node.kind === 'all' ? 'false' : 'true';
-  for (const { element, when } of node.result === decides ? (node.elements?.shown ?? []) : []) {
-    if (when.result !== decides) continue;
-    element.recorded?.forEach((position) => found.add(position));
-    collect(when, found);
-  }
+  if (node.result === decides) collectElements(node.elements, decides, found);
   const joins = node.kind === 'and' || node.kind === 'or' || node.kind.endsWith('_usable');
   for (const child of node.children ?? []) {
     if (!joins || child.result === node.result) collect(child, found);
+  }
+}
+
+/** Adds the messages of the elements with this result: of a `count`, the counted ones. */
+function collectElements(elements: Elements | undefined, result: Mark, found: Set<number>): void {
+  for (const { element, when } of elements?.shown ?? []) {
+    if (when.result !== result) continue;
+    element.recorded?.forEach((position) => found.add(position));
+    collect(when, found);
   }
 }

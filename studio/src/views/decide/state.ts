@@ -1,10 +1,11 @@
 // The message to decide, and its decision.
 import { computed, effect, signal } from '@preact/signals';
-import type { Decided, EarlierMessage, History, MessageOf } from '../../api/types';
+import type { Decided, EarlierMessage, History, KeptMessage, MessageOf } from '../../api/types';
 import { api, isAborted, type RequestError } from '../../client';
 import { language } from '../../state/prefs';
 import { entryOf, overview, revision, version } from '../../state/studio';
 import { parse, write } from './message';
+import { MOST_EARLIER } from './past';
 
 export const entry = signal('');
 export const message = signal('');
@@ -13,6 +14,8 @@ export const context = signal('{}');
 export const history = signal<readonly EarlierMessage[]>([]);
 /** Number of still older messages of an opened replay row, which are left out. */
 export const older = signal(0);
+/** Reason why the rules may have read less for an opened replay row; null if they read all. */
+export const rowGap = signal<string | null>(null);
 /** The replay row that the message comes from, with its masked texts when it was opened. */
 const opened = signal<{ of: MessageOf; text: string; context: string } | null>(null);
 /** The row to decide in place of the texts, as long as they are unedited. */
@@ -22,9 +25,15 @@ export const row = computed(() =>
 /** The text that replaces a private value. */
 const MASK = '"•••"';
 /**
- * Whether the text itself is decided although it contains masks, which are not the original values.
+ * Whether a text itself is decided or read although it contains masks, which are not the original
+ * values.
  */
-export const masksTyped = computed(() => row.value === null && message.value.includes(MASK));
+export const masksTyped = computed(() => {
+  const { row, message, context, history } = question.value;
+  const texts = row === null ? [message, context ?? ''] : [];
+  const earlier = history.filter((each) => each.row === null).map((each) => each.message);
+  return [...texts, ...earlier].some((text) => text.includes(MASK));
+});
 export const decided = signal<Decided | null>(null);
 /** The earlier messages of the latest request, with what the response says about them. */
 export const answeredHistory = signal<{ messages: readonly EarlierMessage[]; history: History } | null>(null);
@@ -42,6 +51,7 @@ export interface Opened {
   context?: string | null;
   history?: readonly EarlierMessage[];
   older?: number;
+  gap?: string | null;
 }
 
 /** Sets the message to decide. */
@@ -52,15 +62,34 @@ export function take(of: string, text: string, from: Opened = {}): void {
   if (from.history) {
     history.value = from.history;
     older.value = from.older ?? 0;
+    rowGap.value = from.gap ?? null;
   }
   opened.value = from.row ? { of: from.row, text, context: context.value } : null;
 }
 
+/** The message at hand under a name, with all that its entry reads. */
+export function keptMessage(name: string): KeptMessage {
+  const kept: KeptMessage = { name, entry: entry.value, message: message.value };
+  if (entryInfo.value?.kind === 'payload') kept.context = context.value;
+  // A replay is not stored, so its rows are kept as their texts.
+  const earlier = readsHistory.value ? history.value.map((each) => ({ ...each, row: null })) : [];
+  return earlier.length > 0 ? { ...kept, history: earlier } : kept;
+}
+
+/** Sets the message to decide to a kept one. */
+export function takeKept({ entry, message, context, history = [] }: KeptMessage): void {
+  take(entry, message, { context, history });
+}
+
 /**
  * Adds the message at hand with its decision to the earlier messages. A payload's context is its
- * message, and has no decision. Returns false if there is no message or no decision.
+ * message, and has no decision. Returns false if there is no message or no decision yet, or if
+ * there are too many earlier messages.
  */
 export function recordMessage(): boolean {
+  // The latest decision belongs to an earlier text while another is awaited or was refused.
+  const isCurrent = !deciding.value && trouble.value === null;
+  if (!isCurrent || history.value.length >= MOST_EARLIER) return false;
   const answer = decided.value;
   const isPayload = answer?.kind === 'payload';
   const text = isPayload ? context.value : message.value;

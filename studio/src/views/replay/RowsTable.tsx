@@ -28,8 +28,8 @@ export function RowsTable({ id, sums }: Props): JSX.Element {
       const found = await api.row(id, picked.line);
       if (found.message === null) say(t().replay.noMessage);
       else {
-        const { entry, message, context, history, older } = found;
-        links.decide?.(entry, message, { row: { replay: id, line: picked.line }, context, history, older });
+        const { entry, message, ...from } = found;
+        links.decide?.(entry, message, { ...from, row: { replay: id, line: picked.line } });
       }
     } catch (error) {
       say((error as RequestError).message);
