@@ -49,9 +49,10 @@ if _sys.version_info < (3, 12):
     # abort when they end.
     try:
         _interpreters = _importlib.import_module("_xxsubinterpreters")
+        _is_main = _interpreters.get_current() == _interpreters.get_main()
     except ImportError:  # Python was built without this module, so no program makes sub-interpreters.
-        _interpreters = None
-    if _interpreters and _interpreters.get_current() != _interpreters.get_main():
+        _is_main = True
+    if not _is_main:
         raise ImportError("rulec does not support sub-interpreters; import it in the main interpreter")
 
 from ._rulec import (
