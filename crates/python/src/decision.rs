@@ -275,7 +275,7 @@ impl Decision {
 
     /// The conditions of a choice that were left out, because a value that they read is missing or
     /// of another type. Each is a dict, as `Rules.skipped` returns. Empty if the decision has read
-    /// earlier messages.
+    /// earlier messages. Lists and dicts in the message are read as they are now.
     #[getter]
     fn skipped<'py>(&self, py: Python<'py>) -> Value<'py> {
         let message = match &self.0 {

@@ -146,8 +146,8 @@ pub fn is_tree_with_unreadable(value: &Bound<'_, PyAny>) -> bool {
     TreeConverter { what: "", path: Vec::new(), places, accepts: Accepts::Unreadable }.value(value).is_ok()
 }
 
-/// Converts a message that was decided already. The rules read no value that JSON lacks, so null
-/// replaces each such value.
+/// Converts a message that was decided already. The program may have changed the lists and dicts in
+/// it since then, so null replaces each value that JSON lacks.
 pub fn readable_object(value: &Bound<'_, PyAny>, places: &DecimalPaths) -> PyResult<Json> {
     TreeConverter { what: "the message", path: Vec::new(), places, accepts: Accepts::Any }.value(value)
 }
