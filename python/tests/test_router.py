@@ -447,7 +447,8 @@ def test_earlier_rules_are_kept() -> None:
 
 def test_a_router_that_is_closed_while_a_file_is_loaded_does_not_watch_it(tmp_path: Path) -> None:
     file = tmp_path / "first.rules"
-    file.write_text("default -> b")
+    # Many routes, so that the file is still loaded when the router is closed.
+    file.write_text("\n".join(f"route r{at} when n == {at} -> b" for at in range(2000)))
 
     async def main() -> None:
         router = Router(Rules.from_text("default -> a"), {}, otherwise=print)
